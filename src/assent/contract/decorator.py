@@ -24,7 +24,7 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
     read_contract(name or "tool", fields)
 
     def declare(function: Function) -> Function:
-        target = function
+        target: Any = function
         while isinstance(target, functools.partial):
             target = target.func
         setattr(target, _ATTRIBUTE, (name, dict(fields)))

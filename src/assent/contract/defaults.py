@@ -37,8 +37,8 @@ def humanise(name: str) -> str:
 
 def _tier(given: dict[str, Any]) -> Tier | None:
     try:
-        return Tier(given.get("side_effect"))
-    except ValueError:
+        return Tier(given["side_effect"])
+    except (KeyError, ValueError):
         return None
 
 

@@ -78,7 +78,10 @@ def _compile(node: ast.expr) -> Evaluate:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
             return _binary(_ARITHMETIC[type(op)], _compile(left), _compile(right))
         case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in _COMPARE for op in ops):
-            return _chain(_compile(left), [(_COMPARE[type(o)], _compile(c)) for o, c in zip(ops, comparators, strict=True)])
+            return _chain(
+                _compile(left),
+                [(_COMPARE[type(o)], _compile(c)) for o, c in zip(ops, comparators, strict=True)],
+            )
         case ast.Call(func=ast.Name(id="len"), args=[argument], keywords=[]):
             measured = _compile(argument)
             return lambda arguments: len(measured(arguments))

@@ -27,7 +27,9 @@ def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
             continue
         for name, contract in contracts.items():
             if name in found:
-                faults.append(Fault(f"{name} already has a contract in {homes[name]}", "Keep one of them", name, str(path)))
+                faults.append(
+                    Fault(f"{name} already has a contract in {homes[name]}", "Keep one of them", name, str(path))
+                )
             found[name], homes[name] = contract, str(path)
     if faults:
         raise ContractError(faults)
@@ -56,7 +58,9 @@ def _one(document: Document, name: str, fields: Any) -> Contract:
 
     if not isinstance(fields, Mapping):
         file, line = locate(())
-        raise ContractError(Fault("a contract is a set of fields", "Write at least side_effect: read", name, file, line))
+        raise ContractError(
+            Fault("a contract is a set of fields", "Write at least side_effect: read", name, file, line)
+        )
     if "name" in fields:
         file, line = locate(("name",))
         raise ContractError(Fault("the name is the key above", "Remove it", f"{name}.name", file, line))
@@ -68,11 +72,20 @@ def _tools_of(document: Document) -> Mapping[str, Any]:
     if value is None:
         raise ContractError(Fault("the file is empty", "Write `tools:` and the contracts under it", file=document.file))
     if not isinstance(value, Mapping) or not isinstance(value.get("tools"), Mapping):
-        raise ContractError(Fault("there is no `tools:` at the top", "Put the contracts under `tools:`", file=document.file, line=1))
+        raise ContractError(
+            Fault(
+                "there is no `tools:` at the top",
+                "Put the contracts under `tools:`",
+                file=document.file,
+                line=1,
+            )
+        )
     unknown = [key for key in value if key != "tools"]
     if unknown:
         file, line = document.locate((unknown[0],))
-        raise ContractError(Fault("there is no such key", "Only `tools:` stands at the top", str(unknown[0]), file, line))
+        raise ContractError(
+            Fault("there is no such key", "Only `tools:` stands at the top", str(unknown[0]), file, line)
+        )
     tools: Mapping[str, Any] = value["tools"]
     return tools
 

@@ -116,11 +116,19 @@ def contradictions(contract: Contract) -> list[tuple[str, str, str]]:
         found.append((field, message, remedy))
 
     if c.overwrites and c.side_effect is not Tier.WRITE:
-        wrong("overwrites", f"only a write overwrites, and this is {c.side_effect}", "Remove it, or say side_effect: write")
+        wrong(
+            "overwrites",
+            f"only a write overwrites, and this is {c.side_effect}",
+            "Remove it, or say side_effect: write",
+        )
     if c.autonomous and guarded:
         wrong("autonomous", f"a tool of {c.risk} risk is never autonomous", "Remove it, or lower the risk")
     if c.confirmation.by == "none" and guarded and not c.confirmation.because:
-        wrong("confirmation.by", f"nobody is asked about a tool of {c.risk} risk", "Say why with `because:`, or ask a user")
+        wrong(
+            "confirmation.by",
+            f"nobody is asked about a tool of {c.risk} risk",
+            "Say why with `because:`, or ask a user",
+        )
     if c.confirmation.quorum > 1 and c.confirmation.by != "approver":
         wrong("confirmation.quorum", "only approvers can be counted", "Say by: approver")
     if c.step_up and not c.step_up.max_age and not c.step_up.acr:
@@ -128,11 +136,19 @@ def contradictions(contract: Contract) -> list[tuple[str, str, str]]:
     if spends and c.idempotency.key == "optional":
         wrong("idempotency.key", "spending without a key can charge twice", "Say key: required, or key: auto")
     if c.idempotency.recovery == "reconcile" and c.idempotency.lookup is None:
-        wrong("idempotency.lookup", "reconciling needs a look-up", "Name the read-only tool that says whether it was done")
+        wrong(
+            "idempotency.lookup",
+            "reconciling needs a look-up",
+            "Name the read-only tool that says whether it was done",
+        )
     if c.idempotency.forward == "argument" and not c.idempotency.argument:
         wrong("idempotency.forward", "no argument is named for the key", "Name it with `argument:`")
     if c.side_effect is Tier.READ and c.dry_run.mode == "required":
-        wrong("dry_run.mode", "a read changes nothing that could be rehearsed", "Remove dry_run, or correct side_effect")
+        wrong(
+            "dry_run.mode",
+            "a read changes nothing that could be rehearsed",
+            "Remove dry_run, or correct side_effect",
+        )
     found.extend(_contradicting_hints(c))
     return found
 
@@ -145,7 +161,13 @@ def _contradicting_hints(c: Contract) -> list[tuple[str, str, str]]:
     if h.read_only is not None:
         found.append(("hints.read_only", "read-only follows from side_effect alone", "Correct side_effect instead"))
     if h.destructive is False:
-        found.append(("hints.destructive", "destructive may be raised, never lowered", "Correct side_effect or overwrites"))
+        found.append(
+            (
+                "hints.destructive",
+                "destructive may be raised, never lowered",
+                "Correct side_effect or overwrites",
+            )
+        )
     if h.destructive and c.side_effect is Tier.READ:
         found.append(("hints.destructive", "a read cannot be destructive", "Say side_effect: destructive"))
     return found

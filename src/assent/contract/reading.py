@@ -56,13 +56,19 @@ def _explain(one: Any, loc: tuple[Any, ...]) -> tuple[str, str]:
     if kind == "extra_forbidden":
         return "there is no such field", _nearest(str(loc[-1]), loc[:-1])
     if kind == "missing":
-        return "it is required", "Say one of read, compute, write, share_export, external_spend, destructive" if loc == (
-            "side_effect",
-        ) else "Add it"
+        return (
+            "it is required",
+            "Say one of read, compute, write, share_export, external_spend, destructive"
+            if loc == ("side_effect",)
+            else "Add it",
+        )
     if kind == "enum" or kind == "literal_error":
         return f"{one['input']!r} is not known here", f"Write {ctx['expected']}"
     if loc == ("name",):
-        return f"{one['input']!r} is not a tool name", "Use 1 to 128 letters, digits, underscores, dots and hyphens"
+        return (
+            f"{one['input']!r} is not a tool name",
+            "Use 1 to 128 letters, digits, underscores, dots and hyphens",
+        )
     if kind == "value_error":
         return str(ctx["error"]), ""
     return one["msg"][:1].lower() + one["msg"][1:] + f", not {_shown(one['input'])}", ""

@@ -16,10 +16,15 @@ VERSION = 1
 
 # What hosts assume where a hint is absent.
 SPECIFIED_DEFAULTS = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
-_FOREIGN_NAMES = {"readOnly": "read_only", "destructive": "destructive", "idempotent": "idempotent", "openWorld": "open_world"}
+_FOREIGN_NAMES = {
+    "readOnly": "read_only",
+    "destructive": "destructive",
+    "idempotent": "idempotent",
+    "openWorld": "open_world",
+}
 
 
-def annotations(contract: Contract, profile: Profile, *, historic_names: bool = False) -> dict[str, Any]:
+def annotations_of(contract: Contract, profile: Profile, *, historic_names: bool = False) -> dict[str, Any]:
     """The `annotations` object of a tool: its title where the profile puts it, and the hints that are sent."""
     names = profile.historic if historic_names and profile.historic else WIRE_NAMES
     hints = profile.hints(contract)
@@ -30,7 +35,7 @@ def annotations(contract: Contract, profile: Profile, *, historic_names: bool = 
     return said
 
 
-def meta(contract: Contract, profile: Profile) -> dict[str, Any]:
+def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
     """The `_meta` object of a tool: the profile's own keys, the contract's extras, and its public projection."""
     said: dict[str, Any] = {}
     for key, source in profile.meta.items():
@@ -51,8 +56,8 @@ def definition(contract: Contract, profile: Profile, *, historic_names: bool = F
         said = {"name": said.pop("name"), "title": contract.title, **said}
     if contract.description is not None:
         said["description"] = contract.description
-    said["annotations"] = annotations(contract, profile, historic_names=historic_names)
-    said["_meta"] = {**parts.get("_meta", {}), **meta(contract, profile)}
+    said["annotations"] = annotations_of(contract, profile, historic_names=historic_names)
+    said["_meta"] = {**parts.get("_meta", {}), **meta_of(contract, profile)}
     return said
 
 
@@ -68,11 +73,15 @@ def projection(contract: Contract) -> dict[str, Any]:
         "autonomous": c.autonomous,
         "confirmation": c.confirmation.by,
         "step_up": steps_up(c),
-        "dry_run": {"mode": c.dry_run.mode, "argument": c.dry_run.argument} if c.dry_run.mode != "none" else {"mode": "none"},
+        "dry_run": {"mode": c.dry_run.mode, "argument": c.dry_run.argument}
+        if c.dry_run.mode != "none"
+        else {"mode": "none"},
         "idempotency": _idempotency(c),
         "permissions": list(c.permissions),
         "side_effects": list(c.side_effects),
-        "failure_modes": {code: {"class": mode.outcome, "status": mode.status} for code, mode in c.failure_modes.items()},
+        "failure_modes": {
+            code: {"class": mode.outcome, "status": mode.status} for code, mode in c.failure_modes.items()
+        },
         "audit_event": c.audit_event,
         "secrets": bool(c.secrets),
     }
@@ -152,4 +161,4 @@ def read_claims(definition: Mapping[str, Any]) -> Claims:
     for name, wire in WIRE_NAMES.items():
         if isinstance(said.get(wire), bool):
             found[name] = said[wire]
-    return Claims(**found, foreign=foreign)  # type: ignore[arg-type]
+    return Claims(**found, foreign=foreign)

@@ -22,8 +22,11 @@ class Document:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
             self.value = None if node is None else self._build(node, (), frozenset())
         except yaml.MarkedYAMLError as error:
-            line = (error.problem_mark or error.context_mark).line + 1 if (error.problem_mark or error.context_mark) else 0
-            raise FaultsError(Fault(f"not valid YAML: {error.problem or error.context}", file=file, line=line)) from None
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 0
+            raise FaultsError(
+                Fault(f"not valid YAML: {error.problem or error.context}", file=file, line=line)
+            ) from None
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise FaultsError(Fault(f"not valid YAML: {str(error).splitlines()[0]}", file=file)) from None
         if self._duplicates:
@@ -58,7 +61,13 @@ class Document:
             if key in built:
                 first = self.lines[(*path, key)]
                 self._duplicates.append(
-                    Fault(f"{key} is declared twice", f"The first is on line {first}: keep one", ".".join(map(str, path)), self.file, line)
+                    Fault(
+                        f"{key} is declared twice",
+                        f"The first is on line {first}: keep one",
+                        ".".join(map(str, path)),
+                        self.file,
+                        line,
+                    )
                 )
                 continue
             self.lines[(*path, key)] = line
@@ -69,6 +78,6 @@ class Document:
 def _scalar(node: yaml.Node) -> Any:
     loader = yaml.SafeLoader("")
     try:
-        return loader.construct_object(node)  # type: ignore[no-untyped-call]
+        return loader.construct_object(node)
     finally:
-        loader.dispose()  # type: ignore[no-untyped-call]
+        loader.dispose()

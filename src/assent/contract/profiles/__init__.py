@@ -85,7 +85,9 @@ def profile_names() -> list[str]:
 def profile(name: str) -> Profile:
     """The profile of that name; raises SettingsError with the names there are."""
     if name not in profile_names():
-        raise SettingsError(Fault(f"there is no profile {name!r}", "Use one of " + ", ".join(profile_names()), "profile"))
+        raise SettingsError(
+            Fault(f"there is no profile {name!r}", "Use one of " + ", ".join(profile_names()), "profile")
+        )
     data = yaml.safe_load(resources.files(__name__).joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
     like = profile(data.pop("like")) if "like" in data else None
     rows = like.rows if like else {tier: _row(text) for tier, text in data.pop("hints").items()}
