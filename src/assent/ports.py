@@ -25,6 +25,10 @@ class Unreached(AssentError):
     """The upstream was never reached: nothing was done."""
 
 
+class NotRun(AssentError):
+    """The tool's own server refused the arguments before the tool ran: nothing was done."""
+
+
 class Lost(AssentError):
     """The call was sent and its end is not known: a crash, a time-out, a broken connection."""
 
@@ -84,14 +88,15 @@ class Store(Protocol):
         """Insert a started claim, consume the approval and append the intent: all or nothing.
 
         A stale claim of the same name (`ClaimRecord.is_stale`) is replaced, its epoch counted up. Raises Taken if
-        another one stands, ApprovalGone if the approval is not usable at `now`. Deleting the row gains: a second effect.
+        another one stands, ApprovalGone if the approval is not usable at `now`. Deleting the row gains: a second
+        effect.
         """
         ...
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
-        """Take over a claim that is in doubt at `now` and still at `epoch`: started again, epoch + 1; else None."""
+        """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1; else None."""
         ...
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
@@ -157,7 +162,8 @@ class Upstream(Protocol):
     """Where calls go."""
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        """The tool's result in wire form. Raises Unreached (nothing was done), Lost (nobody knows) or ToolFailed."""
+        """The tool's result in wire form. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or
+        ToolFailed. Any other exception counts as Lost."""
         ...
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:

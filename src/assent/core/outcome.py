@@ -9,6 +9,7 @@ from assent.core.refusals import CATALOGUE
 
 if TYPE_CHECKING:
     from assent.core.approval import Approval
+    from assent.core.call import Resume
 
 REPLAYED = "dev.assent/replayed"
 
@@ -19,6 +20,8 @@ class Answer:
 
     result: dict[str, Any]
     replayed: bool = False
+    resume: Resume | None = None
+    """Set where the result is a question of the tool's own: the claim that waits for its answer."""
 
     def on_wire(self) -> dict[str, Any]:
         if not self.replayed:
