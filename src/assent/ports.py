@@ -77,6 +77,9 @@ class Logged:
 class Store(Protocol):
     """Where we remember. Every method is atomic; what it has returned from is durable.
 
+    Every method raises StoreError if the store cannot be reached or cannot keep what it was given; then nothing of it
+    was written. Several processes may use one store at once; the order of the log is one for all of them.
+
     Whoever can alter the tables can forge any of this; that the log was altered is shown by checkpoints kept elsewhere.
     """
 
@@ -104,7 +107,7 @@ class Store(Protocol):
         ...
 
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
-        """Move the leases of started claims that are still at the given epochs."""
+        """Move the leases of started claims that are still at the given epochs; pass over all others."""
         ...
 
     async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
@@ -118,8 +121,8 @@ class Store(Protocol):
     async def ask(self, draft: Approval, now: float, most_pending: int, entry: Entry) -> Approval:
         """The approval that answers for the draft's binding at `now`, or the draft, kept.
 
-        Raises TooManyPending if the requester has that many pending ones. Altering a row gains: an effect nobody
-        agreed to.
+        Raises TooManyPending if the requester has that many pending ones, StoreError if the draft's id is taken.
+        Altering a row gains: an effect nobody agreed to.
         """
         ...
 
@@ -127,7 +130,9 @@ class Store(Protocol):
         """Add a person's decision to a pending approval; None if it is not pending, or the person has decided."""
         ...
 
-    async def approval(self, approval_id: str) -> Approval | None: ...
+    async def approval(self, approval_id: str) -> Approval | None:
+        """The approval of that id, whatever its state."""
+        ...
 
     async def approval_for(self, binding: str, now: float) -> Approval | None:
         """The approval that answers for a binding: the newest that is not expired or consumed."""
@@ -138,24 +143,31 @@ class Store(Protocol):
         ...
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
-        """Keep a rehearsal; a newer one of the same digest replaces it. Forging the row gains: a skipped dry run."""
+        """Keep a rehearsal; the last one of the same digest stands. Forging the row gains: a skipped dry run."""
         ...
 
-    async def rehearsed(self, digest: str) -> Rehearsal | None: ...
+    async def rehearsed(self, digest: str) -> Rehearsal | None:
+        """The last rehearsal of that digest, however old."""
+        ...
 
     def note(self, entry: Entry) -> None:
-        """Append an entry with the next batch. Raises StoreError if earlier ones could not be kept."""
+        """Append an entry with the next batch, after what this process wrote before it.
+
+        Raises StoreError while earlier ones could not be kept; those are tried again, so none is lost unsaid.
+        """
         ...
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
-        """Entries in the order of the log."""
+        """Entries that are durable, in the order of the log: numbered from 0, without gaps."""
         ...
 
     async def flush(self) -> None:
         """Return when everything noted so far is durable."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Keep what was noted, and let go; again does nothing. Raises StoreError if something could not be kept."""
+        ...
 
 
 class Upstream(Protocol):
