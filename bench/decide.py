@@ -1,7 +1,7 @@
 """What does deciding about one call cost, without any I/O?
 
-Every stage that decides is run on a call of five arguments: discover, authorize, validate (schema, canonical form, digest),
-recall, guard, rehearse, confirm's question whether to ask, step_up. The store is in memory; the tool returns at once.
+Every stage that decides is run on a call of five arguments: discover, authorize, validate (schema, canonical form,
+digest), guard, rehearse, confirm's question whether to ask, step_up. The store is in memory; the tool returns at once.
 """
 
 from __future__ import annotations
