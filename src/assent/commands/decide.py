@@ -108,11 +108,7 @@ def _principal(given: Any, settings: Settings, caller: str | None) -> Principal:
 
 def principal_of(given: Any) -> Principal:
     """A principal as JSON says it."""
-    if (
-        not isinstance(given, dict)
-        or set(given) - _PRINCIPAL_KEYS
-        or given.get("kind") not in ("agent", "human", "service")
-    ):
+    if not isinstance(given, dict) or set(given) - _PRINCIPAL_KEYS or given.get("kind") not in KINDS:
         keys = ", ".join(sorted(_PRINCIPAL_KEYS))
         raise SettingsError(
             Fault("this is no principal", f"Say kind: agent, human or service; the keys are {keys}", "principal")
