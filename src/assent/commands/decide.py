@@ -13,7 +13,7 @@ import click
 from assent.bootstrap import deciding_ports
 from assent.commands.options import config_option
 from assent.core.call import Request
-from assent.core.principal import Principal
+from assent.core.principal import KINDS, Principal
 from assent.decisions import run_cases
 from assent.errors import Fault, SettingsError
 from assent.pipeline.explain import Explanation, explain
