@@ -15,7 +15,7 @@ from assent.stores import SqliteStore
 from assent.stores.rows import entry_row
 from assent.stores.sqlite.file import failure, open_writer
 from assent.stores.sqlite.tables import Tables
-from assent.stores.sqlite.writer import Writer
+from assent.stores.sqlite.writer import MOST_PER_COMMIT, Writer
 from assent.testing.stores.drafts import NOW, claim_draft, entry, kinds
 
 ROW = entry_row(entry("noted"))
@@ -88,6 +88,22 @@ async def test_while_entries_cannot_be_kept_no_more_are_taken_and_then_none_is_l
     await store.claim(claim_draft(), entry("intent"), None, NOW)
     store.note(entry("last"))
     assert await kinds(store) == ["first", "intent", "last"]
+    await store.close()
+
+
+async def test_every_batch_that_could_not_be_kept_comes_back_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    store = SqliteStore(path, busy=0.0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    names = [f"{number}" for number in range(2 * MOST_PER_COMMIT + 10)]
+    for name in names:
+        store.note(entry(name))
+    with pytest.raises(StoreError):
+        await store.flush()
+    other.close()
+    await store.flush()
+    assert [one.entry.kind for one in await store.entries(limit=10_000)] == names
     await store.close()
 
 
