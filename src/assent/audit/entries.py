@@ -1,0 +1,275 @@
+"""What exactly is written down, so that it can be proved later and yet be erased?
+
+A leaf is canonical JSON of facts that are nobody's personal data, and of commitments: one salted hash per
+value. Values and salts lie beside the leaf, packed into one blob; deleting them leaves every proof intact.
+"""
+
+import binascii
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import orjson
+import rfc8785
+
+from .tiles import LEAF_LIMIT
+
+KINDS = frozenset(
+    {
+        "intent",
+        "outcome",
+        "denial",
+        "approval",
+        "decision",
+        "definition",
+        "configuration",
+        "operator",
+        "authentication",
+        "key",
+        "redaction",
+    }
+)
+FACTS: Mapping[str, type] = {
+    "call": str,  # an id nobody can guess anything from; joins intent, approval and outcome
+    "approval": str,
+    "tool": str,
+    "upstream": str,
+    "tier": str,
+    "risk": str,
+    "mode": str,  # live or test
+    "observed": bool,  # recorded only, by `mode: observe`
+    "principal_kind": str,
+    "contract": str,
+    "policy": str,
+    "configuration": str,
+    "definition": str,
+    "before": str,
+    "after": str,
+    "event": str,
+    "outcome": str,
+    "code": str,
+    "dry_run": bool,
+    "replayed": bool,
+    "open_world": bool,
+    "action": str,
+    "count": int,
+    "since": int,
+    "until": int,
+    "entry": int,
+    "fields": list,
+    "key": str,
+    "previous": str,
+}
+SALT = 16
+DOMAIN = b"assent/commitment/v1\n"
+VERSION = 1
+
+_FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_TEXT = rb'"[!#-\[\]-~]{1,512}"'
+_FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|\d{1,16}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*\])"
+_COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
+_LEAF = re.compile(
+    rb'\{"at":\d++,"commitments":\{(?:%s(?:,%s)*+)?\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}'
+    % (_COMMITMENT, _COMMITMENT, _FACT, _FACT)
+)
+_SAFE_INTEGER = 2**53 - 1
+# What orjson writes exactly as RFC 8785 does: no fractions, exponents or null (it writes NaN so), only ASCII.
+_SAME = re.compile(rb'(?:[\[\]{},:0-9-]|true|false|"(?:[^"\\]|\\.)*+")*+')
+_STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME
+_STRICT |= orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+class BadEntry(ValueError):
+    """An entry that cannot be written down, or one that is not what was written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What a leaf says, read back."""
+
+    kind: str
+    at: int
+    facts: Mapping[str, Any]
+    commitments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """One row of the log: the leaf, and the packed values beside it."""
+
+    leaf: bytes
+    values: bytes | None
+
+
+def canonical(value: object) -> bytes:
+    """RFC 8785 bytes of a JSON value; `bytes` are taken to be such bytes already."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        fast = orjson.dumps(value, option=_STRICT)
+        if fast.isascii() and _SAME.fullmatch(fast):
+            return fast
+        return rfc8785.dumps(value)  # type: ignore[arg-type]
+    except (orjson.JSONEncodeError, rfc8785.CanonicalizationError, RecursionError, TypeError) as error:
+        raise BadEntry(f"a value cannot be written as canonical JSON: {error}") from error
+
+
+def make_salts(fields: Iterable[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
+    names = list(fields)
+    pool = randomness(SALT * len(names))
+    return {name: pool[at * SALT : (at + 1) * SALT] for at, name in enumerate(names)}
+
+
+def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:
+    """Field by field, the salted hash that stands in the leaf for the value."""
+    return {field: _commitment(_record(field, values[field], salts[field])) for field in values}
+
+
+def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Mapping[str, str]) -> bytes:
+    """The canonical leaf; `at` is in milliseconds since 1970."""
+    if kind not in KINDS:
+        raise BadEntry(f"{kind!r} is no kind of entry; the kinds are {', '.join(sorted(KINDS))}")
+    if type(at) is not int or not 0 <= at <= _SAFE_INTEGER:
+        raise BadEntry(f"{at!r} is no time in milliseconds")
+    body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
+    try:
+        leaf = orjson.dumps(body, option=_STRICT)
+    except orjson.JSONEncodeError as error:
+        raise BadEntry(f"a leaf cannot be written: {error}") from error
+    for name, value in facts.items():
+        if type(value) is not FACTS.get(name):
+            raise BadEntry(_why_not(name))
+    if not _LEAF.fullmatch(leaf):
+        raise BadEntry(
+            "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
+            " a whole number, true or false; a commitment is the base64 of 32 bytes"
+        )
+    if len(leaf) > LEAF_LIMIT:
+        raise BadEntry(f"a leaf has at most {LEAF_LIMIT} bytes, this one {len(leaf)}; commit to fewer fields")
+    return leaf
+
+
+def seal(
+    kind: str,
+    at: int,
+    facts: Mapping[str, object],
+    values: Mapping[str, object],
+    randomness: Callable[[int], bytes],
+) -> Sealed:
+    """The row to append: commits to every value with a fresh salt."""
+    salts = make_salts(sorted(values), randomness)
+    records = [_record(field, values[field], salt) for field, salt in salts.items()]
+    commitments = dict(zip(salts, map(_commitment, records), strict=True))
+    return Sealed(leaf_bytes(kind, at, facts, commitments), _frame(records))
+
+
+def pack(values: Mapping[str, object], salts: Mapping[str, bytes]) -> bytes | None:
+    """The blob beside the leaf; None when nothing is left in it."""
+    return _frame([_record(field, values[field], salts[field]) for field in sorted(values)])
+
+
+def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Values (canonical JSON) and salts of a blob."""
+    values: dict[str, bytes] = {}
+    salts: dict[str, bytes] = {}
+    for record in records_of(blob):
+        field, start = field_of(record)
+        if field in values:
+            raise BadEntry(f"the value of {field} is there twice")
+        values[field], salts[field] = record[start:], record[:SALT]
+    return values, salts
+
+
+def records_of(blob: bytes | None) -> list[bytes]:
+    records, at = [], 0
+    blob = blob or b""
+    while at < len(blob):
+        end = at + 4 + int.from_bytes(blob[at : at + 4], "big")
+        if end > len(blob) or end < at + 4 + SALT + 2:
+            raise BadEntry(f"the values are torn at byte {at} of {len(blob)}")
+        records.append(blob[at + 4 : end])
+        at = end
+    return records
+
+
+def field_of(record: bytes) -> tuple[str, int]:
+    """The field a record is about, and where its value begins."""
+    start = SALT + 1 + record[SALT]
+    field = record[SALT + 1 : start].decode("ascii", "replace")
+    if not _FIELD.fullmatch(field) or start >= len(record):
+        raise BadEntry("the values name no field")
+    return field, start
+
+
+def parse_leaf(leaf: bytes) -> Leaf:
+    try:
+        body = orjson.loads(leaf)
+        parsed = Leaf(body["kind"], body["at"], body["facts"], body["commitments"])
+        again = leaf_bytes(parsed.kind, parsed.at, parsed.facts, parsed.commitments)
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v") from error
+    if again != leaf:
+        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v, and nothing else")
+    return parsed
+
+
+def check(leaf: bytes, values: Mapping[str, object], salts: Mapping[str, bytes]) -> list[str]:
+    """The fields whose value is not the one committed to; a field without a value is not among them."""
+    commitments = parse_leaf(leaf).commitments
+    return sorted(
+        field
+        for field in values
+        if field not in salts or commit({field: values[field]}, salts)[field] != commitments.get(field)
+    )
+
+
+def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
+    """The blob without value and salt of these fields."""
+    values, salts = unpack(blob)
+    gone = set(fields)
+    missing = sorted(gone - values.keys())
+    if missing:
+        raise BadEntry(f"there is no value to erase for {', '.join(missing)}")
+    return pack({field: value for field, value in values.items() if field not in gone}, salts)
+
+
+def redaction(
+    index: int,
+    fields: Iterable[str],
+    at: int,
+    values: Mapping[str, object],
+    randomness: Callable[[int], bytes],
+) -> Sealed:
+    """The entry that says so; `values` are who erased it, and why."""
+    facts = {"action": "redact", "entry": index, "fields": sorted(fields)}
+    return seal("redaction", at, facts, values, randomness)
+
+
+def _why_not(name: str) -> str:
+    if name not in FACTS:
+        return f"{name!r} is no fact of a leaf; what is not a fact is a value, and committed to"
+    return f"the fact {name} is of type {FACTS[name].__name__}"
+
+
+@lru_cache(maxsize=256)
+def _heading(field: str) -> bytes:
+    if not _FIELD.fullmatch(field):
+        raise BadEntry(f"{field!r} names no field: a lower-case letter, then letters, digits and underscores")
+    return bytes([len(field)]) + field.encode()
+
+
+def _record(field: str, value: object, salt: bytes) -> bytes:
+    if len(salt) != SALT:
+        raise BadEntry(f"a salt has {SALT} bytes")
+    return salt + _heading(field) + canonical(value)
+
+
+def _commitment(record: bytes) -> str:
+    return binascii.b2a_base64(sha256(DOMAIN + record).digest(), newline=False).decode()
+
+
+def _frame(records: list[bytes]) -> bytes | None:
+    return b"".join([len(record).to_bytes(4, "big") + record for record in records]) or None
