@@ -13,8 +13,8 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
-import rfc8785
 
+from .canonical import STRICT, NotCanonical, canonical
 from .tiles import LEAF_LIMIT
 
 KINDS = frozenset(
@@ -76,10 +76,6 @@ _LEAF = re.compile(
     % (_COMMITMENT, _COMMITMENT, _FACT, _FACT)
 )
 _SAFE_INTEGER = 2**53 - 1
-# What orjson writes exactly as RFC 8785 does: no fractions, exponents or null (it writes NaN so), only ASCII.
-_SAME = re.compile(rb'(?:[\[\]{},:0-9-]|true|false|"(?:[^"\\]|\\.)*+")*+')
-_STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME
-_STRICT |= orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
 class BadEntry(ValueError):
@@ -104,19 +100,6 @@ class Sealed:
     values: bytes | None
 
 
-def canonical(value: object) -> bytes:
-    """RFC 8785 bytes of a JSON value; `bytes` are taken to be such bytes already."""
-    if isinstance(value, bytes):
-        return value
-    try:
-        fast = orjson.dumps(value, option=_STRICT)
-        if fast.isascii() and _SAME.fullmatch(fast):
-            return fast
-        return rfc8785.dumps(value)  # type: ignore[arg-type]
-    except (orjson.JSONEncodeError, rfc8785.CanonicalizationError, RecursionError, TypeError) as error:
-        raise BadEntry(f"a value cannot be written as canonical JSON: {error}") from error
-
-
 def make_salts(fields: Iterable[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
     names = list(fields)
     pool = randomness(SALT * len(names))
@@ -136,7 +119,7 @@ def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Map
         raise BadEntry(f"{at!r} is no time in milliseconds")
     body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
     try:
-        leaf = orjson.dumps(body, option=_STRICT)
+        leaf = orjson.dumps(body, option=STRICT)
     except orjson.JSONEncodeError as error:
         raise BadEntry(f"a leaf cannot be written: {error}") from error
     for name, value in facts.items():
@@ -177,8 +160,6 @@ def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
     salts: dict[str, bytes] = {}
     for record in records_of(blob):
         field, start = field_of(record)
-        if field in values:
-            raise BadEntry(f"the value of {field} is there twice")
         values[field], salts[field] = record[start:], record[:SALT]
     return values, salts
 
@@ -199,9 +180,30 @@ def field_of(record: bytes) -> tuple[str, int]:
     """The field a record is about, and where its value begins."""
     start = SALT + 1 + record[SALT]
     field = record[SALT + 1 : start].decode("ascii", "replace")
-    if not _FIELD.fullmatch(field) or start >= len(record):
-        raise BadEntry("the values name no field")
+    if start >= len(record):
+        raise BadEntry("the values are torn: a field has no value")
     return field, start
+
+
+def commitments_of(blob: bytes | None) -> dict[str, str]:
+    """Field by field, the commitment that the value gives."""
+    found: dict[str, str] = {}
+    for record in records_of(blob):
+        field, _ = field_of(record)
+        if field in found:
+            raise BadEntry(f"the value of {field} is there twice")
+        found[field] = _commitment(record)
+    return found
+
+
+def agree(leaf: bytes, blob: bytes | None) -> bool:
+    """Whether every value is there and is the one committed to; quick, without reading the leaf as JSON."""
+    try:
+        found = commitments_of(blob)
+    except BadEntry:
+        return False
+    text = ",".join([f'"{field}":"{commitment}"' for field, commitment in found.items()])
+    return leaf.startswith(f',"commitments":{{{text}}},"facts":{{'.encode(), leaf.find(b","))
 
 
 def parse_leaf(leaf: bytes) -> Leaf:
@@ -264,7 +266,10 @@ def _heading(field: str) -> bytes:
 def _record(field: str, value: object, salt: bytes) -> bytes:
     if len(salt) != SALT:
         raise BadEntry(f"a salt has {SALT} bytes")
-    return salt + _heading(field) + canonical(value)
+    try:
+        return salt + _heading(field) + canonical(value)
+    except NotCanonical as error:
+        raise BadEntry(f"the value of {field} cannot be recorded: {error}") from error
 
 
 def _commitment(record: bytes) -> str:

@@ -10,7 +10,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 
 from cryptography.exceptions import InvalidSignature
@@ -31,6 +31,15 @@ class BadKey(ValueError):
     """Text that is not a key."""
 
 
+@lru_cache(maxsize=1024)
+def _is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(raw).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class PublicKey:
     name: str
@@ -43,16 +52,8 @@ class PublicKey:
     def text(self) -> str:
         return _key_text(self.name, self.key_id(PLAIN), self.raw)
 
-    @cached_property
-    def _verifier(self) -> Ed25519PublicKey:
-        return Ed25519PublicKey.from_public_bytes(self.raw)
-
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        try:
-            self._verifier.verify(signature, message)
-        except InvalidSignature:
-            return False
-        return True
+        return _is_signed(self.raw, message, signature)
 
     @classmethod
     def parse(cls, text: str) -> "PublicKey":
@@ -131,6 +132,11 @@ class Note:
                 raise BadNote(f"a timestamped signature in the name of {key.name} is wrong")
             times.append(seconds)
         return max(times, default=None)
+
+    def strange(self, keys: Iterable[PublicKey]) -> list[str]:
+        """The names on signatures that are of none of these keys."""
+        known = {(key.name, key.key_id(kind)) for key in keys for kind in (PLAIN, STAMPED)}
+        return [item.name for item in self.signatures if (item.name, item.key_id) not in known]
 
     def _blobs(self, key: PublicKey, kind: int) -> list[bytes]:
         key_id = key.key_id(kind)
