@@ -112,19 +112,6 @@ NOTE_OTHER_LINE = (
 
 SUMDB_SECRET = "PRIVATE+KEY+localhost.localdev/sumdb+00000c67+AXu6+oaVaOYuQOFrf1V59JK1owcFlJcHwwXHDfDGxSPk"
 SUMDB_KEY = "localhost.localdev/sumdb+00000c67+AcTrnkbUA+TU4heY3hkjiSES/DSQniBqIeQ/YppAUtK6"
-SUMDB_RECORDS = [
-    "rsc.io/quote v1.5.2 h1:w5fcysjrx7yqtD/aO+QwRjYZOKnaM9Uh2b40tElTs3Y=\n"
-    "rsc.io/quote v1.5.2/go.mod h1:LzX7hefJvL54yjefDEDHNONDjII0t9xZLPXsUe+TKr0=\n"
-    "rsc.io/quote v1.5.2 h2:xyzzy\n",
-    "golang.org/x/text v0.0.0-20170915032832-14c0d48ead0c h1:qgOY6WgZOaTkIIMiVjBQcw93ERBE4m30iBm00nkL0i8=\n"
-    "golang.org/x/text v0.0.0-20170915032832-14c0d48ead0c/go.mod"
-    " h1:NqM8EUOU14njkJ3fqMW+pc6Ldnwhi/IjpwHt7yyuwOQ=\n",
-    "rsc.io/sampler v1.3.0 h1:7uVkIFmeBqHfdjD+gZwtXXI+RODJ2Wc4O7MPEh/QiW4=\n"
-    "rsc.io/sampler v1.3.0/go.mod h1:T1hPZKmBbMNahiBKFy5HrXp6adAjACjK9JXDnKaTXpA=\n",
-    "rsc.io/Quote v1.5.2 h1:uppercase!=\n",
-    "rsc.io/pkg1 v1.5.2 h1:hash!=\n",
-    "rsc.io/pkg1 v1.5.4 h1:hash!=\n",
-]
 SUMDB_SIX = (
     "go.sum database tree\n6\nwc4SkQt52o5W2nQ8To2ARs+mWuUJjss+sdleoiqxMmM=\n\n"
     "— localhost.localdev/sumdb "

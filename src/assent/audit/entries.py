@@ -66,6 +66,7 @@ FACTS: Mapping[str, type] = {
 SALT = 16
 DOMAIN = b"assent/commitment/v1\n"
 VERSION = 1
+LAST_TIME = 253_402_300_799_999  # the end of the year 9999
 
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
@@ -75,7 +76,6 @@ _LEAF = re.compile(
     rb'\{"at":\d++,"commitments":\{(?:%s(?:,%s)*+)?\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}'
     % (_COMMITMENT, _COMMITMENT, _FACT, _FACT)
 )
-_SAFE_INTEGER = 2**53 - 1
 
 
 class BadEntry(ValueError):
@@ -115,7 +115,7 @@ def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Map
     """The canonical leaf; `at` is in milliseconds since 1970."""
     if kind not in KINDS:
         raise BadEntry(f"{kind!r} is no kind of entry; the kinds are {', '.join(sorted(KINDS))}")
-    if type(at) is not int or not 0 <= at <= _SAFE_INTEGER:
+    if type(at) is not int or not 0 <= at <= LAST_TIME:
         raise BadEntry(f"{at!r} is no time in milliseconds")
     body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
     try:
@@ -160,6 +160,8 @@ def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
     salts: dict[str, bytes] = {}
     for record in records_of(blob):
         field, start = field_of(record)
+        if field in values:
+            raise BadEntry(f"the value of {field} is there twice")
         values[field], salts[field] = record[start:], record[:SALT]
     return values, salts
 
