@@ -1,6 +1,5 @@
 """Everything somebody who can write to a log, or sign for it, could do to it."""
 
-import copy
 import random
 from dataclasses import dataclass, field
 
@@ -354,7 +353,3 @@ def attack(victim, chance):
         if files != victim.files:
             return Attack(act.__name__, files, [], victim.trusted)
     raise AssertionError(f"{act.__name__} changes nothing")
-
-
-def untouched(victim):
-    return copy.copy(victim.files)

@@ -75,3 +75,15 @@ async def test_an_empty_log_is_not_accused():
     files = await scene.bundle()
     assert verifier.verify(files, [], scene.trusted).ok
     assert (await inspect_bundle(files, [], scene.trusted)).ok
+
+
+async def test_whoever_holds_the_keys_is_betrayed_by_the_kept_checkpoint_and_by_nothing_else():
+    """Otherwise the attacks of insiders would be found for being clumsy, and would show nothing."""
+    victim = await make_victim(40)
+    chance = random.Random(1)
+    for act in INSIDERS:
+        for _ in range(20):
+            files, kept = act(victim, chance)
+            assert verifier.verify(files, [], victim.trusted).ok
+            found = verifier.verify(files, [("mine", kept)], victim.trusted).faults
+            assert {fault.place for fault in found} == {"kept mine"}

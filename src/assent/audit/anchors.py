@@ -5,6 +5,7 @@ remain.
 """
 
 import asyncio
+import itertools
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
@@ -46,17 +47,28 @@ class DirectoryAnchor:
         self.name, self._root, self._disk = name, root, disk or Disk()
 
     async def publish(self, note: bytes) -> None:
-        path = self._root / file_name(note)
-        try:
-            await asyncio.to_thread(self._disk.create, path, note, mode=0o444)
-        except FileExistsError:
-            if self._disk.read(path) != note:
-                raise AnchorFailed(f"{path} is there and says something else; somebody changed it") from None
-        except OSError as error:
-            raise AnchorFailed(f"{path} could not be written: {error}") from error
+        await asyncio.to_thread(self._publish, note)
+
+    def _publish(self, note: bytes) -> None:
+        name = file_name(note)
+        for number in itertools.count():
+            path = self._root / (f"{name}.{number}" if number else name)
+            try:
+                found = self._disk.read(path)
+                if found is None:
+                    self._disk.create_in_place(path, note, mode=0o444)
+            except OSError as error:
+                raise AnchorFailed(f"{path} could not be written: {error}") from error
+            if found in (None, note):
+                return
+            if not note.startswith(found):
+                raise AnchorFailed(f"{path} is there and says something else; somebody changed it")
+            # A crash cut it short, and it cannot be replaced here: the next name gets the whole.
 
     async def read(self) -> Sequence[bytes]:
-        return [path.read_bytes() for path in sorted(self._root.glob("*.checkpoint"))]
+        found = [path.read_bytes() for path in sorted(self._root.glob("*.checkpoint*"))]
+        pairs = zip(found, [*found[1:], b""], strict=True)
+        return [note for note, following in pairs if note == following or not following.startswith(note)]
 
 
 class GitAnchor:

@@ -13,7 +13,7 @@ STRICT = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 # What orjson writes exactly as RFC 8785 does: no fractions, exponents or null (it writes NaN so), only ASCII.
-_SAME = re.compile(rb'(?:[\[\]{},:0-9-]|true|false|"(?:[^"\\]|\\.)*+")*+')
+_SAME = re.compile(rb'(?:[\[\]{},:0-9-]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"|true|false)*+')
 
 
 class NotCanonical(ValueError):

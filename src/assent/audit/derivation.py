@@ -20,8 +20,9 @@ class Derivation:
         data = await self._stored(tile)
         if data is None:
             data = await self.derive(tile)
-            self.repaired.append(tile.path)
-            await self.tiles.write([(tile, data)])
+            if tile.width == WIDTH:  # partial ones come and go with every batch
+                self.repaired.append(tile.path)
+                await self.tiles.write([(tile, data)])
         return data
 
     async def _stored(self, tile: Tile) -> bytes | None:

@@ -33,6 +33,12 @@ class Disk:
             temporary.unlink()
         self.sync_directory(path.parent)
 
+    def create_in_place(self, path: Path, data: bytes, *, mode: int = 0o644) -> None:
+        """As `create`, where nothing may be renamed or removed; after a crash it may be there in part."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._write(path, data, os.O_EXCL, mode, True)
+        self.sync_directory(path.parent)
+
     def append(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._write(path, data, os.O_APPEND, 0o644, True)

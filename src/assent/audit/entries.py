@@ -6,7 +6,7 @@ value. Values and salts lie beside the leaf, packed into one blob; deleting them
 
 import binascii
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -100,10 +100,12 @@ class Sealed:
     values: bytes | None
 
 
-def make_salts(fields: Iterable[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
-    names = list(fields)
-    pool = randomness(SALT * len(names))
-    return {name: pool[at * SALT : (at + 1) * SALT] for at, name in enumerate(names)}
+def make_salts(fields: Collection[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
+    pool, at, salts = randomness(SALT * len(fields)), 0, {}
+    for field in fields:
+        salts[field] = pool[at : at + SALT]
+        at += SALT
+    return salts
 
 
 def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:

@@ -71,8 +71,15 @@ class Selection:
 
 
 def read_row(index: int, leaf: bytes, blob: bytes | None) -> Row:
-    values = {name: orjson.loads(value) for name, value in unpack(blob)[0].items()}
+    values = {name: _load(value) for name, value in unpack(blob)[0].items()}
     return Row(index, parse_leaf(leaf), hash_leaf(leaf), values)
+
+
+def _load(value: bytes) -> Any:
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return {"uninspectable": value.hex()}
 
 
 def json_line(row: Row) -> dict[str, Any]:
@@ -139,6 +146,6 @@ async def _read(entries: EntrySource, start: int, stop: int) -> list[Row]:
     for index, (leaf, blob) in enumerate(zip(leaves, blobs, strict=True), start):
         try:
             rows.append(read_row(index, leaf, blob))
-        except (BadEntry, orjson.JSONDecodeError) as error:
+        except BadEntry as error:
             raise BadEntry(f"entry {index} cannot be exported: {error}") from error
     return rows

@@ -129,5 +129,8 @@ def open_world(lines: Iterable[Line]) -> Iterator[Line]:
 def _arguments(value: bytes | None) -> Mapping[str, object] | None:
     if value is None:
         return None
-    parsed = orjson.loads(value)
+    try:
+        parsed = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        parsed = None
     return parsed if isinstance(parsed, dict) else {}

@@ -69,7 +69,10 @@ class Inspection:
         size = next((claim.size for place, claim, _ in claims if place == "checkpoint"), self.subject.size)
         if size < self.subject.size:
             place = f"entries {size} to {self.subject.size - 1}"
-            self.report.wrong("entries.uncovered", place, "no checkpoint covers them")
+            if self.subject.growing:
+                self.report.remarks.append(f"{place} are not signed yet")
+            else:
+                self.report.wrong("entries.uncovered", place, "no checkpoint covers them")
 
     def _chain(self) -> list[tuple[int, PublicKey]]:
         """The keys in force: from which size on, and which."""

@@ -39,7 +39,7 @@ class RolledBack(RuntimeError):
 
 
 class Log:
-    """Made by `open_log`."""
+    """Made by `open_log`. A rotation begins by giving `keys` the next key, before an entry names it."""
 
     def __init__(self, origin: str, keys: Keys, derivation: Derivation, store: CheckpointStore) -> None:
         self.origin, self.keys = origin, keys

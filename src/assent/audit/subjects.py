@@ -27,6 +27,7 @@ class Subject(Protocol):
     origin: str
     size: int
     with_values: bool
+    growing: bool  # whether entries may be waiting for their checkpoint
 
     @property
     def keys(self) -> Sequence[str]: ...
@@ -49,6 +50,8 @@ class Subject(Protocol):
 
 
 class BundleSubject:
+    growing = False
+
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
         self.size, self.origin, self.with_values = parse_head(files.get("bundle.json"))
@@ -84,6 +87,8 @@ class BundleSubject:
 
 class StoreSubject:
     """A log where it is kept; `await measure()` first."""
+
+    growing = True
 
     def __init__(self, evidence: Evidence, entries: EntrySource, tiles: TileStore | None = None) -> None:
         self.origin, self.keys = evidence.origin, [key.text for key in evidence.keys]

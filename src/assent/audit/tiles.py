@@ -6,7 +6,7 @@ derived from the entries and can always be made again from them.
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -56,22 +56,19 @@ def parse_path(path: str) -> Tile:
     return tile
 
 
-def tiles_of(size: int) -> list[Tile]:
+def tiles_of(size: int) -> Iterator[Tile]:
     """Every tile of a log of this size, lowest level first."""
-    tiles = []
     level, row = 0, size
     while row:
-        tiles += [Tile(level, number) for number in range(row // WIDTH)]
-        if row % WIDTH:
-            tiles.append(Tile(level, row // WIDTH, row % WIDTH))
+        yield from (Tile(level, number, width) for number, width in bundles_of(row))
         level, row = level + 1, row // WIDTH
-    return tiles
 
 
-def bundles_of(size: int) -> list[tuple[int, int]]:
+def bundles_of(size: int) -> Iterator[tuple[int, int]]:
     """Number and width of every bundle of entries (or values) of a log of this size."""
-    bundles = [(number, WIDTH) for number in range(size // WIDTH)]
-    return bundles + ([(size // WIDTH, size % WIDTH)] if size % WIDTH else [])
+    yield from ((number, WIDTH) for number in range(size // WIDTH))
+    if size % WIDTH:
+        yield size // WIDTH, size % WIDTH
 
 
 def tile_of(node: Node, size: int) -> tuple[Tile, int, int]:

@@ -663,8 +663,8 @@ def render(report: Report) -> str:
         lines.append("WRONG  and more: " + ", ".join(f"{count} x {code}" for code, count in rest.items()))
     lines += [f"note   {remark}" for remark in report.remarks]
     verdict = "nothing is wrong" if report.ok else f"{len(report.faults)} things are wrong"
-    counts = f"{report.entries} entries, {report.checkpoints} checkpoints, {report.erased} erased values"
-    lines.append(f"{counts}: {verdict}")
+    counts = f"entries: {report.entries}, checkpoints: {report.checkpoints}, erased values: {report.erased}"
+    lines.append(f"{counts}; {verdict}")
     return "\n".join(lines)
 
 
