@@ -103,8 +103,7 @@ def test_an_object_is_refused_exactly_when_two_of_its_keys_are_equal(
 
 
 fragments = st.sampled_from(
-    [b"{", b"}", b"[", b"]", b",", b":", b'"', b'"a"', b'"a":1', b"1", b"-", b"e9", b"\\u003a", b"\\ud83d"]
-    + [b"9007199254740993", b" ", b"\n", b"\x00", b"\xff", b"true", b"null", b"NaN"]
+    b'{ } [ ] , : " "a" "a":1 1 - e9 \\u003a \\ud83d 9007199254740993 \x00 \xff true null NaN'.split(b" ")
 )
 
 

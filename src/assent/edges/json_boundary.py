@@ -59,7 +59,7 @@ def _is_compact_and_plain(text: bytes, value: Any, bounds: Bounds) -> bool:
 
 def _inspect(text: bytes, value: Any, bounds: Bounds) -> None:
     _check_depth(value, bounds.depth)
-    json.loads(text, object_pairs_hook=_unique, parse_int=_safe_integer)
+    _DECODER.decode(text.decode())
 
 
 def _check_depth(value: Any, limit: int) -> None:
@@ -72,8 +72,7 @@ def _check_depth(value: Any, limit: int) -> None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> None:
-    names = {name for name, _ in pairs}
-    if len(names) != len(pairs):
+    if len(dict(pairs)) != len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
@@ -87,3 +86,6 @@ def _safe_integer(digits: str) -> int:
     if not -_SAFE_INTEGER <= number <= _SAFE_INTEGER:
         raise Malformed(f"integer {digits[:24]} is beyond ±(2^53 - 1); send it as a string")
     return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_safe_integer)
