@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,10 @@ def run_suite(url: str, revision: str, folder: Path) -> tuple[int, Results]:
     done = _run(_SUITE, "server", "--url", url, "--requirements", revision, "-o", str(folder))
     results: Results = {}
     for path in sorted(folder.iterdir()):
-        # server-<scenario>-<time>: the time begins with the year
-        scenario = path.name.removeprefix("server-").rsplit("-20", 1)[0]
+        scenario = re.sub(r"-\d{4}-\d\d-\d\dT.*", "", path.name.removeprefix("server-"))
         checks = json.loads((path / "checks.json").read_text())
-        results[scenario] = [(check["id"], check["status"]) for check in checks]
+        # INFO is a record of what went over the wire, not a verdict.
+        results[scenario] = [(check["id"], check["status"]) for check in checks if check["status"] != "INFO"]
     assert results, done.stdout + done.stderr
     return done.returncode, results
 

@@ -179,6 +179,7 @@ async def test_tool_with_progress(ctx: Context) -> str:
 
 @server.tool(description="Closes its stream in the middle; the client resumes.")
 async def test_reconnection(ctx: Context) -> str:
+    await asyncio.sleep(0.05)  # let the stream begin
     await ctx.close_sse_stream()
     await asyncio.sleep(0.1)
     return "resumed"

@@ -90,12 +90,17 @@ class Watch:
         if self._listener is not None:
             self._listener.cancel()
 
+    def release(self) -> None:
+        """The task goes on without its caller."""
+        self._task = None
+        self.stop()
+
     def _begin(self) -> None:
         self._listener = asyncio.ensure_future(self._listen())
 
     async def _listen(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        self.gone = True
         if self._task is not None:
+            self.gone = True
             self._task.cancel()

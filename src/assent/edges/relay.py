@@ -1,6 +1,7 @@
 """How does a message reach one upstream, and its answer the caller, with nothing of the protocol lost?"""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -36,6 +37,8 @@ _FOREVER = float("inf")
 UPSTREAM_FAULT = -31002  # JSON-RPC; ours lie outside -32768..-32000
 _STREAM_METHODS = frozenset({"subscriptions/listen"})
 
+OnAnswer = Callable[[Response], None]
+
 
 @dataclass(slots=True)
 class Relay:
@@ -69,14 +72,17 @@ class Relay:
             return None
         await self.forward(scope, receive, send, message)
 
-    async def forward(self, scope: Scope, receive: Receive, send: Send, message: Any) -> None:
+    async def forward(
+        self, scope: Scope, receive: Receive, send: Send, message: Any, on_answer: OnAnswer | None = None
+    ) -> None:
         """Pass on one request whose body, if it has one, was parsed to `message`.
 
         What was understood is written out anew: raw bytes could mean something else to another parser.
+        `on_answer` sees the status and headers of the answer before the caller does.
         """
         watch = Watch(receive)
         try:
-            await self._exchange(scope, send, message)
+            await self._exchange(scope, send, message, on_answer)
         except Fault as fault:
             await respond(send, fault.status, fault_body(message, fault))
         except asyncio.CancelledError:
@@ -85,7 +91,7 @@ class Relay:
         finally:
             watch.stop()
 
-    async def _exchange(self, scope: Scope, send: Send, message: Any) -> None:
+    async def _exchange(self, scope: Scope, send: Send, message: Any, on_answer: OnAnswer | None) -> None:
         body = b"" if message is None else orjson.dumps(message)
         method: str = scope["method"]
         streaming = method == "GET" or _method_of(message) in _STREAM_METHODS
@@ -96,6 +102,8 @@ class Relay:
         )  # fmt: skip
         try:
             _check_status(pool.name, response)
+            if on_answer is not None:
+                on_answer(response)
             await _copy(response, send)
         finally:
             response.close()

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import httptools
@@ -69,6 +70,15 @@ class Response:
             self._connection.resume()
             await self._wait()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While we keep the upstream waiting, its silence is ours."""
+        self._connection.forgive(True)
+        try:
+            yield
+        finally:
+            self._connection.forgive(False)
+
     def close(self) -> None:
         """Stop listening. An unfinished answer ends its connection, which tells the upstream to stop."""
         if not self._complete:
@@ -134,7 +144,7 @@ class Connection(asyncio.Protocol):
         self._parser: Any = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._response: Response | None = None
-        self._paused = False
+        self._paused = self._forgiving = False
         self._closed = False
         self._head_bytes = 0
         self._until_close = False
@@ -162,8 +172,12 @@ class Connection(asyncio.Protocol):
             return
         if now >= self._deadline:
             self.abort(TimedOut(self.upstream, "no complete answer in time", sent=True))
-        elif not self._paused and now - self._heard >= self._patience:
+        elif not (self._paused or self._forgiving) and now - self._heard >= self._patience:
             self.abort(TimedOut(self.upstream, f"silent for {self._patience:g} seconds", sent=True))
+
+    def forgive(self, silence: bool) -> None:
+        self._forgiving = silence
+        self._heard = self.loop.time()
 
     def abort(self, fault: Fault) -> None:
         """End the connection now; whoever waits for the answer gets `fault`."""
