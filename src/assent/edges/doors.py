@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-Headers = list[tuple[bytes, bytes]]
-
 _LOOPBACK = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 
@@ -25,14 +23,12 @@ class Doors:
             self._origins.add(f"{parts.scheme}://{parts.netloc}".lower().encode())
             self._hosts |= _spellings(parts.scheme, parts.netloc.lower())
 
-    def refuse(self, headers: Headers) -> tuple[int, str] | None:
+    def refuse(self, host: bytes | None, origin: bytes | None) -> tuple[int, str] | None:
         """The HTTP status and the reason, or None where the request may come in."""
-        hosts = [value for name, value in headers if name == b"host"]
-        if len(hosts) != 1 or not self._knows_host(hosts[0].lower()):
+        if host is None or not self._knows_host(host.lower()):
             return 421, "Invalid Host header"
-        for name, value in headers:
-            if name == b"origin" and not self._knows_origin(value.lower()):
-                return 403, "Invalid Origin header"
+        if origin is not None and not self._knows_origin(origin.lower()):
+            return 403, "Invalid Origin header"
         return None
 
     def _knows_host(self, host: bytes) -> bool:

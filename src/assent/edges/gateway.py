@@ -121,12 +121,11 @@ class Gateway:
         if scope["type"] != "http" or scope["path"] != self.path:
             return await self.other(scope, receive, send)
         headers: Headers = scope["headers"]
-        if (refusal := self.doors.refuse(headers)) is not None:
+        head = read_head(headers)
+        if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal)
         try:
-            exchange = Exchange(
-                scope, receive, send, await self.authenticate(headers, scope), read_head(headers)
-            )
+            exchange = Exchange(scope, receive, send, await self.authenticate(headers, scope), head)
             await self._dispatch(exchange)
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
@@ -242,7 +241,7 @@ class Gateway:
 
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""
-        watch = Watch(exchange.receive)
+        watch = Watch(exchange.receive, after=None)
         reply = Reply(exchange.send, watch, session)
         try:
             if session is not None:

@@ -13,6 +13,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
+WATCH_AFTER = 0.05
 _JSON = (b"content-type", b"application/json")
 
 
@@ -72,21 +73,22 @@ async def respond_error(send: Send, status: int, message: str, fields: Headers |
 class Watch:
     """Cancels the running task when the caller hangs up.
 
-    Most answers are ready within milliseconds, so listening starts only after a moment and a quick call
-    pays for one timer.
+    Most answers are ready within milliseconds, so listening starts only after a moment (or when somebody else
+    who has a timer calls `begin`): a quick call pays next to nothing.
     """
 
     __slots__ = ("_listener", "_receive", "_task", "_timer", "gone")
 
-    def __init__(self, receive: Receive, after: float = 0.05) -> None:
+    def __init__(self, receive: Receive, after: float | None = WATCH_AFTER) -> None:
         self.gone = False
         self._receive = receive
         self._task = asyncio.current_task()
         self._listener: asyncio.Task[None] | None = None
-        self._timer = asyncio.get_running_loop().call_later(after, self._begin)
+        self._timer = None if after is None else asyncio.get_running_loop().call_later(after, self.begin)
 
     def stop(self) -> None:
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         if self._listener is not None:
             self._listener.cancel()
 
@@ -95,8 +97,9 @@ class Watch:
         self._task = None
         self.stop()
 
-    def _begin(self) -> None:
-        self._listener = asyncio.ensure_future(self._listen())
+    def begin(self) -> None:
+        if self._task is not None and self._listener is None:
+            self._listener = asyncio.ensure_future(self._listen())
 
     async def _listen(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

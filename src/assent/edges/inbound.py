@@ -44,15 +44,17 @@ class Era(Enum):
 class Head:
     """What the headers of a request say, read in one pass."""
 
-    era: Era = Era.HANDSHAKE
-    version: str | None = None
-    method: str | None = None
-    name: str | None = None
-    session: str | None = None
-    last_event: str | None = None
-    accept: bytes = b""
-    content_type: bytes = b""
-    duplicated: str | None = None
+    era: Era
+    version: str | None
+    method: str | None
+    name: str | None
+    session: str | None
+    last_event: str | None
+    accept: bytes
+    content_type: bytes
+    host: bytes | None
+    origin: bytes | None
+    duplicated: str | None
 
 
 @dataclass(slots=True)
@@ -76,29 +78,44 @@ class NotAcceptable(Exception):
         self.sentence = sentence
 
 
-_FIELDS = {b"mcp-protocol-version": "version", b"mcp-method": "method", b"mcp-name": "name"}
+_ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
+_READ = _ROUTING | {b"mcp-session-id", b"last-event-id", b"accept", b"content-type", b"host", b"origin"}
 
 
 def read_head(headers: Headers) -> Head:
-    """Read the headers that decide what happens; a repeated one is remembered, the first counts."""
-    head = Head()
+    """Read the headers that decide what happens.
+
+    Repeated ones are joined by commas as HTTP has it, which makes two hosts or two sessions none we know; a
+    repeated routing header is an error of its own.
+    """
+    fields: dict[bytes, bytes] = {}
+    duplicated: str | None = None
     for name, value in headers:
-        if (field := _FIELDS.get(name)) is not None:
-            if getattr(head, field) is not None:
-                head.duplicated = head.duplicated or name.decode()
+        if name in _READ:
+            if name not in fields:
+                fields[name] = value
+            elif name in _ROUTING:
+                duplicated = duplicated or name.decode()
             else:
-                setattr(head, field, value.decode("latin-1"))
-        elif name == b"accept":
-            head.accept = value
-        elif name == b"content-type":
-            head.content_type = value
-        elif name == b"mcp-session-id":
-            head.session = value.decode("latin-1")
-        elif name == b"last-event-id":
-            head.last_event = value.decode("latin-1")
-    if head.version is not None and head.version not in HANDSHAKE_PROTOCOL_VERSIONS:
-        head.era = Era.MODERN
-    return head
+                fields[name] += b", " + value
+    version = _text(fields.get(b"mcp-protocol-version"))
+    return Head(
+        Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
+        version,
+        _text(fields.get(b"mcp-method")),
+        _text(fields.get(b"mcp-name")),
+        _text(fields.get(b"mcp-session-id")),
+        _text(fields.get(b"last-event-id")),
+        fields.get(b"accept", b""),
+        fields.get(b"content-type", b""),
+        fields.get(b"host"),
+        fields.get(b"origin"),
+        duplicated,
+    )
+
+
+def _text(value: bytes | None) -> str | None:
+    return value.decode("latin-1") if value is not None else None
 
 
 def check_post(head: Head) -> None:

@@ -22,6 +22,7 @@ from assent.edges.http import (
     respond,
     respond_error,
 )
+from assent.edges.inbound import read_head
 from assent.edges.json_boundary import Bounds, Malformed
 from assent.edges.rpc import error_body
 from assent.edges.upstreams.connection import Response
@@ -57,7 +58,8 @@ class Relay:
         if scope["type"] != "http":
             return
         headers: Headers = scope["headers"]
-        if (refusal := self.doors.refuse(headers)) is not None:
+        head = read_head(headers)
+        if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal)
         if scope["method"] not in _METHODS:
             return await respond_error(send, 405, "Method Not Allowed", [(b"allow", b"GET, POST, DELETE")])

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from assent.edges.eventlog import EventLog
-from assent.edges.http import Headers, Send, Watch, respond
+from assent.edges.http import WATCH_AFTER, Headers, Send, Watch, respond
 from assent.edges.rpc import RpcError
 from assent.edges.sessions import Session
 from assent.edges.upstreams.sse import render
@@ -50,7 +50,7 @@ class Reply:
         self._turn: asyncio.Lock | None = None
         self._pinging: asyncio.Task[None] | None = None
         self._fields: Headers = [(b"mcp-session-id", session.id.encode())] if session is not None else []
-        self._timer = asyncio.get_running_loop().call_later(patience, self._on_silence)
+        self._timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._on_slow)
 
     async def open(self) -> None:
         """Become a stream now, because the answer will be one."""
@@ -134,6 +134,7 @@ class Reply:
 
     async def _write(self, event: bytes) -> None:
         self._timer.cancel()
+        self._watch.begin()
         if not self._streaming:
             self._streaming = self._begun = True
             headers = STREAM + self._fields
@@ -142,6 +143,10 @@ class Reply:
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
         if not self._ended:
             self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
+
+    def _on_slow(self) -> None:
+        self._watch.begin()
+        self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
 
     def _on_silence(self) -> None:
         # A proxy in between would end a silent response, and that would cancel the call.

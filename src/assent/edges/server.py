@@ -46,8 +46,11 @@ class BoundedProtocol(HttpToolsProtocol):
         return True
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
         # The parser leaves blanks at the end of a value, which are no part of it (RFC 9110, 5.5).
-        super().on_header(name, value.rstrip(b" \t"))
+        self.headers.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
         self._in_head = False

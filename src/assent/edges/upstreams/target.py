@@ -51,7 +51,9 @@ class Target:
             path=path,
             authority=_authority(parts.hostname, parts.port),
             tls=(tls or ssl.create_default_context()) if secure else None,
-            fields=render_fields((name.encode(), value.encode()) for name, value in (headers or {}).items()),
+            fields=render_fields(
+                check_fields((name.encode(), value.encode()) for name, value in (headers or {}).items())
+            ),
         )
 
     def head(self, method: bytes, path: bytes | None = None) -> bytes:
@@ -60,15 +62,23 @@ class Target:
 
 
 def render_fields(fields: Fields) -> bytes:
-    """Write header lines, refusing anything that could end a line or change the framing."""
-    lines = []
-    for name, value in fields:
+    """Write header lines whose names are known to be good, refusing a value that could end its line."""
+    lines = [b"%b: %b\r\n" % field for field in fields]
+    text = b"".join(lines)
+    if text.count(b"\n") != len(lines) or text.count(b"\r") != len(lines) or b"\0" in text:
+        raise BadTarget("a header has a line break in its value")
+    return text
+
+
+def check_fields(fields: Fields) -> Fields:
+    """Refuse configured headers that HTTP does not allow, or that would change the framing."""
+    checked = list(fields)
+    for name, value in checked:
         if not _TOKEN.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
             raise BadTarget(f"header {name[:64]!r} has a name or value that HTTP does not allow")
         if name.lower() in _RESERVED:
             raise BadTarget(f"header {name.decode()} is set by the gateway itself")
-        lines.append(b"%b: %b\r\n" % (name, value))
-    return b"".join(lines)
+    return checked
 
 
 def _port(url: str, port: int | None, secure: bool) -> int:
