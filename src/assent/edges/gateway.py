@@ -1,6 +1,7 @@
 """Where does each request to `/mcp` go: to the governed sentence, or past it?"""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -46,6 +47,8 @@ from assent.edges.rpc import RpcError, error_body, result_body
 from assent.edges.sessions import Session, SessionTable, TooManySessions
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.line import SessionLost
+
+logger = logging.getLogger(__name__)
 
 REQUEST_CANCELLED = -32800
 _SERVED = frozenset({"tools/call", "tools/list"})
@@ -104,7 +107,8 @@ Serve = Callable[[Incoming], Awaitable[bytes]]
 class Gateway:
     """The MCP endpoint: `call` and `listing` answer with the JSON of a result, `passage` takes the rest.
 
-    `call` and `listing` raise `RpcError`, `Challenge` or an upstream's `Fault`; nothing else may leave them.
+    `call` and `listing` raise `RpcError`, `Challenge` or an upstream's `Fault`; anything else is a defect and
+    answers as an internal error that says nothing.
     """
 
     authenticate: Authenticate
@@ -137,6 +141,9 @@ class Gateway:
             await respond(send, 400, error_body(None, PARSE_ERROR, f"Parse error: {error}"))
         except Disconnected:
             pass
+        except Exception:
+            logger.exception("a request could not be answered")
+            await respond_error(send, 500, "Internal Server Error")
 
     async def _dispatch(self, exchange: Exchange) -> None:
         method = exchange.scope["method"]
@@ -277,6 +284,9 @@ class Gateway:
                 error_body(inbound.id, UPSTREAM_FAULT, str(fault), fault_problem(fault)),
                 fault.status,
             )
+        except Exception:
+            logger.exception("a request could not be answered")
+            body, status = error_body(inbound.id, INTERNAL_ERROR, "Internal server error"), 200
         await reply.finish(body, status)
 
 

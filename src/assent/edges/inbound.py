@@ -181,7 +181,7 @@ def is_request(message: Any) -> bool:
 
 
 def is_notification(message: Any) -> bool:
-    return isinstance(message, dict) and "id" not in message and _has_envelope(message)
+    return isinstance(message, dict) and message.get("id") is None and _has_envelope(message)
 
 
 def is_response(message: Any) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import orjson
@@ -212,12 +213,21 @@ class _Place:
 
 def _routing(message: dict[str, Any], peer: Peer, fields: Headers | None) -> bytes:
     """The headers that mirror the body (modern), the session (handshake era), and the caller's own."""
-    lines: list[tuple[bytes, bytes]] = list(fields or ())
+    mirror = b""
+    if peer.version in MODERN_PROTOCOL_VERSIONS and "method" in message:
+        key = NAME_BEARING_METHODS.get(message["method"])
+        mirror = _mirror(message["method"], message["params"][key] if key is not None else None)
+    if peer.session is None and not fields:
+        return mirror
+    lines = list(fields or ())
     if peer.session is not None:
         lines.append((b"mcp-session-id", peer.session.encode("latin-1")))
-    if peer.version in MODERN_PROTOCOL_VERSIONS and "method" in message:
-        lines.append((b"mcp-method", message["method"].encode()))
-        key = NAME_BEARING_METHODS.get(message["method"])
-        if key is not None:
-            lines.append((b"mcp-name", encode_header_value(message["params"][key]).encode()))
+    return mirror + render_fields(lines)
+
+
+@lru_cache(4096)
+def _mirror(method: str, name: str | None) -> bytes:
+    lines = [(b"mcp-method", encode_header_value(method).encode())]
+    if name is not None:
+        lines.append((b"mcp-name", encode_header_value(name).encode()))
     return render_fields(lines)
