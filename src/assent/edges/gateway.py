@@ -122,7 +122,7 @@ class Gateway:
     path: str = "/mcp"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != self.path:
+        if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
             return await self.other(scope, receive, send)
         headers: Headers = scope["headers"]
         head = read_head(headers)
