@@ -122,6 +122,9 @@ def _check_status(upstream: str, response: Response) -> None:
         raise Garbled(upstream, f"refused our credentials ({response.status})", sent=True)
     if 300 <= response.status < 400:
         raise Garbled(upstream, f"redirected us ({response.status}), which is never followed", sent=True)
+    kind = (response.header(b"content-type") or b"").lower()
+    if kind.startswith(b"text/html") or (response.status >= 500 and not kind.startswith(b"application/json")):
+        raise Garbled(upstream, f"answered {response.status} with something that is no message", sent=True)
     if response.header(b"content-encoding") is not None:
         raise Garbled(upstream, "compressed an answer without being asked", sent=True)
 

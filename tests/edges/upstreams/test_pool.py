@@ -306,6 +306,31 @@ async def test_a_body_beyond_the_limit_is_cut_off(framing: bytes) -> None:
             await response.read(1_000_000)
 
 
+async def test_an_answer_found_too_large_after_its_end_leaves_the_next_one_on_its_connection_alone() -> None:
+    hold = asyncio.Event()
+
+    async def second_waits(conversation: Conversation) -> None:
+        await conversation.read_request()
+        await conversation.answer(b"x" * 5000)
+        await conversation.read_request()
+        await hold.wait()
+        await conversation.answer(b"ok")
+
+    async with opened(second_waits, Limits(connections=1)) as (server, pool):
+        first = await pool.send(b"POST")
+        while not first._complete:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        second = asyncio.ensure_future(post(pool))
+        await asyncio.sleep(0)
+        with pytest.raises(Oversized):
+            await first.read(1000)
+        with first.held():
+            first.close()
+        hold.set()
+        assert await second == b"ok"
+        assert len(server.conversations) == 1
+
+
 async def test_an_answer_that_breaks_off_is_lost() -> None:
     async def half(conversation: Conversation) -> None:
         await conversation.read_request()

@@ -17,7 +17,7 @@ _HIGH_WATER = 256 * 1024
 class Response:
     """An answer as it arrives: status and headers first, then the body, whole or in pieces.
 
-    Whoever holds one reads it to its end or calls `close`.
+    Whoever holds one reads it to its end or calls `close`. Once complete, its connection is not its own.
     """
 
     __slots__ = (
@@ -73,16 +73,20 @@ class Response:
     @contextmanager
     def held(self) -> Iterator[None]:
         """While we keep the upstream waiting, its silence is ours."""
-        self._connection.forgive(True)
+        self._forgive(True)
         try:
             yield
         finally:
-            self._connection.forgive(False)
+            self._forgive(False)
 
     def close(self) -> None:
         """Stop listening. An unfinished answer ends its connection, which tells the upstream to stop."""
         if not self._complete:
             self._connection.abort(Lost(self._connection.upstream, "closed by us", sent=True))
+
+    def _forgive(self, silence: bool) -> None:
+        if not self._complete:
+            self._connection.forgive(silence)
 
     def _raise_fault(self) -> None:
         if self._fault is not None:
@@ -114,9 +118,14 @@ class Response:
         self._wake()
 
     def _check_limit(self) -> None:
-        if self._limit is not None and self._held > self._limit:
-            detail = f"the answer is larger than {self._limit} bytes"
-            self._connection.abort(Oversized(self._connection.upstream, detail, sent=True))
+        if self._limit is None or self._held <= self._limit:
+            return
+        detail = f"the answer is larger than {self._limit} bytes"
+        fault = Oversized(self._connection.upstream, detail, sent=True)
+        if self._complete:
+            self._fault = fault  # its connection may serve somebody else by now
+        else:
+            self._connection.abort(fault)
 
     def _end(self, fault: Fault | None) -> None:
         if not self._complete:
@@ -161,7 +170,7 @@ class Connection(asyncio.Protocol):
         assert self._response is None and self._transport is not None
         now = self._heard = self.loop.time()
         self._patience, self._deadline = patience, now + total
-        self._head_bytes, self._until_close = 0, True
+        self._head_bytes, self._until_close, self._forgiving = 0, True, False
         self._response = response = Response(self)
         self._transport.write(request)
         return response
