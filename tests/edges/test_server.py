@@ -1,6 +1,7 @@
 """What a hostile peer can hold of the server."""
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
@@ -81,3 +82,16 @@ async def test_blanks_around_a_header_value_are_no_part_of_it() -> None:
             url, b"GET / HTTP/1.1\r\nhost: localhost\r\nmcp-name:  echo \t \r\nconnection: close\r\n\r\n"
         )
     assert (b"mcp-name", b"echo") in seen
+
+
+def test_the_listening_socket_says_it_is_tcp_so_that_no_answer_waits_for_an_acknowledgement() -> None:
+    listener = server.bind("127.0.0.1", 0)
+    assert listener.proto == socket.IPPROTO_TCP
+    listener.close()
+
+
+def test_a_taken_port_is_an_error_at_once() -> None:
+    first = server.bind("127.0.0.1", 0)
+    with pytest.raises(OSError, match="in use"):
+        server.bind("127.0.0.1", first.getsockname()[1])
+    first.close()

@@ -104,7 +104,8 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 30, **extra: Any
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket, so that the port is known (and taken) before anything starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named because asyncio switches Nagle's delay off only for sockets that say they are TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
