@@ -2,51 +2,48 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from assent.infer.naming import NameReading, read_name
 from assent.infer.parameters import Parameters, read_parameters
 from assent.infer.prose import Prose, read_prose
 
-ACTING = frozenset({"add", "change", "destroy", "send", "share", "spend", "drive"})
-READING = frozenset({"read", "look"})
+_LONGEST_NAME: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything the definition says, before anything is concluded from it."""
+    """Everything the definition says, before anything is concluded from it.
+
+    `kind` is the class of the name's verb; `confirmed` tells whether the description leads with that verb.
+    """
 
     name: NameReading
+    kind: str
+    words: frozenset[str]
     title: NameReading | None
+    headline: str
     prose: Prose
     inputs: Parameters
-    words: frozenset[str]
-    text: str
-
-    @property
-    def kind(self) -> str:
-        return self.name.kind
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the description leads with the verb of the name."""
-        return self.name.verb in self.prose.verbs
+    confirmed: bool
 
 
 def gather(definition: Mapping[str, Any]) -> Evidence:
     """Read every part of a definition."""
-    name = _text(definition, "name")
     description = _text(definition, "description")
     prose = read_prose(description)
-    title = _text(definition, "title").rsplit(":", 1)[-1].strip()
+    name = _text(definition, "name")[:_LONGEST_NAME]
+    title = _text(definition, "title").rsplit(":", 1)[-1].strip()[:_LONGEST_NAME]
     reading = read_name(name, prose.verbs)
     return Evidence(
-        reading,
-        read_name(title, prose.verbs) if title and title != name else None,
-        prose,
-        read_parameters(definition.get("inputSchema")),
-        frozenset(reading.words),
-        f"{title}\n{description}",
+        name=reading,
+        kind=reading.kind,
+        words=frozenset(reading.words),
+        title=read_name(title, prose.verbs) if title and title != name else None,
+        headline=f"{title}. {description[:160]}".lower(),
+        prose=prose,
+        inputs=read_parameters(definition.get("inputSchema")),
+        confirmed=reading.verb in prose.verbs,
     )
 
 

@@ -1,29 +1,21 @@
-"""Can a call lose data, access or running work, or run anything at all?"""
+"""Can a call lose data, access or running work, or replace what was there?"""
 
 from dataclasses import dataclass
+from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import NOUNS, VERBS
+from assent.infer.execution import judge_execution
+from assent.infer.lexicon import DEEDS, NOUNS, VERBS
 
-_STRONG = frozenset(
-    "delete destroy drop purge erase terminate wipe revoke cancel uninstall kill empty truncate trash".split()
-)
-_VAGUE = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
-_WRITERS = frozenset({"replace", "put", "set", "import", "restore", "write", "upload", "save", "copy", "export", "deploy"})
-_TARGETS = frozenset({"url", "uri", "path", "endpoint", "route", "service"})
-_METHODS = frozenset({"post", "put", "patch", "delete", "request", "send"})
-# They begin or repeat something beside what is there.
-_ADDITIVE = frozenset({"connect", "launch", "process", "replay", "rerun", "resend", "resubmit", "retry", "trigger"})
-_REQUESTS = frozenset({"api", "http", "request", "requests", "rest", "proxy", "curl", "call", "generic", "graph", "invoke"})
-_MILD = frozenset({"deny", "reject", "unlink", "leave", "unload", "unstage", "strip", "void", "quit"})
-_RUNNERS = frozenset({"execute", "exec", "eval", "process", "call", "invoke", "command", "shell"})
-_WHOLE = frozenset({"snapshot", "backup"})
-_SECRETS = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
+# Classes that say too little about the deed: the description may say more.
+VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
+_GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
+_KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What a call may destroy or replace, and why we think so."""
+    """What a call may destroy, run or replace, each with the sentence that says why."""
 
     destroys: str | None
     executes: str | None
@@ -36,11 +28,8 @@ class Harm:
 
 def judge_harm(evidence: Evidence) -> Harm:
     """Judge a tool that acts; a tool that only looks harms nothing."""
-    return Harm(
-        _by_name(evidence) or _by_choice(evidence) or _by_text(evidence) or _by_combination(evidence),
-        _executes(evidence),
-        _replaces(evidence),
-    )
+    destroys = _by_name(evidence) or _by_choice(evidence) or _by_text(evidence) or _by_combination(evidence)
+    return Harm(destroys, judge_execution(evidence), _replaces(evidence))
 
 
 def _by_name(evidence: Evidence) -> str | None:
@@ -51,57 +40,57 @@ def _by_name(evidence: Evidence) -> str | None:
 
 
 def _loses(verb: str, words: frozenset[str]) -> bool:
-    if verb in _MILD:
-        return False
-    if verb in {"stop", "cancel"}:
+    if verb in DEEDS["halting"]:
         return not words & NOUNS["own"]
-    if verb in {"remove", "clear", "detach"}:
+    if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
-        return not words & NOUNS["trivial"] - {"default"}
+        return not words & (NOUNS["trivial"] - {"default"})
     if verb in {"regenerate", "rotate"}:
-        return bool(words & _SECRETS)
-    return True
+        return bool(words & _KEYS)
+    return verb not in DEEDS["mild"]
 
 
 def _by_choice(evidence: Evidence) -> str | None:
-    lost = sorted({verb for verb, kind in evidence.inputs.choices if kind == "destroy" and verb not in _MILD})
+    chosen = {choice.verb for choice in evidence.inputs.choices if choice.kind == "destroy"}
+    lost = sorted(chosen - DEEDS["mild"])
     return f"a parameter offers {', '.join(lost[:3])}" if lost else None
 
 
 def _by_text(evidence: Evidence) -> str | None:
-    prose = evidence.prose
+    prose, kind = evidence.prose, evidence.kind
     for verb in prose.verbs:
-        if VERBS[verb] != "destroy" or verb == "refund" or not _loses(verb, evidence.words | prose.opening):
-            continue
-        if verb in _STRONG or evidence.kind in _VAGUE or verb == prose.verbs[0] and evidence.kind == "destroy":
+        counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
+        if counts and VERBS[verb] == "destroy" and _loses(verb, evidence.words | prose.opening):
             return f"the description says {verb}"
-    if evidence.kind in {"manage", "none", "noun"} and "deletes" in prose.statements:
+    if kind in {"manage", "none", "noun"} and "deletes" in prose.statements:
         return "the description offers to delete, remove or stop as well"
-    if "lasting" in prose.statements and evidence.kind not in {"add", "make", "send", "share", "spend"}:
+    if kind not in _GIVING and "lasting" in prose.statements:
         return "the description warns that the effect is lasting"
     return None
 
 
 def _by_combination(evidence: Evidence) -> str | None:
-    verb, words, statements = evidence.name.verb, evidence.words, evidence.prose.statements
-    if verb == "restore" and words & _WHOLE:
+    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
+    if verb == "restore" and words & {"snapshot", "backup"}:
         return "restoring a copy replaces what is there now"
     if verb in {"upgrade", "downgrade"} and "version" in words:
         return "a change of version is hard to take back"
-    if verb == "migrate" and "reset" in evidence.text.lower():
-        return "a migration that may reset what is there"
+    if verb in {"sync", "synchronize", "synchronise"} and "deletes" in prose.statements:
+        return "what is missing on one side is deleted on the other"
+    if verb == "apply" and (words | prose.object) & {"terraform", "pulumi"}:
+        return "applying a plan may destroy what it no longer names"
     if verb == "replace" and "all" in words and "text" not in words:
         return "everything that was there is replaced"
-    if verb in _WRITERS and "discards" in statements:
+    if verb in DEEDS["writing"] and "discards" in prose.statements:
         return "what was there before is discarded"
-    if evidence.kind == "drive" or (evidence.prose.kind == "drive" and evidence.kind in _VAGUE):
+    if evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
         return "a press on a live screen may do anything"
-    return _by_program(evidence)
+    return _by_errand(evidence)
 
 
-def _by_program(evidence: Evidence) -> str | None:
-    """Running something whose name or text is itself a loss: a rollback, a clean-up, a dangerous action."""
+def _by_errand(evidence: Evidence) -> str | None:
+    """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
     if evidence.kind != "run":
         return None
     lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy")
@@ -110,41 +99,14 @@ def _by_program(evidence: Evidence) -> str | None:
     return "runs something it warns of" if "cautions" in evidence.prose.statements else None
 
 
-def _executes(evidence: Evidence) -> str | None:
-    flags, prose, words = evidence.inputs.flags, evidence.prose, evidence.words
-    running = evidence.kind == "run" or (prose.kind == "run" and evidence.kind in _VAGUE)
-    loose = NOUNS["program"] - {"tool", "tools", "api", "request"}
-    program = words & (NOUNS["program"] if evidence.kind == "run" else loose) or prose.opening & loose
-    requesting = evidence.kind in _VAGUE or evidence.name.verb in _METHODS
-    if requesting and evidence.inputs.names & _TARGETS:
-        if "writes_http" in prose.statements or ("http" in flags and words & _REQUESTS):
-            return "sends any request with any method"
-    if flags & {"code", "command"} and (running or evidence.name.verb in {"evaluate", None}):
-        return "runs the code or command it is given"
-    if "sql" in flags and evidence.kind != "look":
-        return "runs the statement it is given"
-    if (running and program) or (prose.kind == "run" and prose.opening & loose):
-        return "runs what it is given"
-    if running and "many_tools" in prose.statements:
-        return "calls other tools"
-    if "autonomous" in prose.statements and flags & {"task", "message"}:
-        return "an agent acts on its own"
-    if running and "runs_anything" in prose.statements:
-        return "runs anything"
-    if running and prose.opening & {"page", "browser", "screen"} and prose.opening & {"action", "actions", "task"}:
-        return "acts on a live screen"
-    chosen = sorted({verb for verb, _ in evidence.inputs.choices if verb in _RUNNERS})
-    return f"a parameter offers {chosen[0]}" if chosen else None
-
-
 def _replaces(evidence: Evidence) -> str | None:
-    verb, kind = evidence.name.verb, evidence.kind
-    if kind in {"change", "manage", "drive", "session", "destroy"} and verb not in _ADDITIVE:
+    verb, kind, prose = evidence.name.verb, evidence.kind, evidence.prose
+    if kind in {"change", "manage", "drive", "session", "destroy"} and verb not in DEEDS["beginning"]:
         return f"{verb} changes what was there"
-    if evidence.inputs.flags & {"overwrite", "file"} or evidence.prose.statements & {"overwrites", "discards"}:
+    if evidence.inputs.flags & {"overwrite", "file"} or "overwrites" in prose.statements:
         return "may overwrite what was there"
-    if kind in {"none", "noun", "look", "run"} and evidence.prose.kinds & {"change", "session"}:
-        return f"the description says {evidence.prose.verbs[0]}"
-    if any(kind == "change" for _, kind in evidence.inputs.choices):
+    if kind in {"none", "noun", "look", "run"} and prose.kinds & {"change", "session"}:
+        return f"the description says {prose.verbs[0]}"
+    if any(choice.kind == "change" for choice in evidence.inputs.choices):
         return "a parameter offers to change what was there"
     return None

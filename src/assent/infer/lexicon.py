@@ -8,8 +8,12 @@ from typing import Final
 
 from assent.infer.words import plain_forms
 
+Table = Mapping[str, frozenset[str]]
 
-def _load() -> Mapping[str, Mapping[str, frozenset[str]]]:
+_PREFIXES: Final[Table] = {"un": frozenset({"add", "change"}), "re": frozenset({"add", "change", "look"})}
+
+
+def _load() -> Mapping[str, Table]:
     text = resources.files("assent.infer").joinpath("lexicon.toml").read_text(encoding="utf-8")
     return {
         table: {key: frozenset(words.split()) for key, words in rows.items()}
@@ -18,9 +22,9 @@ def _load() -> Mapping[str, Mapping[str, frozenset[str]]]:
 
 
 def _with_prefixes(verbs: Mapping[str, str]) -> Mapping[str, str]:
-    """`uncomplete` and `recheck` mean what their stems mean, undone or done again."""
+    """To `uncomplete` or to `recalculate` changes what is there, whatever the stem does."""
     derived = {
-        prefix + verb: "change" if kind in {"add", "change"} else kind
+        prefix + verb: "change"
         for verb, kind in verbs.items()
         for prefix, kinds in _PREFIXES.items()
         if kind in kinds and len(verb) > 3
@@ -28,33 +32,26 @@ def _with_prefixes(verbs: Mapping[str, str]) -> Mapping[str, str]:
     return {**derived, **verbs}
 
 
-_PREFIXES: Final = {"un": {"add", "change"}, "re": {"add", "change", "look"}}
 _LEXICON: Final = _load()
-VERBS: Final[Mapping[str, str]] = _with_prefixes(
-    {verb: kind for kind, verbs in _LEXICON["verbs"].items() for verb in verbs}
-)
+VERBS: Final = _with_prefixes({verb: kind for kind, verbs in _LEXICON["verbs"].items() for verb in verbs})
+DEEDS: Final = _LEXICON["deeds"]
 NOUNS: Final = _LEXICON["nouns"]
+INPUTS: Final = _LEXICON["inputs"]
 NOUN_TOO: Final = _LEXICON["grammar"]["noun_too"]
 NOUN_FIRST: Final = _LEXICON["grammar"]["noun_first"]
 FILLER: Final = _LEXICON["grammar"]["filler"]
 DETERMINER: Final = _LEXICON["grammar"]["determiner"]
 CONJUNCTION: Final = _LEXICON["grammar"]["conjunction"]
+PREPOSITION: Final = _LEXICON["grammar"]["preposition"]
 
-
-def verb_class(word: str) -> str | None:
-    """The class of a verb in its plain form."""
-    return VERBS.get(word)
+# What the classes of verbs amount to.
+READING: Final = frozenset({"read", "look"})
+ACTING: Final = frozenset({"add", "change", "destroy", "send", "share", "spend", "drive"})
+MIXED: Final = ACTING | {"manage", "run"}
 
 
 @lru_cache(maxsize=65536)
 def find_verb(word: str) -> str | None:
-    """The plain form of an inflected verb we know."""
-    for form in plain_forms(word):
-        if form in VERBS:
-            return form
-    return None
-
-
-def is_thing(word: str) -> bool:
-    """Whether the word can stand for a thing as well."""
-    return word in NOUN_TOO
+    """The plain form of an inflected verb we know, names of things apart."""
+    form = next((form for form in plain_forms(word) if form in VERBS), None)
+    return form if form is not None and VERBS[form] != "noun" else None

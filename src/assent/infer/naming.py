@@ -4,78 +4,91 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from assent.infer.lexicon import CONJUNCTION, NOUN_TOO, VERBS
+from assent.infer.lexicon import CONJUNCTION, NOUN_TOO, PREPOSITION, VERBS
 from assent.infer.words import split_name
 
 _SEGMENT = re.compile(r"--|[./:]+")
 _CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")
-_PREPOSITIONS = frozenset({"to", "for", "by", "from", "of", "with", "in", "on", "as", "at", "without", "before", "after"})
+_GOVERNING = PREPOSITION | {"to", "of", "as", "without", "before", "after"}
 
 
 @dataclass(frozen=True, slots=True)
 class NameReading:
-    """The main verb of a name, verbs beside it, and the words left over."""
+    """The main verb of a name and its class, verbs beside it, and all its words."""
 
     verb: str | None
+    kind: str
     place: str
     beside: tuple[str, ...]
     words: tuple[str, ...]
-
-    @property
-    def kind(self) -> str:
-        return VERBS[self.verb] if self.verb else "none"
 
 
 def read_name(name: str, said: Collection[str] = ()) -> NameReading:
     """Read a name; `said` are the verbs its description leads with and settle doubtful cases."""
     words = split_name(name)
-    operation = _operation(name)
+    operation = _operation(name, words)
     index = _main(operation, said)
+    if index is None and operation != words:
+        operation, index = words, _certain(words, said)
     if index is None:
-        operation, index = words, _main(words, said)
-    if index is None:
-        return NameReading(None, "none", (), words)
-    return NameReading(operation[index], _place(index, operation), _beside(operation, index), words)
+        return NameReading(None, "none", "none", (), words)
+    verb = operation[index]
+    return NameReading(verb, VERBS[verb], _place(index, operation), _beside(operation, index), words)
 
 
-def _operation(name: str) -> tuple[str, ...]:
+def _operation(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
     """The words of the part that names the operation: after dots and slashes, or a camel-case tail."""
     tail = _SEGMENT.split(name)[-1] or name
     camel = _CAMEL_TAIL.match(tail)
-    return split_name(camel.group(1) if camel else tail)
+    if camel:
+        return split_name(camel.group(1))
+    return words if tail == name else split_name(tail)
+
+
+def _certain(words: tuple[str, ...], said: Collection[str]) -> int | None:
+    """A word before the dot names a department; only a word that is nothing but a verb says otherwise."""
+    index = _main(words, said)
+    doubtful = index is not None and words[index] in NOUN_TOO and VERBS[words[index]] != "noun"
+    return None if doubtful else index
 
 
 def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
     verbs = [i for i, word in enumerate(words) if word in VERBS]
     if not verbs:
         return None
-    for i in verbs:
-        if words[i] in said and VERBS[words[i]] != "noun" and not _governed(words, i):
-            if verbs[0] > 0 or i == 0 or (words[0] in NOUN_TOO and words[i] not in NOUN_TOO):
-                return i
-    pure = [i for i in verbs if words[i] not in NOUN_TOO and not _governed(words, i)]
+    acting = [i for i in verbs if VERBS[words[i]] != "noun" and not _governed(words, i)]
+    for i in acting:
+        if words[i] in said and _may_lead(words, i, verbs[0]):
+            return i
+    pure = [i for i in acting if words[i] not in NOUN_TOO]
     if verbs[0] == 0 and VERBS[words[0]] != "noun":
         return _from_first(words, pure)
-    if pure:
-        return pure[-1] if pure[-1] == len(words) - 1 else pure[0]
-    acting = [i for i in verbs if VERBS[words[i]] != "noun" and not _governed(words, i)]
-    if acting:
-        return acting[-1] if acting[-1] == len(words) - 1 else acting[0]
+    for candidates in (pure, acting):
+        if candidates:
+            return candidates[-1] if candidates[-1] == len(words) - 1 else candidates[0]
     return verbs[-1]
+
+
+def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:
+    """Whether the description's verb may outrank a verb in the first place of the name."""
+    return first > 0 or index == 0 or (words[0] in NOUN_TOO and words[index] not in NOUN_TOO)
 
 
 def _from_first(words: tuple[str, ...], pure: list[int]) -> int:
     """The first word can be a verb; when it can be a thing as well, a certain verb beside or last wins."""
-    if VERBS[words[0]] == "look" and pure and pure[-1] == len(words) - 1:
-        return pure[-1]
-    if words[0] in NOUN_TOO and pure and pure[0] > 0 and (pure[0] == 1 or pure[-1] == len(words) - 1):
-        return pure[0] if pure[0] == 1 else pure[-1]
+    last = len(words) - 1
+    if not pure or (pure[0] == 0 and VERBS[words[0]] != "look"):
+        return 0
+    if VERBS[words[0]] == "look" and pure[-1] == last:
+        return last
+    if words[0] in NOUN_TOO and (pure[0] == 1 or pure[-1] == last):
+        return 1 if pure[0] == 1 else last
     return 0
 
 
 def _governed(words: tuple[str, ...], index: int) -> bool:
     """Whether a preposition before the word makes it part of the object."""
-    return index > 0 and words[index - 1] in _PREPOSITIONS
+    return index > 0 and words[index - 1] in _GOVERNING
 
 
 def _beside(words: tuple[str, ...], main: int) -> tuple[str, ...]:

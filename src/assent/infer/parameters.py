@@ -3,37 +3,32 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from assent.infer.lexicon import VERBS
+from assent.infer.lexicon import INPUTS, NOUN_TOO, READING
 from assent.infer.naming import read_name
 from assent.infer.words import split_name
 
-_CHOICE = frozenset({"action", "actions", "operation", "operations", "op", "method", "mode", "command", "subcommand", "verb", "task"})
-_LISTED = re.compile(r"['\"`]([a-z][a-z_-]+)['\"`]|\b([a-z]+(?:[-_][a-z]+)+)\b|(?:[:,]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|\(|$|\bor\b|\band\b))")
-_VERBS_OF_HTTP = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_FLAGS: Mapping[str, frozenset[str]] = {
-    "sql": frozenset({"sql", "sql_query", "statement", "sqls", "sql_statement", "query_statement", "cypher", "ddl"}),
-    "code": frozenset({"code", "script", "javascript", "js", "expression", "function", "snippet", "python", "source_code", "program"}),
-    "command": frozenset({"command", "cmd", "commands", "shell", "argv", "cli_args", "command_line"}),
-    "url": frozenset({"url", "urls", "uri", "webpage", "website_url", "link", "page_url"}),
-    "recipient": frozenset({"to", "recipient", "recipients", "cc", "bcc", "emails", "email_address", "phone_number", "to_email", "attendees", "invitees"}),
-    "message": frozenset({"subject", "message", "body", "text", "html", "content"}),
-    "amount": frozenset({"amount", "price", "qty", "quantity", "notional", "payment_method", "payment_method_id", "charge_amount", "total", "coupons", "budget", "amount_usd", "amount_cents"}),
-    "confirm": frozenset({"confirm", "confirmed", "confirmation", "yes", "acknowledge", "i_understand"}),
-    "force": frozenset({"force", "forced", "cascade", "purge", "hard_delete", "permanent", "permanently", "skip_trash", "delete_local_data"}),
-    "rehearse": frozenset({"dry_run", "dryrun", "preview_only", "simulate", "validate_only", "what_if", "whatif"}),
-    "overwrite": frozenset({"overwrite", "replace", "upsert", "replace_existing", "allow_overwrite", "clobber"}),
-    "file": frozenset({"output_file", "output_path", "save_path", "local_path", "output_dir", "save_to", "destination_path", "csv_path", "save_dir",
-                       "output_filename", "download_path", "output_directory", "save_location", "dest", "out_path", "downloads_dir", "save_as"}),
-    "paging": frozenset({"limit", "page", "per_page", "cursor", "offset", "max_results", "page_size", "page_token", "top", "skip", "count", "sort",
-                         "order_by", "sort_by", "filter", "filters", "search", "query", "q", "since", "until", "before", "after", "start_time", "end_time",
-                         "start_date", "end_date", "fields", "select", "expand", "include", "next_token", "starting_after", "num_results", "first", "order"}),
-    "payload": frozenset({"body", "data", "content", "payload", "value", "settings", "config", "title", "comment", "text", "message", "description",
-                          "enabled", "items", "values", "updates", "changes", "properties", "new_name", "tags", "headers", "document", "documents"}),
-    "task": frozenset({"task", "instruction", "instructions", "prompt", "goal", "objective", "steps"}),
-    "password": frozenset({"password", "passphrase", "secret", "private_key", "client_secret"}),
-}
+_OPERATION: Final = frozenset(
+    {"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"}
+)
+_CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
+_LISTED = re.compile(
+    r"['\"`]([a-z][a-z_-]+)['\"`]"
+    r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
+    r"|(?:[:,]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|\(|$|\bor\b|\band\b))"
+)
+_HTTP_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
+_DEEPEST: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An operation a parameter offers; uncertain where its verb could be a thing, as in `merge_requests`."""
+
+    verb: str
+    kind: str
+    certain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,71 +37,78 @@ class Parameters:
 
     names: frozenset[str]
     flags: frozenset[str]
-    choices: tuple[tuple[str, str], ...]
-
-    @property
-    def chosen_kinds(self) -> frozenset[str]:
-        return frozenset(kind for _, kind in self.choices)
+    choices: tuple[Choice, ...]
+    only_reads: bool
 
 
 def read_parameters(schema: Any) -> Parameters:
     """Read an input schema, one level of nested objects included."""
     found = list(_properties(schema, 0))
-    names = frozenset("_".join(split_name(name)) or name.lower() for name, _ in found)
-    flags = {flag for flag, members in _FLAGS.items() if not names.isdisjoint(members)}
-    choices: list[tuple[str, str]] = []
+    names = frozenset("_".join(split_name(name[:64])) or name.lower() for name, _ in found)
+    flags = {flag for flag, members in INPUTS.items() if not names.isdisjoint(members)}
+    choices: list[Choice] = []
+    only_reads = False
     for name, definition in found:
-        if name.lower() in _CHOICE:
-            if _is_http(definition):
-                flags.add("http")
-            else:
-                choices += _choices(definition)
-    if not names:
-        flags.add("bare")
-    return Parameters(names, frozenset(flags), tuple(choices))
+        if name.lower() not in _CHOOSING:
+            continue
+        if _is_http(definition):
+            flags.add("http")
+            continue
+        values = _values(definition)
+        offered = list(_choices(values))
+        choices += offered
+        only_reads |= name.lower() in _OPERATION and 2 * len(offered) >= len(values) > 0
+    only_reads = only_reads and all(choice.kind in READING for choice in choices)
+    return Parameters(names, frozenset(flags), tuple(choices), only_reads)
 
 
 def _properties(schema: Any, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping):
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
         return
     for name, definition in properties.items():
         if isinstance(name, str):
-            plain = definition if isinstance(definition, Mapping) else {}
+            plain = definition if isinstance(definition, dict) else {}
             yield name, plain
             if depth == 0 and "properties" in plain:
                 yield from _properties(plain, depth + 1)
 
 
-def _choices(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for value in _values(definition):
-        reading = read_name(value)
-        if reading.verb is not None and VERBS[reading.verb] != "noun":
-            yield reading.verb, reading.kind
+def _choices(values: list[str]) -> Iterator[Choice]:
+    for value in values:
+        reading = read_name(value[:64])
+        if reading.verb is not None and reading.kind != "noun":
+            yield Choice(reading.verb, reading.kind, len(reading.words) == 1 or reading.verb not in NOUN_TOO)
 
 
 def _values(definition: Mapping[str, Any]) -> list[str]:
-    values = _enumerated(definition)
-    if values:
-        return values
+    values = _enumerated(definition, 0)
     text = definition.get("description")
-    if not isinstance(text, str) or "filter" in text.lower():
-        return []
+    if values or not isinstance(text, str) or "filter" in text.lower():
+        return values
     return [next(filter(None, groups)) for groups in _LISTED.findall(text[:500])]
 
 
-def _enumerated(definition: Any) -> list[str]:
-    if not isinstance(definition, Mapping):
+def _enumerated(definition: Any, depth: int) -> list[str]:
+    """The values an enumeration allows, through unions and lists, no deeper than anybody writes by hand."""
+    if not isinstance(definition, dict) or depth > _DEEPEST:
         return []
-    values = [v for v in definition.get("enum") or () if isinstance(v, str)]
-    if isinstance(definition.get("const"), str):
-        values.append(definition["const"])
+    constant = definition.get("const")
+    values = [constant] if isinstance(constant, str) else []
+    values += [value for value in _listed(definition, "enum") if isinstance(value, str)]
     for key in ("anyOf", "oneOf", "allOf"):
-        for part in definition.get(key) or ():
-            values += _enumerated(part)
-    return values + (_enumerated(definition["items"]) if "items" in definition else [])
+        for part in _listed(definition, key):
+            values += _enumerated(part, depth + 1)
+    return values + _enumerated(definition.get("items"), depth + 1)
+
+
+def _listed(definition: Mapping[str, Any], key: str) -> list[Any]:
+    value = definition.get(key)
+    return value if isinstance(value, list) else []
 
 
 def _is_http(definition: Mapping[str, Any]) -> bool:
-    text = str(definition.get("description") or "")
-    return any(v in _VERBS_OF_HTTP for v in _enumerated(definition)) or any(v in text for v in _VERBS_OF_HTTP)
+    text = definition.get("description")
+    described = text if isinstance(text, str) else ""
+    values = _enumerated(definition, 0)
+    return any(method in values or method in described for method in _HTTP_WRITES)
