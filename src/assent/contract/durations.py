@@ -1,0 +1,40 @@
+"""How long is `15m`?"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_FORM = re.compile(r"([1-9][0-9]{0,8})(s|m|h|d)\Z")
+
+
+def parse_duration(value: Any) -> Any:
+    """Seconds for `30s`, `15m`, `12h` or `30d`; whole numbers are seconds already."""
+    if isinstance(value, str):
+        match = _FORM.match(value.strip())
+        if match is None:
+            raise ValueError(f"{value!r} is not a duration; write a whole number and s, m, h or d, such as 15m")
+        return int(match[1]) * _UNITS[match[2]]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("a duration is a whole number and s, m, h or d, such as 15m")
+    return value
+
+
+def format_duration(seconds: int) -> str:
+    """The shortest form that reads back as the same number of seconds."""
+    for unit in ("d", "h", "m"):
+        if seconds % _UNITS[unit] == 0:
+            return f"{seconds // _UNITS[unit]}{unit}"
+    return f"{seconds}s"
+
+
+Duration = Annotated[
+    int,
+    Field(gt=0, le=100 * 366 * 86400),
+    BeforeValidator(parse_duration),
+    PlainSerializer(format_duration, return_type=str),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": "^[1-9][0-9]*(s|m|h|d)$", "examples": ["15m"]}),
+]

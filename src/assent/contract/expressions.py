@@ -1,0 +1,105 @@
+"""When does a condition on a call's arguments hold?
+
+The language is a small part of Python's: argument names, dots, literals, comparisons, `in`, `and`, `or`, `not`,
+`len(...)` and `+ - * /`. What cannot be evaluated (a missing argument, a wrong type) counts as holding: a
+condition decides whether *more* is asked of the caller, so doubt asks.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Evaluate = Callable[[Mapping[str, Any]], Any]
+
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_WORDS = {"true": True, "false": False, "null": None}
+
+
+class Condition:
+    """A compiled expression on arguments."""
+
+    __slots__ = ("_evaluate", "source")
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        try:
+            tree = ast.parse(source.strip(), mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ValueError(f"{source!r} is not an expression") from error
+        self._evaluate = _compile(tree.body)
+
+    def holds(self, arguments: Mapping[str, Any]) -> bool:
+        try:
+            return bool(self._evaluate(arguments))
+        except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+            return True
+
+
+def _compile(node: ast.expr) -> Evaluate:
+    match node:
+        case ast.Constant(value=value) if isinstance(value, str | int | float | bool) or value is None:
+            return lambda _: value
+        case ast.Name(id=name):
+            return (lambda _: _WORDS[name]) if name in _WORDS else (lambda arguments: arguments[name])
+        case ast.Attribute(value=inner, attr=attr):
+            outer = _compile(inner)
+            return lambda arguments: outer(arguments)[attr]
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            parts = [_compile(item) for item in items]
+            return lambda arguments: [part(arguments) for part in parts]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            negated = _compile(operand)
+            return lambda arguments: not negated(arguments)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            positive = _compile(operand)
+            return lambda arguments: -positive(arguments)
+        case ast.BoolOp(op=op, values=values):
+            terms = [_compile(value) for value in values]
+            join = all if isinstance(op, ast.And) else any
+            return lambda arguments: join(term(arguments) for term in terms)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+            return _binary(_ARITHMETIC[type(op)], _compile(left), _compile(right))
+        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in _COMPARE for op in ops):
+            return _chain(
+                _compile(left),
+                [(_COMPARE[type(o)], _compile(c)) for o, c in zip(ops, comparators, strict=True)],
+            )
+        case ast.Call(func=ast.Name(id="len"), args=[argument], keywords=[]):
+            measured = _compile(argument)
+            return lambda arguments: len(measured(arguments))
+    raise ValueError(f"{ast.unparse(node)!r} is not allowed in a condition")
+
+
+def _binary(apply: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
+    return lambda arguments: apply(left(arguments), right(arguments))
+
+
+def _chain(first: Evaluate, rest: list[tuple[Callable[[Any, Any], Any], Evaluate]]) -> Evaluate:
+    def evaluate(arguments: Mapping[str, Any]) -> bool:
+        here = first(arguments)
+        for compare, part in rest:
+            following = part(arguments)
+            if not compare(here, following):
+                return False
+            here = following
+        return True
+
+    return evaluate

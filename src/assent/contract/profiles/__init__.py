@@ -1,0 +1,107 @@
+"""How is a tier said in hints, for whom?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from assent.contract.model import Contract
+from assent.contract.tiers import Tier
+from assent.errors import Fault, SettingsError
+
+HINTS = ("read_only", "destructive", "idempotent", "open_world")
+WIRE_NAMES = {
+    "read_only": "readOnlyHint",
+    "destructive": "destructiveHint",
+    "idempotent": "idempotentHint",
+    "open_world": "openWorldHint",
+}
+_CELL = re.compile(r"(T|F|-)|d\((T|F|-)\)")
+_VALUES = {"T": True, "F": False, "-": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One hint of one row: a value, or the contract's declaration with a default."""
+
+    value: bool | None
+    declared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named table from tier to hints, with the names and `_meta` keys it writes. It decides what is said."""
+
+    name: str
+    summary: str
+    rows: Mapping[str, tuple[Cell, Cell, Cell, Cell]]
+    title: str = "both"
+    order: tuple[str, ...] = HINTS
+    historic: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    visibility: str = "scoped"
+    failures: bool = False
+
+    def row(self, contract: Contract) -> tuple[Cell, Cell, Cell, Cell]:
+        overwriting = contract.side_effect is Tier.WRITE and contract.overwrites
+        return self.rows["overwrites" if overwriting else contract.side_effect.value]
+
+    def hints(self, contract: Contract) -> dict[str, bool | None]:
+        """The four hints of a contract; None means: not sent."""
+        return {name: _said(cell, name, contract) for name, cell in zip(HINTS, self.row(contract), strict=True)}
+
+
+def _said(cell: Cell, name: str, contract: Contract) -> bool | None:
+    override: bool | None = getattr(contract.hints, name)
+    if override is not None:
+        return override
+    if not cell.declared:
+        return cell.value
+    declared = _declared(name, contract)
+    return cell.value if declared is None else declared
+
+
+def _declared(name: str, contract: Contract) -> bool | None:
+    if name == "open_world":
+        return contract.open_world
+    if name == "idempotent" and contract.idempotency.recovery == "natural":
+        return True
+    return None
+
+
+def profile_names() -> list[str]:
+    """Every profile there is."""
+    files = resources.files(__name__).iterdir()
+    return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
+
+
+@cache
+def profile(name: str) -> Profile:
+    """The profile of that name; raises SettingsError with the names there are."""
+    if name not in profile_names():
+        raise SettingsError(
+            Fault(f"there is no profile {name!r}", "Use one of " + ", ".join(profile_names()), "profile")
+        )
+    data = yaml.safe_load(resources.files(__name__).joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
+    like = profile(data.pop("like")) if "like" in data else None
+    rows = like.rows if like else {tier: _row(text) for tier, text in data.pop("hints").items()}
+    if "order" in data:
+        data["order"] = tuple(data["order"])
+    return Profile(name=name, rows=rows, **data)
+
+
+def _row(text: str) -> tuple[Cell, Cell, Cell, Cell]:
+    cells = []
+    for word in text.split():
+        match = _CELL.fullmatch(word)
+        if match is None:
+            raise ValueError(f"{word!r} is no cell of a profile")
+        cells.append(Cell(_VALUES[match[1] or match[2]], declared=match[2] is not None))
+    first, second, third, fourth = cells
+    return first, second, third, fourth

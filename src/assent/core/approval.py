@@ -1,0 +1,97 @@
+"""What did a person agree to, and is it still good?"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Literal
+
+Verdict = Literal["approve", "decline"]
+
+
+class ApprovalState(StrEnum):
+    """Where an approval stands."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DECLINED = "declined"
+    CONSUMED = "consumed"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One person's answer."""
+
+    person: str
+    verdict: Verdict
+    at: float
+    channel: str = "api"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A question bound to the exact call it is about, and the answers to it."""
+
+    id: str
+    binding: str
+    tenant: str
+    requester: str
+    tool: str
+    by: str
+    quorum: int
+    text: str
+    facts: dict[str, Any]
+    asked_at: float
+    expires_at: float
+    lasts: float
+    """Seconds that a given approval stays usable: its execution expiry, apart from the question's own."""
+    uses: int = 1
+    used: int = 0
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def declined_at(self) -> float | None:
+        return next((decision.at for decision in self.decisions if decision.verdict == "decline"), None)
+
+    @property
+    def approved_at(self) -> float | None:
+        """When the last needed person said yes."""
+        yes = {decision.person: decision.at for decision in self.decisions if decision.verdict == "approve"}
+        return sorted(yes.values())[self.quorum - 1] if len(yes) >= self.quorum else None
+
+    @property
+    def answers_until(self) -> float | None:
+        """From when on it no longer answers for its binding; None if it is used up."""
+        if self.declined_at is None and self.used >= self.uses:
+            return None
+        if self.declined_at is None and self.approved_at is not None:
+            return self.approved_at + self.lasts
+        return self.expires_at
+
+    @property
+    def pending_until(self) -> float | None:
+        """From when on nobody can decide it any more; None if it is decided or used up."""
+        decided = self.declined_at is not None or self.approved_at is not None
+        return None if decided or self.used >= self.uses else self.expires_at
+
+    def state_at(self, now: float) -> ApprovalState:
+        """The state as it must be read: no answer in time is a no, and so is a yes that was not used in time."""
+        if self.declined_at is not None:
+            return ApprovalState.DECLINED if now < self.expires_at else ApprovalState.EXPIRED
+        if self.used >= self.uses:
+            return ApprovalState.CONSUMED
+        if self.approved_at is not None:
+            return ApprovalState.APPROVED if now < self.approved_at + self.lasts else ApprovalState.EXPIRED
+        return ApprovalState.PENDING if now < self.expires_at else ApprovalState.EXPIRED
+
+    def with_decision(self, decision: Decision) -> Approval:
+        return replace(self, decisions=(*self.decisions, decision))
+
+
+def binding_of(*parts: str) -> str:
+    """One fingerprint of everything an approval is about."""
+    encoded = (part.encode("utf-8", "surrogatepass") for part in parts)
+    joined = b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
+    return hashlib.sha256(b"assent approval v1\n" + joined).hexdigest()

@@ -1,0 +1,69 @@
+"""What is written down about a call?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assent.core.call import Call, Request
+from assent.core.principal import Principal
+
+EntryKind = Literal[
+    "intent",
+    "outcome",
+    "read",
+    "denial",
+    "pause",
+    "replay",
+    "approval",
+    "decision",
+    "settlement",
+    "operator",
+    "violation",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the log: facts that may be published, and values that may be erased."""
+
+    kind: str
+    at: float
+    facts: dict[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def call_facts(call: Call) -> dict[str, Any]:
+    """What an entry says of a call without naming anybody or repeating anything they sent."""
+    contract = call.tool.contract
+    facts: dict[str, Any] = {
+        "tool": contract.name,
+        "upstream": call.tool.upstream,
+        "tier": contract.side_effect.value,
+        "risk": contract.risk.value,
+        "event": contract.audit_event,
+        "contract": contract.digest,
+        "call": call.digest,
+        "mode": call.principal.mode,
+    }
+    if call.dry_run:
+        facts["dry_run"] = True
+    return facts
+
+
+def call_values(call: Call) -> dict[str, Any]:
+    """What an entry keeps beside its facts: who, and with which arguments."""
+    return {**principal_values(call.principal), "arguments": dict(call.arguments)}
+
+
+def principal_values(principal: Principal) -> dict[str, Any]:
+    """Who it was."""
+    values: dict[str, Any] = {"principal": principal.id, "kind": principal.kind, "tenant": principal.tenant}
+    if principal.actors:
+        values["actors"] = [actor.id for actor in principal.actors]
+    return values
+
+
+def request_facts(request: Request) -> dict[str, Any]:
+    """What an entry says of a request that never became a call."""
+    return {"tool": request.tool[:128]}

@@ -1,0 +1,62 @@
+"""What exactly is being asked for?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+
+Action = Literal["accept", "decline", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the client says a person answered to a question of ours."""
+
+    approval: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """The claim that goes on now that a question of the tool's own was answered."""
+
+    claim: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What arrived, believed by nobody yet."""
+
+    tool: str
+    arguments: Any = None
+    credentials: Any = None
+    keys: tuple[str, ...] = ()
+    """Idempotency keys as sent beside the arguments: by header, by `_meta`."""
+    reply: Reply | None = None
+    resume: Resume | None = None
+    can_ask: bool = False
+    """Whether the client behind this request can put a question to a person."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """The headers of an HTTP request, where the edge has them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A validated request, frozen. What is authorised is what is previewed, approved, claimed, run and recorded."""
+
+    principal: Principal
+    tool: Tool
+    arguments: Mapping[str, Any]
+    canonical: bytes
+    fingerprint: str
+    digest: str
+    key: str | None = None
+    dry_run: bool = False
+    reply: Reply | None = None
+    resume: Resume | None = None
+    can_ask: bool = False

@@ -1,0 +1,65 @@
+"""Which tools are there, and which are withheld for what reason?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+from assent.errors import ContractError, Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Every tool by canonical name, and for each withheld one the reason an operator can read."""
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    withheld: Mapping[str, str] = field(default_factory=dict)
+
+    def find(self, name: str) -> Tool | None:
+        return self.tools.get(name)
+
+
+def catalogue_of(tools: Iterable[Tool], withheld: Mapping[str, str] | None = None) -> Catalogue:
+    """A catalogue in which every name stands once; raises ContractError where two tools share one."""
+    found: dict[str, Tool] = {}
+    faults: list[Fault] = []
+    for tool in tools:
+        other = found.setdefault(tool.name, tool)
+        if other is not tool:
+            who = " and ".join(repr(one.upstream or one.wire_name) for one in (other, tool))
+            faults.append(Fault(f"{who} both have a tool of this name", "Give one of them another prefix", tool.name))
+    if faults:
+        raise ContractError(faults)
+    return Catalogue(found, dict(withheld or {}))
+
+
+def safe_names(names: Iterable[str]) -> dict[str, str]:
+    """`names: safe`: each name with its dots turned into underscores; raises ContractError if two collide."""
+    safe: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    faults: list[Fault] = []
+    for name in names:
+        wire = name.replace(".", "_")
+        if taken.setdefault(wire, name) != name:
+            faults.append(
+                Fault(
+                    f"{taken[wire]!r} and {name!r} are both {wire!r} on the wire",
+                    "Rename one of them",
+                    "names",
+                )
+            )
+        safe[name] = wire
+    if faults:
+        raise ContractError(faults)
+    return safe
+
+
+def absent_for(tool: Tool, principal: Principal) -> str | None:
+    """Why a tool does not exist for a principal, or None: hidden for everybody, or forbidden for AI."""
+    if tool.visibility == "hidden":
+        return "its contract hides it from everybody"
+    if tool.contract.risk == "forbidden" and principal.has_agent:
+        return "it is forbidden for AI, and an agent stands in the chain of callers"
+    return None

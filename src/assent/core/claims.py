@@ -1,0 +1,88 @@
+"""What do we remember of a call that may have had an effect?"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assent.contract.digest import digest_of
+from assent.core.call import Call
+
+
+class State(StrEnum):
+    """Where a claim stands. Every state after `started` but `suspended` is an end, until somebody settles a doubt."""
+
+    STARTED = "started"
+    SUSPENDED = "suspended"
+    SUCCEEDED = "succeeded"
+    FAILED_NO_EFFECT = "failed_no_effect"
+    FAILED = "failed"
+    IN_DOUBT = "in_doubt"
+
+
+FINISHED = frozenset({State.SUCCEEDED, State.FAILED_NO_EFFECT, State.FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRecord:
+    """One claim as stored."""
+
+    id: str
+    tenant: str
+    principal: str
+    tool: str
+    key: str | None
+    fingerprint: str
+    contract: str
+    state: State
+    epoch: int
+    lease_until: float
+    created_at: float
+    expires_at: float
+    valid_until: float | None = None
+    settled_at: float | None = None
+    result: bytes | None = None
+
+    def state_at(self, now: float) -> State:
+        """The state as it must be read: an expired lease means in doubt, never `run again`."""
+        if self.state in (State.STARTED, State.SUSPENDED) and self.lease_until <= now:
+            return State.IN_DOUBT
+        return self.state
+
+    def is_tombstone(self, now: float) -> bool:
+        """Whether the answer is past its retention."""
+        return self.expires_at <= now
+
+    def is_stale(self, now: float) -> bool:
+        """Whether what a natural key names is no longer valid, so that the tool runs again."""
+        return self.valid_until is not None and self.state in FINISHED and self.valid_until <= now
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """How a started claim ended."""
+
+    state: State
+    at: float
+    result: bytes | None = None
+    valid_until: float | None = None
+    lease_until: float | None = None
+
+
+def claim_id(tenant: str, principal: str, tool: str, kind: str, key: str) -> str:
+    """The name of a claim: one key of one principal for one tool. Parts are length-prefixed, so none can lean over."""
+    parts = (part.encode("utf-8", "surrogatepass") for part in (tenant, principal, tool, kind, key))
+    joined = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return hashlib.sha256(b"assent claim v1\n" + joined).hexdigest()
+
+
+def claim_name(call: Call) -> str | None:
+    """The name under which a call is remembered: by the arguments that name its result, by its key, or not at all."""
+    contract, principal = call.tool.contract, call.principal
+    if contract.natural is not None:
+        named = digest_of({name: call.arguments.get(name) for name in contract.natural.by})
+        return claim_id(principal.tenant, principal.id, call.tool.name, "natural", named)
+    if call.key is not None:
+        return claim_id(principal.tenant, principal.id, call.tool.name, "key", call.key)
+    return None

@@ -1,0 +1,228 @@
+"""Which refusals are there, and what does each say?
+
+A code is `<stage>.<reason>`: the stage names the file that raises it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Wire = Literal["result", "challenge", "protocol", "question", "api"]
+Audience = Literal["model", "person", "operator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of refusal: its sentence, its remedy, and the form it takes on the wire."""
+
+    status: int
+    title: str
+    remedy: str
+    audience: Audience = "model"
+    wire: Wire = "result"
+    retryable: bool = False
+    alias: str | None = None
+
+
+CATALOGUE: dict[str, Kind] = {
+    "authenticate.missing": Kind(
+        401,
+        "No credentials were given.",
+        "Send an API key or a token as `Authorization: Bearer ...`.",
+        "person",
+        "challenge",
+        alias="authentication_required",
+    ),
+    "authenticate.invalid": Kind(
+        401,
+        "The credentials are not valid.",
+        "Use a key or token that is current and meant for this server.",
+        "person",
+        "challenge",
+        alias="authentication_required",
+    ),
+    "discover.unknown_tool": Kind(
+        404, "There is no such tool.", "List the tools and use one of them.", "model", "protocol"
+    ),
+    "authorize.missing_permissions": Kind(
+        403,
+        "The caller lacks permissions this tool needs.",
+        "Ask for the missing permissions; calling again will not help.",
+        "person",
+        "challenge",
+        alias="permission_denied",
+    ),
+    "authorize.no_test_endpoint": Kind(
+        403,
+        "A test caller reached a tool that has no test endpoint.",
+        "Configure `test:` for the upstream, or call with live credentials.",
+        "operator",
+        alias="permission_denied",
+    ),
+    "validate.malformed": Kind(
+        400,
+        "The arguments are not a plain JSON object.",
+        "Send an object of plain JSON values.",
+        alias="invalid_input",
+    ),
+    "validate.arguments_invalid": Kind(
+        422,
+        "The arguments do not fit the tool's input schema.",
+        "Correct the named fields.",
+        alias="invalid_input",
+    ),
+    "validate.key_invalid": Kind(
+        400,
+        "The idempotency key cannot be used.",
+        "Send one key of 1 to 255 printable ASCII characters.",
+        alias="invalid_input",
+    ),
+    "recall.key_required": Kind(
+        400,
+        "This tool needs an idempotency key.",
+        "Send one key per intended action and reuse it on every retry of that action.",
+        alias="idempotency_key_required",
+    ),
+    "recall.key_mismatch": Kind(
+        422,
+        "This key was used with other arguments.",
+        "Repeat the first arguments, or use a new key for a new action.",
+        alias="idempotency_conflict",
+    ),
+    "recall.in_flight": Kind(
+        409,
+        "A call with this key is still running.",
+        "Call again with the same key a little later.",
+        retryable=True,
+    ),
+    "recall.in_doubt": Kind(
+        409,
+        "It is not known whether an earlier call with this key took effect.",
+        "Do not repeat it with a new key. An operator settles it: assent claims settle.",
+        "operator",
+        alias="in_doubt",
+    ),
+    "recall.expired": Kind(
+        410,
+        "The answer to this key is no longer kept.",
+        "The action was done once; use a new key for a new action.",
+    ),
+    "recall.secret_already_delivered": Kind(
+        410,
+        "The result held a one-time secret that was already delivered.",
+        "Use the first answer; to get a new secret, make a new one with a new key.",
+    ),
+    "guard.denied": Kind(403, "A guard forbids these arguments.", "Change the named field.", alias="policy_violation"),
+    "rehearse.dry_run_required": Kind(
+        428,
+        "This tool must be rehearsed first.",
+        "Call it with the dry-run argument set to true, look at the preview, then call it again without.",
+        alias="dry_run_required",
+    ),
+    "rehearse.failed": Kind(
+        502, "The dry run failed; nothing was changed.", "Tell the user, or try again later.", retryable=True
+    ),
+    "rehearse.estimate_failed": Kind(
+        502, "The price could not be learnt, so nothing was bought.", "Try again later.", retryable=True
+    ),
+    "confirm.confirmation_required": Kind(
+        428,
+        "A person must confirm this call.",
+        "Ask the user.",
+        "person",
+        "question",
+        True,
+        "confirmation_required",
+    ),
+    "confirm.approval_pending": Kind(
+        428,
+        "This call waits for a person's approval.",
+        "Tell the user; once it is approved, call again with the same arguments.",
+        "person",
+        retryable=True,
+        alias="confirmation_required",
+    ),
+    "confirm.declined": Kind(
+        403,
+        "A person said no to this call.",
+        "Do not repeat it; ask the user what to do instead.",
+        alias="confirmation_declined",
+    ),
+    "confirm.cancelled": Kind(
+        403,
+        "The question was closed without an answer.",
+        "Ask the user; calling again asks again.",
+        retryable=True,
+    ),
+    "confirm.too_many_pending": Kind(
+        429,
+        "Too many of your calls wait for approval.",
+        "Wait until some of them are decided.",
+        retryable=True,
+        alias="rate_limit_exceeded",
+    ),
+    "step_up.required": Kind(
+        401,
+        "The authentication is too weak or too old for this call.",
+        "The person must log in again as the challenge says.",
+        "person",
+        "challenge",
+        alias="step_up_required",
+    ),
+    "claim.approval_used": Kind(
+        409,
+        "The approval was used by another call.",
+        "Call again; it will be asked about anew.",
+        retryable=True,
+        alias="confirmation_required",
+    ),
+    "claim.unavailable": Kind(
+        503,
+        "The call could not be written down, so it was not made.",
+        "Try again later.",
+        "operator",
+        retryable=True,
+    ),
+    "execute.unavailable": Kind(
+        503, "The tool's server could not be reached; nothing was done.", "Try again later.", retryable=True
+    ),
+    "execute.in_doubt": Kind(
+        502,
+        "The call was started and its end is not known.",
+        "Do not repeat it with a new key. Look whether it took effect, or ask an operator.",
+        "operator",
+        alias="in_doubt",
+    ),
+    "execute.failed": Kind(502, "The tool failed.", "Nothing is known to have changed; tell the user.", "model"),
+    "execute.undeclared_failure": Kind(
+        502,
+        "The tool failed in a way its contract does not declare.",
+        "Tell the user; an operator can see what happened.",
+        "operator",
+    ),
+    "execute.output_invalid": Kind(
+        502,
+        "The tool's result does not fit its output schema.",
+        "The effect has happened; do not repeat the call. Tell the user.",
+        "operator",
+    ),
+    "record.unavailable": Kind(
+        503,
+        "Calls cannot be written down at the moment, so none is made.",
+        "Try again later.",
+        "operator",
+        retryable=True,
+    ),
+    "approve.unknown": Kind(404, "There is no such approval.", "List the approvals.", "person", "api"),
+    "approve.not_entitled": Kind(
+        403,
+        "You may not decide this approval.",
+        "It needs a person with the right role in the same tenant.",
+        "person",
+        "api",
+    ),
+    "approve.own_request": Kind(403, "Nobody approves their own request.", "Ask somebody else.", "person", "api"),
+    "approve.already_decided": Kind(409, "This approval was decided already.", "Look at its state.", "person", "api"),
+    "approve.expired": Kind(410, "This approval has expired.", "The call must be made again.", "person", "api"),
+}

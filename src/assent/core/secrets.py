@@ -1,0 +1,43 @@
+"""What is left of a result once its one-time secrets have been shown?"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import orjson
+
+from assent.contract.model import Contract
+from assent.contract.pointers import places
+
+ALREADY_DELIVERED = "dev.assent/secret_already_delivered"
+WITHHELD = "The result held a one-time secret that was already delivered; it is withheld."
+
+
+def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any]:
+    """The result as it may be kept and replayed: secrets emptied, the text regenerated to match.
+
+    A result that is text alone cannot be told apart from the secret in it, so the text is withheld whole.
+    """
+    if not contract.secrets or result.get("isError"):
+        return result
+    structured = result.get("structuredContent")
+    kept = {key: value for key, value in result.items() if key != "content"}
+    marked = {**result.get("_meta", {}), ALREADY_DELIVERED: list(contract.secrets)}
+    if structured is None:
+        return {**kept, "content": [{"type": "text", "text": WITHHELD}], "_meta": marked}
+    emptied = copy.deepcopy(structured)
+    for pointer in contract.secrets:
+        for container, key in places(emptied, pointer):
+            container[key] = _empty(container[key])
+    text = orjson.dumps(emptied, option=orjson.OPT_INDENT_2).decode()
+    return {
+        **kept,
+        "structuredContent": emptied,
+        "content": [{"type": "text", "text": text}],
+        "_meta": marked,
+    }
+
+
+def _empty(value: Any) -> Any:
+    return "" if isinstance(value, str) else None

@@ -1,0 +1,166 @@
+"""What do we hold ready for one tool of one upstream?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema_rs
+
+from assent.contract.expressions import Condition
+from assent.contract.model import Contract
+from assent.contract.profiles import Profile, profile
+from assent.contract.wire import definition as wire_definition
+from assent.errors import ContractError, Fault
+
+Validate = Callable[[Any], list[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """A contract compiled together with the definition it governs."""
+
+    contract: Contract
+    upstream: str = ""
+    wire_name: str = ""
+    definition: Mapping[str, Any] = field(default_factory=dict)
+    check_input: Validate | None = None
+    check_output: Validate | None = None
+    step_up_when: Condition | None = None
+    rehearses: bool = False
+    """Whether the upstream itself understands the dry-run argument."""
+    takes_key: bool = False
+    """Whether the upstream itself understands the key's argument."""
+    visibility: str = "scoped"
+    has_test: bool = False
+    failure_names: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.contract.name
+
+
+def compile_tool(
+    contract: Contract,
+    *,
+    profile: Profile = profile("spec"),  # noqa: B008 - profiles are cached and frozen
+    upstream: str = "",
+    wire_name: str = "",
+    definition: Mapping[str, Any] | None = None,
+    has_test: bool = False,
+    historic_names: bool = False,
+) -> Tool:
+    """Everything about a tool that can be known before a call; raises ContractError for schemas that are none."""
+    raw = dict(definition or {})
+    given = contract.input if contract.input is not None else raw.get("inputSchema")
+    output = contract.output if contract.output is not None else raw.get("outputSchema")
+    properties = given.get("properties", {}) if isinstance(given, Mapping) else {}
+    rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in properties
+    listed = _listed_schema(contract, given, rehearses)
+    parts = {key: value for key, value in raw.items() if key not in ("name", "title", "annotations")}
+    parts["inputSchema"] = listed
+    if output is not None:
+        parts["outputSchema"] = _listed_output(contract, output)
+    return Tool(
+        contract=contract,
+        upstream=upstream,
+        wire_name=wire_name or contract.name,
+        definition=wire_definition(contract, profile, historic_names=historic_names, **parts),
+        check_input=_checker(contract.name, "input", listed),
+        check_output=_checker(contract.name, "output", output) if output is not None else None,
+        step_up_when=_condition(contract),
+        rehearses=rehearses,
+        takes_key=contract.idempotency.argument in properties if contract.idempotency.argument else False,
+        visibility=contract.visibility or profile.visibility,
+        has_test=has_test,
+        failure_names=profile.failures,
+    )
+
+
+def _condition(contract: Contract) -> Condition | None:
+    if contract.step_up is None or contract.step_up.when == "always":
+        return None
+    return Condition(contract.step_up.when)
+
+
+def _listed_schema(contract: Contract, given: Any, rehearses: bool) -> Any:
+    """The input schema as listed: with the arguments that are ours, where the upstream does not know them."""
+    schema: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"type": "object"}
+    schema.setdefault("type", "object")
+    ours: dict[str, Any] = {}
+    if contract.dry_run.mode != "none" and not rehearses:
+        ours[contract.dry_run.argument] = {
+            "type": "boolean",
+            "description": "Preview the effect without causing it.",
+        }
+    argument = contract.idempotency.argument
+    if argument and argument not in schema.get("properties", {}):
+        ours[argument] = {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "description": "Idempotency key.",
+        }
+    if ours:
+        schema["properties"] = {**schema.get("properties", {}), **ours}
+    return schema
+
+
+def _listed_output(contract: Contract, output: Any) -> Any:
+    """The output schema as listed: where a call can be rehearsed, a preview is an answer too."""
+    if contract.dry_run.mode == "none" or not isinstance(output, Mapping):
+        return output
+    inner = {key: value for key, value in output.items() if key not in ("$defs", "$schema")}
+    shared = {key: output[key] for key in ("$defs", "$schema") if key in output}
+    preview = {"type": "object", "properties": {"dryRun": {"const": True}}, "required": ["dryRun"]}
+    return {**shared, "type": "object", "anyOf": [inner, preview]}
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is outside the document")
+
+
+def _checker(name: str, which: str, schema: Any) -> Validate:
+    try:
+        validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
+    except (ValueError, TypeError, jsonschema_rs.ValidationError) as error:
+        reason = str(error).splitlines()[0][:200]
+        raise ContractError(Fault(f"not a JSON Schema: {reason}", "Correct the schema", f"{name}.{which}")) from None
+    is_valid, iter_errors = validator.is_valid, validator.iter_errors
+
+    def check(instance: Any) -> list[tuple[str, str]]:
+        if is_valid(instance):
+            return []
+        return [(_pointer(error.instance_path), _sentence(error)) for error in iter_errors(instance)][:20]
+
+    return check
+
+
+def _pointer(path: Any) -> str:
+    return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in path) if path else ""
+
+
+def _sentence(error: Any) -> str:
+    """What is wrong, by the schema's words alone: the rejected values are the caller's."""
+    kind = error.kind
+    match kind.name:
+        case "required":
+            return f"{kind.property!r} is required"
+        case "additionalProperties" | "unevaluatedProperties":
+            return "there are unknown fields: " + ", ".join(repr(name)[:80] for name in kind.unexpected[:10])
+        case "type":
+            return f"it must be of type {_types(kind.types)}"
+        case "enum":
+            return f"it must be one of {_shown(kind.options)}"
+    limit = getattr(kind, "limit", None)
+    return f"it does not fit `{kind.name}`" + (f" of {limit}" if limit is not None else "")
+
+
+def _shown(options: Any) -> str:
+    text = ", ".join(map(repr, options)) if isinstance(options, list | tuple) else str(options)
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def _types(types: Any) -> str:
+    return " or ".join(map(str, types)) if isinstance(types, list | tuple | set | frozenset) else str(types)

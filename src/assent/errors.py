@@ -1,0 +1,46 @@
+"""What can be wrong with what people wrote, and how do we tell them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong, where it stands, and what to do about it."""
+
+    message: str
+    remedy: str = ""
+    field: str = ""
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = ":".join(part for part in (self.file, str(self.line) if self.line else "") if part)
+        head = ": ".join(part for part in (place, self.field, self.message) if part)
+        return f"{head}. {self.remedy}" if self.remedy else head
+
+
+class AssentError(Exception):
+    """Everything Assent raises on purpose."""
+
+
+class FaultsError(AssentError):
+    """Input that cannot be used; carries every fault found, not only the first."""
+
+    def __init__(self, faults: Sequence[Fault] | Fault) -> None:
+        self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+class ContractError(FaultsError):
+    """A contract that contradicts itself or cannot be read."""
+
+
+class SettingsError(FaultsError):
+    """A configuration that cannot be used."""
+
+
+class StoreError(AssentError):
+    """The store did not answer, or answered that it could not keep what it was given."""

@@ -1,0 +1,56 @@
+"""What happens when a person answers? The second sentence: known, entitled, decided, written down."""
+
+from __future__ import annotations
+
+from assent.core.approval import Approval, ApprovalState, Decision, Verdict
+from assent.core.audit import Entry
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.ports import Ports
+
+OPERATOR = "operator"
+APPROVER = "approver"
+
+
+async def approve(
+    person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str = "api"
+) -> Approval:
+    """A person's decision on a pending approval, as it then stands; a Refusal says why it was not taken."""
+    approval = await find(person, approval_id, ports)
+    _entitled(person, approval)
+    _open(approval, ports.now())
+    decision = Decision(person.id, verdict, ports.now(), channel)
+    facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": channel}
+    entry = Entry("decision", decision.at, facts, {"person": person.id, "tenant": person.tenant})
+    decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
+    if decided is None:
+        raise Refusal("approve.already_decided")
+    return decided
+
+
+async def find(person: Principal, approval_id: str, ports: Ports) -> Approval:
+    """The approval, if this person may see it; another tenant's is as unknown as none."""
+    approval = await ports.store.approval(approval_id)
+    if approval is None or not (OPERATOR in person.roles or approval.tenant == person.tenant):
+        raise Refusal("approve.unknown", f"There is no approval {approval_id[:64]}.")
+    return approval
+
+
+def _entitled(person: Principal, approval: Approval) -> None:
+    if person.kind != "human" or person.has_agent:
+        raise Refusal("approve.not_entitled", "Only a person can decide, and no agent on a person's behalf.")
+    if approval.by != "approver":
+        return
+    if person.id == approval.requester and person.tenant == approval.tenant:
+        raise Refusal("approve.own_request")
+    if not person.roles & {APPROVER, OPERATOR}:
+        raise Refusal("approve.not_entitled", "This approval needs a person with the role approver.")
+
+
+def _open(approval: Approval, now: float) -> None:
+    match approval.state_at(now):
+        case ApprovalState.PENDING:
+            return
+        case ApprovalState.EXPIRED:
+            raise Refusal("approve.expired")
+    raise Refusal("approve.already_decided")

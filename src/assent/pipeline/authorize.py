@@ -1,0 +1,52 @@
+"""May this principal call this tool at all?"""
+
+from __future__ import annotations
+
+from assent.core.call import Request
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+from assent.pipeline.journal import Journal
+
+
+def authorize(request: Request, principal: Principal, tool: Tool, journal: Journal) -> tuple[str, ...]:
+    """The permissions that are missing, which is none unless the call only rehearses a locked tool; else refused."""
+    if principal.mode == "test" and not tool.has_test:
+        journal.object("authorize", Refusal("authorize.no_test_endpoint"))
+    missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
+    if missing and not _rehearses_locked(request, tool):
+        journal.object("authorize", lacking(tool, missing))
+    else:
+        journal.passed("authorize", _reason(tool, missing))
+    return missing
+
+
+def may_see(principal: Principal, tool: Tool) -> bool:
+    """Whether a tool is listed: the same decision as on the call, but that locked tools are listed to all."""
+    if principal.mode == "test" and not tool.has_test:
+        return False
+    return tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+
+
+def lacking(tool: Tool, missing: tuple[str, ...]) -> Refusal:
+    """The refusal that names everything the operation needs in one challenge."""
+    return Refusal(
+        "authorize.missing_permissions",
+        f"{tool.name} needs {', '.join(missing)}.",
+        missing_permissions=list(missing),
+        required_permissions=list(tool.contract.permissions),
+    )
+
+
+def _rehearses_locked(request: Request, tool: Tool) -> bool:
+    contract = tool.contract
+    if tool.visibility != "locked" or contract.dry_run.mode == "none" or not isinstance(request.arguments, dict):
+        return False
+    return request.arguments.get(contract.dry_run.argument) is True
+
+
+def _reason(tool: Tool, missing: tuple[str, ...]) -> str:
+    if missing:
+        return f"rehearsal only; lacks {', '.join(missing)}"
+    permissions = tool.contract.permissions
+    return f"has {', '.join(permissions)}" if permissions else "no permission needed"

@@ -1,0 +1,88 @@
+"""May this call start, now, once?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assent.core.approval import Approval
+from assent.core.audit import Entry, call_facts, call_values
+from assent.core.call import Call
+from assent.core.claims import ClaimRecord, State, claim_id, claim_name
+from assent.core.outcome import Refusal
+from assent.errors import StoreError
+from assent.pipeline.journal import Journal
+from assent.ports import ApprovalGone, Ports, Taken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """The right to run a call once. Only this file makes one, and `execute` takes nothing else."""
+
+    call: Call
+    id: str | None = None
+    epoch: int = 0
+    upstream_key: str | None = None
+
+
+async def claim(call: Call, approval: Approval | None, ports: Ports, journal: Journal) -> Claim:
+    """Write down the intent and use up the approval in one stroke; a read needs neither."""
+    if call.tool.contract.side_effect == "read":
+        journal.passed("claim", "a read is written down with its answer")
+        return Claim(call)
+    now = ports.now()
+    draft = _draft(call, ports, now, fresh=_overlooked(journal))
+    facts = {**call_facts(call), "claim": draft.id}
+    if approval is not None:
+        facts["approval"] = approval.id
+    if journal.would:
+        facts["would"] = list(journal.would)
+    entry = Entry("intent", now, facts, call_values(call))
+    try:
+        record = await ports.store.claim(draft, entry, approval.id if approval else None, now)
+    except Taken as taken:
+        raise _taken(taken.record, call) from None
+    except ApprovalGone:
+        raise Refusal("claim.approval_used") from None
+    except StoreError:
+        raise Refusal("claim.unavailable") from None
+    journal.started = True
+    journal.passed("claim", f"claim {record.id[:12]}, epoch {record.epoch}")
+    return reclaimed(call, record, ports)
+
+
+def reclaimed(call: Call, record: ClaimRecord, ports: Ports) -> Claim:
+    """The claim that a started record gives; the key for the upstream only where it is to be passed on."""
+    forwards = call.tool.contract.idempotency.forward is not None
+    return Claim(call, record.id, record.epoch, ports.derive_key(record.id) if forwards else None)
+
+
+def _taken(record: ClaimRecord, call: Call) -> Refusal:
+    """Another call with the same key was faster: its answer is there for the next try."""
+    if call.tool.contract.natural is None and record.fingerprint != call.fingerprint:
+        return Refusal("recall.key_mismatch")
+    return Refusal("recall.in_flight", retry_after_ms=1000)
+
+
+def _overlooked(journal: Journal) -> bool:
+    """Whether `recall` would have stopped this call: when only observing, it then runs under a name of its own."""
+    return any(code.startswith("recall.") for code in journal.would)
+
+
+def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:
+    contract, principal = call.tool.contract, call.principal
+    name = None if fresh else claim_name(call)
+    name = name or claim_id(principal.tenant, principal.id, call.tool.name, "call", ports.new_id())
+    return ClaimRecord(
+        id=name,
+        tenant=principal.tenant,
+        principal=principal.id,
+        tool=call.tool.name,
+        key=call.key,
+        fingerprint=call.fingerprint,
+        contract=contract.digest,
+        state=State.STARTED,
+        epoch=1,
+        lease_until=now + ports.lease,
+        created_at=now,
+        expires_at=now + (contract.idempotency.retention or ports.retention),
+    )

@@ -1,0 +1,94 @@
+"""Has a person agreed to exactly this?"""
+
+from __future__ import annotations
+
+from assent.core.approval import Approval, ApprovalState, Decision, binding_of
+from assent.core.audit import Entry, call_facts, call_values
+from assent.core.call import Call
+from assent.core.outcome import Pause, Refusal
+from assent.core.render import question
+from assent.core.risk import ambiguous, asked_by
+from assent.pipeline.journal import Journal
+from assent.pipeline.rehearse import Rehearsed
+from assent.ports import Ports, TooManyPending
+
+
+async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, journal: Journal) -> Approval | None:
+    """An approval for exactly this call, None where nobody need be asked; otherwise ask: in band, or out of band."""
+    why = ambiguous(call.tool.contract, call.arguments)
+    by = asked_by(call, why)
+    if by in ("none", "host"):
+        journal.passed("confirm", "nobody need be asked" if by == "none" else "the host asks")
+        return None
+    draft = _draft(call, rehearsed, why, by, ports)
+    approval = await ports.store.approval_for(draft.binding, ports.now())
+    if journal.observing:
+        journal.object("confirm", Pause(approval or draft))
+        return None
+    if approval is None:
+        approval = await _ask(draft, call, ports)
+    if call.reply is not None and call.reply.approval == approval.id and by == "user":
+        approval = await _answered(approval, call, ports)
+    return _judge(approval, call, ports, journal)
+
+
+def _judge(approval: Approval, call: Call, ports: Ports, journal: Journal) -> Approval:
+    match approval.state_at(ports.now()):
+        case ApprovalState.APPROVED:
+            journal.passed("confirm", f"approval {approval.id}")
+            return approval
+        case ApprovalState.DECLINED:
+            raise Refusal("confirm.declined")
+    if approval.by == "user" and call.can_ask:
+        if call.reply is not None and call.reply.approval == approval.id:
+            raise Refusal("confirm.cancelled")
+        raise Pause(approval)
+    raise pending(approval, ports)
+
+
+def pending(approval: Approval, ports: Ports) -> Refusal:
+    """The answer of a call that waits for a person: nothing in it changes until the person has decided."""
+    url = ports.approval_url(approval.id)
+    facts = {"approval": approval.id} | ({"approval_url": url} if url else {})
+    return Refusal("confirm.approval_pending", **facts)
+
+
+def _draft(call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports) -> Approval:
+    contract, now = call.tool.contract, ports.now()
+    text = question(call, why=why, preview=rehearsed.preview, price=rehearsed.price)
+    return Approval(
+        id=ports.new_id(),
+        binding=binding_of(call.digest, rehearsed.preview_digest, text, ports.policy_digest, by),
+        tenant=call.principal.tenant,
+        requester=call.principal.id,
+        tool=call.tool.name,
+        by=by,
+        quorum=contract.confirmation.quorum if by == "approver" else 1,
+        text=text,
+        facts=call_facts(call),
+        asked_at=now,
+        expires_at=now + contract.confirmation.expires,
+        lasts=contract.confirmation.expires,
+    )
+
+
+async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
+    facts = {**call_facts(call), "approval": draft.id, "by": draft.by, "quorum": draft.quorum}
+    entry = Entry("approval", draft.asked_at, facts, call_values(call))
+    try:
+        return await ports.store.ask(draft, draft.asked_at, ports.most_pending, entry)
+    except TooManyPending:
+        raise Refusal("confirm.too_many_pending") from None
+
+
+async def _answered(approval: Approval, call: Call, ports: Ports) -> Approval:
+    """What the client says a person answered. A cancel decides nothing; a decline is sticky."""
+    assert call.reply is not None
+    if call.reply.action == "cancel" or approval.state_at(ports.now()) is not ApprovalState.PENDING:
+        return approval
+    verdict = "approve" if call.reply.action == "accept" else "decline"
+    decision = Decision(f"client:{call.principal.id}", verdict, ports.now(), "in-band")  # type: ignore[arg-type]
+    facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": "in-band"}
+    entry = Entry("decision", decision.at, facts, {"person": decision.person})
+    decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
+    return decided or await ports.store.approval(approval.id) or approval

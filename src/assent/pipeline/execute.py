@@ -1,0 +1,160 @@
+"""What did the tool do?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from assent.contract.pointers import MISSING, resolve
+from assent.core.audit import Entry, call_facts
+from assent.core.call import Resume
+from assent.core.claims import Settlement, State
+from assent.core.outcome import Answer, Refusal, declared_failure, error_result
+from assent.core.secrets import without_secrets
+from assent.core.times import as_time
+from assent.errors import StoreError
+from assent.pipeline.claim import Claim
+from assent.pipeline.journal import Journal
+from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
+
+INPUT_REQUIRED = "input_required"
+SUSPENDED_FOR = 600.0
+
+
+async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
+    """Run the tool and keep what it said; a second durable write, and only then the answer."""
+    with ports.work.holding(claim.id, claim.epoch):
+        try:
+            result = await ports.upstream.run(claim.call, claim.upstream_key)
+        except Unreached:
+            await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="execute.unavailable", forget=True)
+            raise Refusal("execute.unavailable") from None
+        except ToolFailed as failed:
+            return await _failed(claim, failed, ports, journal)
+        except NotRun as refused:
+            await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
+            raise Refusal("validate.arguments_invalid", str(refused)) from None
+        except Lost:
+            return await _lost(claim, ports)
+        except Exception:
+            if claim.id is None:
+                raise
+            return await _lost(claim, ports)
+        return await keep(claim, result, ports, journal)
+
+
+async def keep(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
+    """Settle a claim with the tool's result and answer with it."""
+    tool = claim.call.tool
+    if result.get("resultType") == INPUT_REQUIRED:
+        return await _suspend(claim, result, ports, journal)
+    if result.get("isError"):
+        return await _error_result(claim, result, ports, journal)
+    if tool.check_output is not None and (wrong := tool.check_output(result.get("structuredContent"))):
+        refusal = Refusal("execute.output_invalid", violations=[{"field": f, "reason": r} for f, r in wrong])
+        await _end(claim, State.SUCCEEDED, error_result(refusal.problem()), ports, code=refusal.code)
+        raise refusal
+    await _end(claim, State.SUCCEEDED, result, ports)
+    journal.passed("execute", "succeeded")
+    return Answer(result)
+
+
+async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
+    """The tool asks a question of its own: the claim waits for the answer, and is in doubt if none comes."""
+    if claim.id is None:
+        return Answer(result)
+    now = ports.now()
+    settlement = Settlement(State.SUSPENDED, now, lease_until=now + SUSPENDED_FOR)
+    entry = Entry("outcome", now, {**call_facts(claim.call), "claim": claim.id, "state": State.SUSPENDED.value})
+    if not await ports.store.settle(claim.id, claim.epoch, settlement, [entry]):
+        raise Refusal("execute.in_doubt")
+    journal.passed("execute", "the tool asks a question of its own")
+    return Answer(result, resume=Resume(claim.id, claim.epoch))
+
+
+async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, journal: Journal) -> Answer:
+    """A failure under the tool's own code: as declared, or a violation of the contract."""
+    contract = claim.call.tool.contract
+    result = declared_failure(contract, failed.code, failed.detail, failed.facts)
+    if result is None:
+        return await _undeclared(claim, failed.code, ports)
+    mode = contract.failure_modes[failed.code]
+    if mode.outcome == "unknown":
+        return await _lost(claim, ports, failed.code)
+    state = State.FAILED_NO_EFFECT if mode.outcome == "no_effect" else State.FAILED
+    await _end(claim, state, result, ports, code=failed.code)
+    journal.passed("execute", f"failed as declared: {failed.code}")
+    return Answer(result)
+
+
+async def _error_result(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
+    """A result that says it is an error; where the contract closes the list of failures, its code must be on it."""
+    modes = claim.call.tool.contract.failure_modes
+    structured = result.get("structuredContent")
+    code = structured.get("code") if isinstance(structured, dict) else None
+    if isinstance(code, str) and code in modes:
+        detail = structured.get("detail") if isinstance(structured, dict) else None
+        return await _failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, journal)
+    if modes:
+        return await _undeclared(claim, code if isinstance(code, str) else "", ports)
+    await _end(claim, State.FAILED, result, ports, code="execute.failed")
+    journal.passed("execute", "the tool reported an error")
+    return Answer(result)
+
+
+async def _undeclared(claim: Claim, code: str, ports: Ports) -> Answer:
+    refusal = Refusal("execute.undeclared_failure")
+    await _end(claim, State.FAILED, error_result(refusal.problem()), ports, code=refusal.code, violation=code[:100])
+    raise refusal
+
+
+async def _lost(claim: Claim, ports: Ports, code: str = "") -> Answer:
+    """Nobody knows what happened. A read may simply be repeated; anything else is in doubt and says so."""
+    if claim.id is None:
+        raise Refusal("execute.failed")
+    await _end(claim, State.IN_DOUBT, None, ports, code=code or "execute.in_doubt")
+    raise Refusal("execute.in_doubt")
+
+
+async def _end(
+    claim: Claim,
+    state: State,
+    result: dict[str, Any] | None,
+    ports: Ports,
+    *,
+    code: str = "",
+    violation: str | None = None,
+    forget: bool = False,
+) -> None:
+    """The second durable write. If it fails, or somebody else holds the claim by now, the end is in doubt."""
+    if claim.id is None:
+        return
+    call, now = claim.call, ports.now()
+    facts = {**call_facts(call), "claim": claim.id, "state": state.value} | ({"code": code} if code else {})
+    entries = [Entry("outcome", now, facts)]
+    if violation is not None:
+        entries.append(Entry("violation", now, {**call_facts(call), "code": code}, {"failure": violation}))
+    kept = None if result is None else orjson.dumps(without_secrets(call.tool.contract, result))
+    settlement = Settlement(state, now, kept, _valid_until(claim, result, forget=forget, now=now))
+    try:
+        if not await ports.store.settle(claim.id, claim.epoch, settlement, entries):
+            raise Refusal("execute.in_doubt")
+    except StoreError:
+        raise Refusal("execute.in_doubt") from None
+
+
+def _valid_until(claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float) -> float | None:
+    """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing."""
+    natural = claim.call.tool.contract.natural
+    if forget:
+        return now
+    if natural is None:
+        return None
+    if result is None or result.get("isError"):
+        return now
+    if natural.until is None:
+        return None
+    structured = result.get("structuredContent")
+    value = resolve(structured, natural.until)
+    return as_time(resolve(claim.call.arguments, natural.until) if value is MISSING else value, now)

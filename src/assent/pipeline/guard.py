@@ -1,0 +1,23 @@
+"""Do the arguments keep to the rules?"""
+
+from __future__ import annotations
+
+from assent.core.call import Call
+from assent.core.outcome import Refusal
+from assent.pipeline.journal import Journal
+from assent.ports import Ports
+
+
+def guard(call: Call, ports: Ports, journal: Journal) -> None:
+    """Refuse at the first rule that denies, naming the rule and the field."""
+    applied = 0
+    for rule in ports.guards:
+        if not rule.applies(call):
+            continue
+        applied += 1
+        denied = rule.denies(call.arguments)
+        if denied is not None:
+            field, reason = denied
+            journal.object("guard", Refusal("guard.denied", f"{field}: {reason}.", rule=rule.rule, field=field))
+            return
+    journal.passed("guard", f"{applied} rules hold" if applied else "no rule applies")

@@ -1,0 +1,46 @@
+"""What has happened so far on the way of one request?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from assent.core.call import Call
+from assent.core.outcome import Ending
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+
+
+class Note(NamedTuple):
+    """One stage's verdict and its reason."""
+
+    stage: str
+    verdict: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Journal:
+    """The notes of one request: kept while the sentence is said, read by `record` at its end."""
+
+    observing: bool = False
+    principal: Principal | None = None
+    tool: Tool | None = None
+    call: Call | None = None
+    started: bool = False
+    notes: list[Note] = field(default_factory=list)
+    would: list[str] = field(default_factory=list)
+    """Codes of what was not asked or refused because the mode is `observe`."""
+
+    def passed(self, stage: str, reason: str) -> None:
+        self.notes.append(Note(stage, "pass", reason))
+
+    def object(self, stage: str, ending: Ending) -> None:
+        """Raise a pause or refusal; when only observing, write down that it would have been raised."""
+        if not self.observing:
+            raise ending
+        code = getattr(ending, "code", stage)
+        self.would.append(code)
+        self.notes.append(
+            Note(stage, "would stop", f"{code}: {getattr(ending, 'detail', '') or 'a person would be asked'}")
+        )

@@ -1,0 +1,65 @@
+"""Have we answered this before?"""
+
+from __future__ import annotations
+
+import orjson
+
+from assent.core.call import Call
+from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
+from assent.core.outcome import Answer, Refusal
+from assent.core.secrets import ALREADY_DELIVERED
+from assent.pipeline.journal import Journal
+from assent.pipeline.recover import recover, resume
+from assent.ports import Ports
+
+RETRY_AFTER_MS = 1000
+
+
+async def recall(call: Call, ports: Ports, journal: Journal) -> Answer | None:
+    """The stored answer of a call already made, the doubt about it, or None: go on. Nobody is asked a second time."""
+    contract = call.tool.contract
+    if contract.side_effect == "read" or call.dry_run:
+        journal.passed("recall", "nothing to recall for a read or a rehearsal")
+        return None
+    if call.resume is not None:
+        return await resume(call, call.resume, ports, journal)
+    if call.key is None and contract.idempotency.key == "required":
+        journal.object("recall", Refusal("recall.key_required"))
+    name = claim_name(call)
+    if name is None:
+        journal.passed("recall", "no key was sent")
+        return None
+    record = await ports.store.recall(name)
+    if record is not None and record.state_at(ports.now()) is State.STARTED:
+        record = await ports.store.ended(name, ports.attach)
+    return await _settled(call, record, ports, journal)
+
+
+async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, journal: Journal) -> Answer | None:
+    now, natural = ports.now(), call.tool.contract.natural is not None
+    if record is None or record.is_stale(now):
+        journal.passed("recall", "never called with this key" if record is None else "what it named is no longer valid")
+        return None
+    if not natural and record.fingerprint != call.fingerprint:
+        journal.object("recall", Refusal("recall.key_mismatch"))
+        return None
+    if record.is_tombstone(now):
+        journal.object("recall", Refusal("recall.expired"))
+        return None
+    state = record.state_at(now)
+    if state in FINISHED:
+        journal.passed("recall", f"answered before: {state}")
+        return _replay(call, record)
+    if state is State.IN_DOUBT:
+        return await recover(call, record, ports, journal)
+    journal.object("recall", Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS))
+    return None
+
+
+def _replay(call: Call, record: ClaimRecord) -> Answer:
+    """The stored result, marked as such. A result whose secret is gone and that no longer fits is a problem."""
+    result = orjson.loads(record.result or b"{}")
+    emptied = ALREADY_DELIVERED in result.get("_meta", {})
+    if emptied and call.tool.check_output is not None and call.tool.check_output(result.get("structuredContent")):
+        raise Refusal("recall.secret_already_delivered")
+    return Answer(result, replayed=True)

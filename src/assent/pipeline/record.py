@@ -1,0 +1,64 @@
+"""What is written down about a request, however it ends?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from assent.core.audit import Entry, call_facts, call_values, principal_values, request_facts
+from assent.core.call import Request
+from assent.core.outcome import Answer, Outcome, Pause, Refusal
+from assent.errors import StoreError
+from assent.pipeline.journal import Journal
+from assent.ports import Ports
+
+Sentence = Callable[[Request, Ports, Journal], Awaitable[Answer]]
+
+
+async def record(request: Request, ports: Ports, sentence: Sentence, journal: Journal | None = None) -> Outcome:
+    """Say the sentence and write down its end. Encloses everything, failed authentication included."""
+    journal = journal or Journal(observing=ports.mode == "observe")
+    try:
+        outcome: Outcome = await sentence(request, ports, journal)
+    except (Pause, Refusal) as ending:
+        outcome = ending
+    except StoreError:
+        outcome = Refusal("record.unavailable")
+    except Exception:
+        ports.store.note(Entry("failure", ports.now(), _facts(request, journal), _values(journal)))
+        raise
+    try:
+        entry = _entry(request, outcome, ports, journal)
+        if entry is not None:
+            ports.store.note(entry)
+    except StoreError:
+        return outcome if journal.started else Refusal("record.unavailable")
+    return outcome
+
+
+def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -> Entry | None:
+    """The entry that the stages have not written already: reads, replays, pauses and refusals."""
+    call, now = journal.call, ports.now()
+    facts, values = _facts(request, journal), _values(journal)
+    match outcome:
+        case Answer(replayed=True):
+            return Entry("replay", now, facts, values)
+        case Answer():
+            return None if journal.started or (call and call.dry_run) else Entry("read", now, facts, values)
+        case Pause():
+            return Entry("pause", now, {**facts, "code": outcome.code, "approval": outcome.approval.id}, values)
+        case Refusal():
+            kind = "denial" if not journal.started else "failure"
+            return Entry(kind, now, {**facts, "code": outcome.code}, values)
+    return None
+
+
+def _facts(request: Request, journal: Journal) -> dict[str, Any]:
+    facts = request_facts(request) if journal.call is None else call_facts(journal.call)
+    return {**facts, "would": list(journal.would)} if journal.would else facts
+
+
+def _values(journal: Journal) -> dict[str, Any]:
+    if journal.call is not None:
+        return call_values(journal.call)
+    return principal_values(journal.principal) if journal.principal else {}

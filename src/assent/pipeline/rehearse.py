@@ -1,0 +1,113 @@
+"""Was this rehearsed, and what would it do?"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from assent.contract.pointers import MISSING, resolve
+from assent.core.audit import Entry, call_facts, call_values
+from assent.core.call import Call
+from assent.core.outcome import Answer, Refusal, declared_failure
+from assent.pipeline.journal import Journal
+from assent.ports import Lost, NotRun, Ports, Rehearsal, ToolFailed, Unreached
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What is known of a call before it is made."""
+
+    answer: Answer | None = None
+    preview: Any = None
+    preview_digest: str = ""
+    price: str | None = None
+
+
+async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, journal: Journal) -> Rehearsed:
+    """Answer a dry run; refuse a call whose required dry run did not happen; name the price of a spend."""
+    if call.dry_run:
+        return Rehearsed(await _preview(call, missing, ports, journal))
+    spec = call.tool.contract.dry_run
+    earlier = await _earlier(call, ports) if spec.mode != "none" else None
+    if earlier is None and spec.mode == "required":
+        journal.object("rehearse", Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument))
+    price = await _price(call, ports)
+    if earlier is None:
+        journal.passed("rehearse", f"price {price}" if price else "no rehearsal needed")
+        return Rehearsed(price=price)
+    journal.passed("rehearse", "rehearsed with these arguments")
+    return Rehearsed(None, orjson.loads(earlier.preview), hashlib.sha256(earlier.preview).hexdigest(), price)
+
+
+async def _earlier(call: Call, ports: Ports) -> Rehearsal | None:
+    rehearsal = await ports.store.rehearsed(call.digest)
+    if rehearsal is None or rehearsal.at + call.tool.contract.dry_run.within <= ports.now():
+        return None
+    return rehearsal
+
+
+async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, journal: Journal) -> Answer:
+    """The upstream's own preview where it has one, completed from the contract; otherwise the contract's alone."""
+    native = call.tool.rehearses and not missing
+    result = await _run(call, ports) if native else {"content": []}
+    if result.get("isError"):
+        return Answer(result)
+    preview = _completed(call, result.get("structuredContent"), missing, simulated=not native)
+    price = await _price(call, ports) if not missing else None
+    if price is not None:
+        preview["price"] = price
+    text = orjson.dumps(preview, option=orjson.OPT_INDENT_2).decode()
+    answer = Answer({**result, "structuredContent": preview, "content": [{"type": "text", "text": text}]})
+    if not missing:
+        entry = Entry("rehearsal", ports.now(), call_facts(call), call_values(call))
+        await ports.store.remember(Rehearsal(call.digest, orjson.dumps(preview), ports.now()), entry)
+    journal.passed("rehearse", "previewed by the tool" if native else "previewed from the contract")
+    return answer
+
+
+def _completed(call: Call, given: Any, missing: tuple[str, ...], *, simulated: bool) -> dict[str, Any]:
+    contract = call.tool.contract
+    preview: dict[str, Any] = {"dryRun": True}
+    preview.update(given if isinstance(given, dict) else {} if given is None else {"result": given})
+    preview["dryRun"] = True
+    preview.setdefault("warnings", [])
+    preview["missingPermissions"] = list(missing) or preview.get("missingPermissions", [])
+    preview.setdefault("expectedSideEffects", list(contract.side_effects))
+    preview.setdefault("estimatedDurationMs", None)
+    if simulated:
+        preview["simulated"] = True
+    return preview
+
+
+async def _run(call: Call, ports: Ports) -> dict[str, Any]:
+    try:
+        return await ports.upstream.run(call, None)
+    except Unreached:
+        raise Refusal("execute.unavailable") from None
+    except ToolFailed as failed:
+        declared = declared_failure(call.tool.contract, failed.code, failed.detail, failed.facts)
+        if declared is not None:
+            return declared
+        raise Refusal("rehearse.failed") from None
+    except (Lost, NotRun):
+        raise Refusal("rehearse.failed") from None
+
+
+async def _price(call: Call, ports: Ports) -> str | None:
+    """What the contract's estimate says, as a person reads it; a price that cannot be had stops the call."""
+    estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
+    currency = f" {cost.currency}" if cost and cost.currency else ""
+    if estimate is None:
+        amount = resolve(call.arguments, cost.amount) if cost else MISSING
+        return None if amount is MISSING else f"{amount}{currency}"
+    try:
+        result = await ports.upstream.read(estimate.tool, call.arguments, call)
+    except (Unreached, Lost, ToolFailed):
+        raise Refusal("rehearse.estimate_failed") from None
+    amount = resolve(result.get("structuredContent"), estimate.amount)
+    if result.get("isError") or amount is MISSING:
+        raise Refusal("rehearse.estimate_failed")
+    return f"{amount}{currency}"

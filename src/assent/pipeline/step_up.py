@@ -1,0 +1,37 @@
+"""Is the authentication fresh and strong enough?"""
+
+from __future__ import annotations
+
+from assent.contract.parts import StepUp
+from assent.core.call import Call
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.pipeline.journal import Journal
+from assent.ports import Ports
+
+
+def step_up(call: Call, ports: Ports, journal: Journal) -> None:
+    """Refuse with a challenge where the contract asks for more than the caller brought."""
+    spec, condition = call.tool.contract.step_up, call.tool.step_up_when
+    if spec is None:
+        journal.passed("step_up", "not asked for")
+        return
+    if condition is not None and not condition.holds(call.arguments):
+        journal.passed("step_up", f"not needed: {condition.source} does not hold")
+        return
+    lacking = shortfall(spec, call.principal, ports.now())
+    if lacking is None:
+        journal.passed("step_up", "fresh and strong enough")
+        return
+    facts = {"acr_values": list(spec.acr)} if spec.acr else {}
+    age = {"max_age": spec.max_age} if spec.max_age else {}
+    journal.object("step_up", Refusal("step_up.required", lacking, **facts, **age))
+
+
+def shortfall(spec: StepUp, principal: Principal, now: float) -> str | None:
+    """What the authentication lacks, as a sentence."""
+    if spec.acr and principal.acr not in spec.acr:
+        return f"This call needs authentication of class {' or '.join(spec.acr)}."
+    if spec.max_age and (principal.auth_time is None or principal.auth_time + spec.max_age <= now):
+        return f"This call needs an authentication of the last {spec.max_age} seconds."
+    return None

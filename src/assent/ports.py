@@ -1,0 +1,233 @@
+"""What does the sentence need from the world?
+
+Each protocol says what is promised; memory (`stores/memory.py`) is the specification of the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+from assent.core.approval import Approval, Decision
+from assent.core.audit import Entry
+from assent.core.call import Call
+from assent.core.catalogue import Catalogue
+from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.principal import Principal
+from assent.errors import AssentError
+
+T = TypeVar("T")
+
+
+class Unreached(AssentError):
+    """The upstream was never reached: nothing was done."""
+
+
+class NotRun(AssentError):
+    """The tool's own server refused the arguments before the tool ran: nothing was done."""
+
+
+class Lost(AssentError):
+    """The call was sent and its end is not known: a crash, a time-out, a broken connection."""
+
+
+class ToolFailed(AssentError):
+    """The tool itself failed, under a code of its own."""
+
+    def __init__(self, code: str, detail: str = "", **facts: Any) -> None:
+        super().__init__(detail or code)
+        self.code, self.detail, self.facts = code, detail, facts
+
+
+class Taken(AssentError):
+    """The claim exists already."""
+
+    def __init__(self, record: ClaimRecord) -> None:
+        super().__init__(record.id)
+        self.record = record
+
+
+class ApprovalGone(AssentError):
+    """The approval cannot be consumed: used, expired, declined or never given."""
+
+
+class TooManyPending(AssentError):
+    """The requester has as many open questions as it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A dry run that took place."""
+
+    digest: str
+    preview: bytes
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An entry with the place it was given in the log."""
+
+    index: int
+    entry: Entry
+
+
+class Store(Protocol):
+    """Where we remember. Every method is atomic; what it has returned from is durable.
+
+    Every method raises StoreError if the store cannot be reached or cannot keep what it was given; then nothing of it
+    was written. Several processes may use one store at once; the order of the log is one for all of them.
+
+    Whoever can alter the tables can forge any of this; that the log was altered is shown by checkpoints kept elsewhere.
+    """
+
+    async def recall(self, claim_id: str) -> ClaimRecord | None:
+        """The claim of that name. Altering the row gains: a wrong answer to a retry."""
+        ...
+
+    async def claim(self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float) -> ClaimRecord:
+        """Insert a started claim, consume the approval and append the intent: all or nothing.
+
+        A stale claim of the same name (`ClaimRecord.is_stale`) is replaced, its epoch counted up. Raises Taken if
+        another one stands, ApprovalGone if the approval is not usable at `now`. Deleting the row gains: a second
+        effect.
+        """
+        ...
+
+    async def retake(
+        self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
+    ) -> ClaimRecord | None:
+        """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1; else None."""
+        ...
+
+    async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
+        """End (or suspend) a claim of that epoch that has not ended; False, and nothing written, for a late owner."""
+        ...
+
+    async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
+        """Move the leases of started claims that are still at the given epochs; pass over all others."""
+        ...
+
+    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
+        """Wait until the claim is no longer started, at most `timeout` seconds; its record then."""
+        ...
+
+    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
+        """Claims as stored, newest first."""
+        ...
+
+    async def ask(self, draft: Approval, now: float, most_pending: int, entry: Entry) -> Approval:
+        """The approval that answers for the draft's binding at `now`, or the draft, kept.
+
+        Raises TooManyPending if the requester has that many pending ones, StoreError if the draft's id is taken.
+        Altering a row gains: an effect nobody agreed to.
+        """
+        ...
+
+    async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
+        """Add a person's decision to a pending approval; None if it is not pending, or the person has decided."""
+        ...
+
+    async def approval(self, approval_id: str) -> Approval | None:
+        """The approval of that id, whatever its state."""
+        ...
+
+    async def approval_for(self, binding: str, now: float) -> Approval | None:
+        """The approval that answers for a binding: the newest that is not expired or consumed."""
+        ...
+
+    async def approvals(self, *, tenant: str | None = None, limit: int = 100) -> list[Approval]:
+        """Approvals, newest first."""
+        ...
+
+    async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
+        """Keep a rehearsal; the last one of the same digest stands. Forging the row gains: a skipped dry run."""
+        ...
+
+    async def rehearsed(self, digest: str) -> Rehearsal | None:
+        """The last rehearsal of that digest, however old."""
+        ...
+
+    def note(self, entry: Entry) -> None:
+        """Append an entry with the next batch, after what this process wrote before it.
+
+        Raises StoreError while earlier ones could not be kept; those are tried again, so none is lost unsaid.
+        """
+        ...
+
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+        """Entries that are durable, in the order of the log: numbered from 0, without gaps."""
+        ...
+
+    async def flush(self) -> None:
+        """Return when everything noted so far is durable."""
+        ...
+
+    async def close(self) -> None:
+        """Keep what was noted, and let go; again does nothing. Raises StoreError if something could not be kept."""
+        ...
+
+
+class Upstream(Protocol):
+    """Where calls go."""
+
+    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
+        """The tool's result in wire form. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or
+        ToolFailed. Any other exception counts as Lost."""
+        ...
+
+    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        """The result of another tool, one that only reads (an estimate, a look-up), for the sake of a call."""
+        ...
+
+
+class Guard(Protocol):
+    """A rule on arguments."""
+
+    @property
+    def rule(self) -> str: ...
+
+    def applies(self, call: Call) -> bool: ...
+
+    def denies(self, arguments: Mapping[str, Any]) -> tuple[str, str] | None:
+        """(field, reason) of the first violation, or None."""
+        ...
+
+
+class Work(Protocol):
+    """Effects under way."""
+
+    async def shield(self, effect: Coroutine[Any, Any, T]) -> T:
+        """Run an effect to its end even if whoever waits for it leaves."""
+        ...
+
+    def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
+        """Keep a claim's lease alive while its effect runs."""
+        ...
+
+
+Authenticate = Callable[[Any], Awaitable[Principal]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The world as one edge sees it, with the few numbers that are configuration."""
+
+    catalogue: Callable[[], Catalogue]
+    store: Store
+    upstream: Upstream
+    authenticate: Authenticate
+    now: Callable[[], float]
+    new_id: Callable[[], str]
+    work: Work
+    derive_key: Callable[[str], str]
+    guards: tuple[Guard, ...] = ()
+    mode: Literal["enforce", "observe"] = "enforce"
+    policy_digest: str = ""
+    approval_url: Callable[[str], str | None] = field(default=lambda _: None)
+    most_pending: int = 20
+    lease: float = 15.0
+    attach: float = 10.0
+    retention: float = 30 * 86400.0

@@ -1,0 +1,130 @@
+"""What does a test need of the world? In-memory ports, a clock that stands still, and a tool that remembers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assent.contract.profiles import profile as named_profile
+from assent.contract.reading import read_contract
+from assent.core.call import Call, Reply, Request
+from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.outcome import Outcome, Refusal
+from assent.core.principal import Principal
+from assent.core.tool import compile_tool
+from assent.pipeline.govern import govern
+from assent.pipeline.work import Work
+from assent.ports import Guard, Ports, Store
+from assent.stores.memory import MemoryStore
+
+Function = Callable[[dict[str, Any]], Any]
+
+
+@dataclass(slots=True)
+class Clock:
+    """A clock that moves only when told to."""
+
+    at: float = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.at
+
+    def advance(self, seconds: float) -> None:
+        self.at += seconds
+
+
+@dataclass(slots=True)
+class FakeUpstream:
+    """An upstream in memory that keeps its own log of effects."""
+
+    functions: dict[str, Function] = field(default_factory=dict)
+    effects: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
+
+    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
+        self.effects.append((call.tool.name, dict(call.arguments), key))
+        return self._result(call.tool.name, dict(call.arguments))
+
+    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        return self._result(tool, dict(arguments))
+
+    def _result(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        function = self.functions.get(tool)
+        given = function(arguments) if function else {"ok": True}
+        if isinstance(given, BaseException):
+            raise given
+        return given if isinstance(given, dict) and "content" in given else {"content": [], "structuredContent": given}
+
+
+async def as_given(credentials: Any) -> Principal:
+    """Authentication of tests: the credentials are the principal; none is none."""
+    if credentials is None:
+        raise Refusal("authenticate.missing")
+    if not isinstance(credentials, Principal):
+        raise Refusal("authenticate.invalid")
+    return credentials
+
+
+AGENT = Principal("agent", "agent", scopes=frozenset({"*"}))
+ANN = Principal("ann", "human", scopes=frozenset({"*"}), roles=frozenset({"approver"}))
+
+
+class World:
+    """Everything the sentence needs, in memory."""
+
+    def __init__(
+        self,
+        contracts: Mapping[str, Mapping[str, Any]],
+        functions: Mapping[str, Function] | None = None,
+        *,
+        profile: str = "spec",
+        store: Store | None = None,
+        guards: tuple[Guard, ...] = (),
+        mode: Any = "enforce",
+        has_test: bool = False,
+    ) -> None:
+        self.clock = Clock()
+        self.store: Store = store or MemoryStore()
+        self.upstream = FakeUpstream(dict(functions or {}))
+        self.catalogue: Catalogue = catalogue_of(
+            compile_tool(
+                read_contract(name, fields),
+                profile=named_profile(profile),
+                upstream="test",
+                has_test=has_test,
+            )
+            for name, fields in contracts.items()
+        )
+        ids = itertools.count(1)
+        self.ports = Ports(
+            catalogue=lambda: self.catalogue,
+            store=self.store,
+            upstream=self.upstream,
+            authenticate=as_given,
+            now=self.clock,
+            new_id=lambda: f"id-{next(ids)}",
+            work=Work(self.store, self.clock),
+            derive_key=lambda claim: f"key-of-{claim[:8]}",
+            guards=guards,
+            mode=mode,
+            attach=0.0,
+        )
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Any = None,
+        *,
+        by: Principal | None = AGENT,
+        key: str | None = None,
+        reply: Reply | None = None,
+        can_ask: bool = False,
+    ) -> Outcome:
+        """One request through the whole sentence."""
+        keys = (key,) if key is not None else ()
+        return await govern(Request(tool, arguments, by, keys, reply, can_ask=can_ask), self.ports)
+
+    def but(self, **changes: Any) -> None:
+        """Change some of the ports."""
+        self.ports = replace(self.ports, **changes)
