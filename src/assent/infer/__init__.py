@@ -2,6 +2,6 @@
 
 from assent.infer.inference import Inference, Labels
 from assent.infer.judge import classify
-from assent.infer.stream import BadLine, classify_lines
+from assent.infer.stream import classify_lines, read_definitions
 
-__all__ = ["BadLine", "Inference", "Labels", "classify", "classify_lines"]
+__all__ = ["Inference", "Labels", "classify", "classify_lines", "read_definitions"]

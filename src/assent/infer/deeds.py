@@ -82,9 +82,9 @@ def _titled(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS if title.kind in READING else ACTS, f"the title says {title.verb}")
     if evidence.kind == "noun" and "reads_only" in prose.statements:
         return Verdict(LOOKS, "the description says that it only reads")
-    told = (evidence.words | prose.opening) & NOUNS["told"]
-    if told and not prose.verbs and not evidence.inputs.flags & _GIVING:
-        return Verdict(LOOKS, f"name and description only name things: {min(told)}")
+    topic = prose.topic or (evidence.name.verb if evidence.kind == "noun" and prose.nominal else None)
+    if topic and not evidence.inputs.flags & _GIVING:
+        return Verdict(LOOKS, f"no verb at all; it is about {topic}")
     return Verdict(UNCLEAR, "neither name nor description says what it does")
 
 

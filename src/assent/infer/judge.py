@@ -34,9 +34,7 @@ def _conclude(name: str, evidence: Evidence, verdict: Verdict, harm: Harm, decla
     executes = bool(harm.executes) and not read_only
     tier = choose_tier(evidence, read_only=read_only, destructive=destructive)
     risk, moved = choose_risk(evidence, tier)
-    open_world = (
-        reaches_out(evidence, executes=executes) if declared.open_world is None else declared.open_world
-    )
+    open_world = reaches_out(evidence, executes=executes) if declared.open_world is None else declared.open_world
     replaces = None if destructive or read_only else harm.replaces
     reasons = (verdict.because, harm.destroys, harm.executes, replaces, moved, declared.reason)
     return Inference(

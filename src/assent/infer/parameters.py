@@ -9,9 +9,7 @@ from assent.infer.lexicon import INPUTS, NOUN_TOO, READING
 from assent.infer.naming import read_name
 from assent.infer.words import split_name
 
-_OPERATION: Final = frozenset(
-    {"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"}
-)
+_OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
 _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"

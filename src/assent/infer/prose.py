@@ -10,6 +10,7 @@ from assent.infer.lexicon import (
     DETERMINER,
     FILLER,
     NOUN_TOO,
+    NOUNS,
     PREPOSITION,
     READING,
     VERBS,
@@ -23,13 +24,9 @@ _SECTION = re.compile(
     re.IGNORECASE,
 )
 _NOISE = re.compile(r"[*_`\"'“”>#]+|\[[^\]]{0,40}\]-?|<[^>]{0,40}>|\([^)]{0,160}\)")
-_BREAK = re.compile(
-    r"(?<=[\w)])[.!?](?:\s+|$)|[:;]\s+|\n\s*\n|\n\s*[-•]\s+|\s[-–—]+\s|\n(?=[A-Z])|-(?=[A-Z][a-z]+ )"
-)
+_BREAK = re.compile(r"(?<=[\w)])[.!?](?:\s+|$)|[:;]\s+|\n\s*\n|\n\s*[-•]\s+|\s[-–—]+\s|\n(?=[A-Z])|-(?=[A-Z][a-z]+ )")
 _WORD = re.compile(r"[a-z][a-z-]*|,|/")
-_HTTP = re.compile(
-    r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request"
-)
+_HTTP = re.compile(r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request")
 _ORDER = re.compile(r"\W*([A-Z][a-z]+) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
 _PURPOSE = re.compile(
     r"\b(?:used|use|tool|function|endpoint|wrapper|you|users?|ability|allows?|enables?|command|builder)"
@@ -53,15 +50,12 @@ _OBJECT = DETERMINER | {
     "existing",
     "every",
 }
-_BEFORE_GERUND = frozenset(
-    {"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"}
-)
+_BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
 _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
 _OCCASION = frozenset({"when", "whenever", "if"})
-_COMPOUND = frozenset(
-    {"management", "details", "status", "list", "information", "records", "history", "tool"}
-)
+_COMPOUND = frozenset({"management", "details", "status", "list", "information", "records", "history", "tool"})
 _OF = frozenset({"for", "of", "in", "from", "about", "on"})
+_PARTICLES = frozenset({"up", "out", "off", "down", "back", "to", "all", "away"})
 _AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
 _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
 
@@ -76,6 +70,8 @@ class Prose:
     object: frozenset[str]
     opening: frozenset[str]
     statements: Statements
+    topic: str | None
+    nominal: bool
     unknown: str | None
 
 
@@ -95,6 +91,8 @@ def read_prose(text: str) -> Prose:
         object=things or opening,
         opening=opening,
         statements=Statements(text),
+        topic=None if verbs else _topic(sentences),
+        nominal=not verbs and bool(sentences) and sentences[0][0] in DETERMINER,
         unknown=_unknown_order(head),
     )
 
@@ -190,6 +188,18 @@ def _ending(word: str) -> str:
     if word.endswith("ing"):
         return "ing"
     return "s" if word.endswith("s") and not word.endswith("ss") else ""
+
+
+def _topic(sentences: list[list[str]]) -> str | None:
+    """What a description tells about that is a noun phrase: `Usage of the past month`, not `Top up the balance`."""
+    words = sentences[0][:7] if sentences else []
+    for position, word in enumerate(words):
+        if word in PREPOSITION or word in _OF or word in _PARTICLES or (position and word in DETERMINER):
+            return None
+        if word in NOUNS["told"]:
+            following = _after(words, position)
+            return word if following == "" or following in _OF or following in PREPOSITION or following == "," else None
+    return None
 
 
 def _unknown_order(head: str) -> str | None:

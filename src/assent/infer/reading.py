@@ -33,9 +33,7 @@ def _choices(evidence: Evidence) -> Verdict | None:
     """One tool, many operations: the worst one counts."""
     doubtful = evidence.kind == "read"
     acting = sorted(
-        choice.verb
-        for choice in evidence.inputs.choices
-        if choice.kind in MIXED and (choice.certain or not doubtful)
+        choice.verb for choice in evidence.inputs.choices if choice.kind in MIXED and (choice.certain or not doubtful)
     )
     if acting:
         offered = ", ".join(dict.fromkeys(acting))
@@ -63,9 +61,7 @@ def _guidance(evidence: Evidence) -> Verdict | None:
     prose = evidence.prose
     if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
         return None
-    teaches = prose.verbs[0] in DEEDS["teaching"] or (
-        prose.opening & NOUNS["guide"] and not evidence.confirmed
-    )
+    teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
         return Verdict(LOOKS, "the description offers guidance, not the deed")
     return None
