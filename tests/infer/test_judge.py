@@ -61,6 +61,11 @@ def test_what_only_looks_is_read_only(definition: dict[str, Any]) -> None:
         tool("gizmo", ""),
         tool("harbour_log", "Read or replace the harbour log."),
         tool("report_abuse", "Report abusive content."),
+        tool("show_notification", "Show a notification."),
+        tool("return_order", "Return an order."),
+        tool("encrypt_file", "Encrypt a file."),
+        tool("verify_email", "Verify an email address."),
+        tool("top_up_balance", "Top up the balance."),
     ],
     ids=lambda definition: definition["name"],
 )

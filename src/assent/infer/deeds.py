@@ -151,8 +151,12 @@ def _rehearsed(evidence: Evidence) -> str | None:
     verb, prose = evidence.name.verb, evidence.prose
     if evidence.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
         return "it can be rehearsed or forced"
-    harmless = prose.kind == "read" or evidence.words & NOUNS["tested"] or "reads_only" in prose.statements
-    return "a test may do anything" if verb == "test" and not harmless else None
+    if prose.kind == "read" or "reads_only" in prose.statements:
+        return None
+    if verb == "test" and not evidence.words & NOUNS["tested"]:
+        return "a test may do anything"
+    marks = verb == "verify" and evidence.words & NOUNS["verified"] and "returns" not in prose.statements
+    return "it may be marked as verified" if marks else None
 
 
 BY_KIND: Final[Mapping[str, Callable[[Evidence], Verdict]]] = {

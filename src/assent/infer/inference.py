@@ -1,6 +1,6 @@
 """What do we conclude about a tool, and how is it written down?"""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -11,6 +11,13 @@ class Labels:
     reads_private: bool
     sees_untrusted: bool
     public_sink: bool
+
+    def as_json(self) -> dict[str, bool]:
+        return {
+            "reads_private": self.reads_private,
+            "sees_untrusted": self.sees_untrusted,
+            "public_sink": self.public_sink,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,5 +47,5 @@ class Inference:
             "open_world": self.open_world,
             "confidence": self.confidence,
             "reasons": list(self.reasons),
-            "labels": asdict(self.labels),
+            "labels": self.labels.as_json(),
         }

@@ -35,6 +35,8 @@ def _with_prefixes(verbs: Mapping[str, str]) -> Mapping[str, str]:
 _LEXICON: Final = _load()
 VERBS: Final = _with_prefixes({verb: kind for kind, verbs in _LEXICON["verbs"].items() for verb in verbs})
 DEEDS: Final = _LEXICON["deeds"]
+# For a verb, the class it has beside certain words, and the words.
+OTHERWISE: Final = {key.split()[0]: (key.split()[1], words) for key, words in _LEXICON["otherwise"].items()}
 NOUNS: Final = _LEXICON["nouns"]
 INPUTS: Final = _LEXICON["inputs"]
 NOUN_TOO: Final = _LEXICON["grammar"]["noun_too"]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from assent.infer.lexicon import INPUTS, NOUN_TOO, READING
@@ -16,6 +17,9 @@ _LISTED = re.compile(
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
     r"|(?:[:,]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|\(|$|\bor\b|\band\b))"
 )
+_FLAGS: Final = {
+    name: tuple(flag for flag, members in INPUTS.items() if name in members) for name in set().union(*INPUTS.values())
+}
 _HTTP_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _DEEPEST: Final = 4
 
@@ -42,8 +46,8 @@ class Parameters:
 def read_parameters(schema: Any) -> Parameters:
     """Read an input schema, one level of nested objects included."""
     found = list(_properties(schema, 0))
-    names = frozenset("_".join(split_name(name[:64])) or name.lower() for name, _ in found)
-    flags = {flag for flag, members in INPUTS.items() if not names.isdisjoint(members)}
+    names = frozenset([_plain(name) for name, _ in found])
+    flags = {flag for name in names if name in _FLAGS for flag in _FLAGS[name]}
     choices: list[Choice] = []
     only_reads = False
     for name, definition in found:
@@ -58,6 +62,12 @@ def read_parameters(schema: Any) -> Parameters:
         only_reads |= name.lower() in _OPERATION and 2 * len(offered) >= len(values) > 0
     only_reads = only_reads and all(choice.kind in READING for choice in choices)
     return Parameters(names, frozenset(flags), tuple(choices), only_reads)
+
+
+@lru_cache(maxsize=65536)
+def _plain(name: str) -> str:
+    """`dryRun`, `dry-run` and `DryRun` are all `dry_run`."""
+    return "_".join(split_name(name[:64])) or name[:64].lower()
 
 
 def _properties(schema: Any, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:

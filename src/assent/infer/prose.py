@@ -80,8 +80,8 @@ def read_prose(text: str) -> Prose:
     head = _NOISE.sub(" ", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
     if " request" in head:
         head = _HTTP.sub(r"\1", head)
-    sentences = [words for part in _BREAK.split(head)[:9] if (words := _WORD.findall(part.lower()))]
-    opening = frozenset(word for words in sentences[:2] for word in words[:16])
+    sentences = [words for part in _BREAK.split(head, maxsplit=8)[:9] if (words := _WORD.findall(part.lower()))]
+    opening = frozenset().union(*[words[:16] for words in sentences[:2]])
     verbs, things = _deed(sentences)
     verbs = verbs or tuple(_purpose(head))
     return Prose(

@@ -7,6 +7,7 @@ from assent.infer.lexicon import DEEDS, NOUNS
 
 _CREATING: Final = frozenset({"add", "make", "share", "change", "run", "send"})
 _SECRET_PARTS: Final = tuple(frozenset(parts.split("+")) for parts in sorted(NOUNS["secret_parts"]))
+_SECRET_HEADS: Final = frozenset(parts.split("+")[1] for parts in NOUNS["secret_parts"])
 _WHOLE: Final = frozenset({"full", "entire", "whole", "complete"})
 
 
@@ -65,7 +66,7 @@ def _forbidden(evidence: Evidence, tier: str) -> str | None:
 
 def _names_credential(evidence: Evidence) -> bool:
     words = evidence.words
-    named = words & NOUNS["secret"] or any(parts <= words for parts in _SECRET_PARTS)
+    named = words & NOUNS["secret"] or (words & _SECRET_HEADS and any(parts <= words for parts in _SECRET_PARTS))
     if not named or words & NOUNS["about_secrets"]:
         return False
     return "hides_values" not in evidence.prose.statements

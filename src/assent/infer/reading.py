@@ -4,20 +4,10 @@ from typing import Final
 
 from assent.infer.deeds import ACTS, BY_KIND, LOOKS, READS, Verdict, judge_act
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_FIRST, NOUN_TOO, NOUNS, READING, VERBS
+from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_FIRST, NOUN_TOO, NOUNS, OTHERWISE, READING, VERBS
 
 # Whatever its description says, a name with such a verb is never taken for guidance.
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
-_SIGHT: Final = frozenset({"screenshot", "snapshot"})
-# Verbs that mean something else beside certain words.
-_BESIDE: Final = (
-    ("resolve", NOUNS["settled"], "change"),
-    ("check", frozenset({"in", "out", "item", "items", "box", "checkbox", "todo"}), "change"),
-    ("test", frozenset({"webhook", "webhooks", "notification", "hook", "email", "message"}), "send"),
-    ("track", frozenset({"event", "events", "time", "conversion"}), "add"),
-    ("take", _SIGHT, "look"),
-    ("capture", _SIGHT, "look"),
-)
 
 
 def judge_reading(evidence: Evidence) -> Verdict:
@@ -76,9 +66,8 @@ def _question(evidence: Evidence) -> Verdict | None:
 def _kind(evidence: Evidence) -> str:
     """The class of the name's verb, unless the words around show that it is a thing or another deed."""
     verb, words = evidence.name.verb, evidence.words
-    for named, beside, kind in _BESIDE:
-        if verb == named and words & beside:
-            return kind
+    if verb in OTHERWISE and words & OTHERWISE[verb][1]:
+        return OTHERWISE[verb][0]
     if verb == "resolve" and evidence.prose.kind != "read" and not words & NOUNS["named"]:
         return "change"
     if verb == "review" and words & {"pull", "pr", "merge"} and "payload" in evidence.inputs.flags:

@@ -41,5 +41,7 @@ class Statements:
         return found
 
     def _find(self, statement: _Statement) -> bool:
-        body = self._body
-        return any(mark in body for mark in statement.marks) and statement.pattern.search(body) is not None
+        for mark in statement.marks:
+            if mark in self._body:
+                return statement.pattern.search(self._body) is not None
+        return False
