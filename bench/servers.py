@@ -84,9 +84,7 @@ def gateway(url: str) -> App:
         await respond_error(send, 404, "Not Found")
 
     sessions = SessionTable(time.monotonic, lambda: "unused")
-    return Gateway(
-        anybody, listing, call, RelayPassage(Relay(calls, streams), sessions), sessions, other, Doors()
-    )
+    return Gateway(anybody, listing, call, RelayPassage(Relay(calls, streams), sessions), sessions, other, Doors())
 
 
 def fastmcp_proxy(url: str) -> App:

@@ -9,9 +9,7 @@ from contextlib import suppress
 class Conversation:
     """One accepted connection: read requests, write any bytes, end it."""
 
-    def __init__(
-        self, server: "ScriptedServer", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, server: "ScriptedServer", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.server = server
         self.number = len(server.conversations)
         self._reader = reader

@@ -18,18 +18,14 @@ async def answer(_: ClientRequestContext, params: types.ElicitRequestParams) -> 
     return types.ElicitResult(action="accept", content=content)
 
 
-async def sample(
-    _: ClientRequestContext, params: types.CreateMessageRequestParams
-) -> types.CreateMessageResult:
+async def sample(_: ClientRequestContext, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
     words = types.TextContent(type="text", text="bonjour")
     return types.CreateMessageResult(role="assistant", content=words, model="test")
 
 
 @pytest.fixture(params=MODES)
 async def client(request: pytest.FixtureRequest, front_url: str) -> Any:
-    async with Client(
-        front_url, mode=request.param, elicitation_callback=answer, sampling_callback=sample
-    ) as client:
+    async with Client(front_url, mode=request.param, elicitation_callback=answer, sampling_callback=sample) as client:
         yield client
 
 

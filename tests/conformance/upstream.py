@@ -199,9 +199,7 @@ async def test_sampling(prompt: str, ctx: Context) -> str:
     return f"LLM response: {words}"
 
 
-async def _ask(
-    ctx: Context, message: str, properties: dict[str, Any], required: list[str]
-) -> types.ElicitResult:
+async def _ask(ctx: Context, message: str, properties: dict[str, Any], required: list[str]) -> types.ElicitResult:
     schema = {"type": "object", "properties": properties, "required": required}
     return await ctx.session.elicit_form(message, schema, related_request_id=ctx.request_id)
 
@@ -263,9 +261,7 @@ def question(message: str, **properties: Any) -> types.ElicitRequest:
 
 def sample(words: str, limit: int) -> types.CreateMessageRequest:
     message = types.SamplingMessage(role="user", content=text(words))
-    return types.CreateMessageRequest(
-        params=types.CreateMessageRequestParams(messages=[message], max_tokens=limit)
-    )
+    return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[message], max_tokens=limit))
 
 
 def need(requests: types.InputRequests, state: str | None = None) -> types.InputRequiredResult:
@@ -331,9 +327,7 @@ async def test_input_required_result_multi_round(ctx: Context) -> str | types.In
         return need({"step1": question("Step 1: What is your name?", name=STRING)}, "round-1")
     if ctx.request_state == "round-1":
         name = (accepted(ctx, "step1") or {}).get("name", "")
-        return need(
-            {"step2": question("Step 2: What is your favorite color?", color=STRING)}, f"round-2:{name}"
-        )
+        return need({"step2": question("Step 2: What is your favorite color?", color=STRING)}, f"round-2:{name}")
     color = (accepted(ctx, "step2") or {}).get("color", "")
     return f"{ctx.request_state.removeprefix('round-2:')} likes {color}"
 
@@ -405,9 +399,7 @@ def watched() -> str:
     return "watched"
 
 
-@server.resource(
-    "test://template/{id}/data", name="template", description="By id.", mime_type="application/json"
-)
+@server.resource("test://template/{id}/data", name="template", description="By id.", mime_type="application/json")
 def template(id: str) -> str:
     return json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"}, separators=(",", ":"))
 

@@ -62,9 +62,7 @@ def test_public_names_are_let_in_with_their_own_port(host: bytes) -> None:
     assert PUBLIC.refuse(host, None) is None
 
 
-@pytest.mark.parametrize(
-    "host", [b"mcp.example.com:80", b"gate.example.com", b"localhost", b"127.0.0.1:8420"]
-)
+@pytest.mark.parametrize("host", [b"mcp.example.com:80", b"gate.example.com", b"localhost", b"127.0.0.1:8420"])
 def test_other_ports_and_this_machine_are_not_implied_by_a_public_name(host: bytes) -> None:
     assert PUBLIC.refuse(host, None) is not None
 

@@ -46,6 +46,5 @@ def test_ids_that_are_not_ours_or_make_no_sense_are_not_found() -> None:
     logs = EventLogs()
     assert not EventLogs.owns("7")
     assert all(
-        logs.find(name) is None
-        for name in ("assent.", "assent.x.y", "assent.1", "assent.9.9", "assent.²." + "9" * 99)
+        logs.find(name) is None for name in ("assent.", "assent.x.y", "assent.1", "assent.9.9", "assent.²." + "9" * 99)
     )

@@ -58,9 +58,7 @@ async def gateway(
     numbers = count(1)
     bounds = limits.pop("bounds", Bounds())
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
-    app = Gateway(
-        authenticate, listing, call, OwnPassage(IDENTITY, sessions), sessions, nowhere, Doors(), bounds
-    )
+    app = Gateway(authenticate, listing, call, OwnPassage(IDENTITY, sessions), sessions, nowhere, Doors(), bounds)
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         yield client, sessions
 
@@ -76,9 +74,7 @@ def initialize(version: str = "2025-11-25", **capabilities: Any) -> dict[str, An
     return {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
 
 
-async def begin(
-    client: httpx2.AsyncClient, headers: dict[str, str] = JSON, **capabilities: Any
-) -> dict[str, str]:
+async def begin(client: httpx2.AsyncClient, headers: dict[str, str] = JSON, **capabilities: Any) -> dict[str, str]:
     """Open a session; gives the headers of every request in it."""
     response = await client.post("", json=initialize(**capabilities), headers=headers)
     assert response.status_code == 200, response.text
@@ -107,9 +103,7 @@ async def test_a_modern_call_is_answered_with_plain_json() -> None:
 async def test_a_plain_curl_can_list_call_and_ping_without_a_session(headers: dict[str, str]) -> None:
     async with gateway() as (client, sessions):
         curl = {"content-type": "application/json", "accept": "*/*", **headers}
-        listed = await client.post(
-            "", json={"jsonrpc": "2.0", "id": "a", "method": "tools/list"}, headers=curl
-        )
+        listed = await client.post("", json={"jsonrpc": "2.0", "id": "a", "method": "tools/list"}, headers=curl)
         called = await client.post("", json=call(), headers=curl)
         pinged = await client.post("", json={"jsonrpc": "2.0", "id": 3, "method": "ping"}, headers=curl)
         assert listed.content == b'{"jsonrpc":"2.0","id":"a","result":' + LISTED + b"}"
@@ -220,9 +214,7 @@ async def test_a_message_for_the_session_arrives_on_its_stream() -> None:
 
 
 async def progress_then_answer(incoming: Incoming) -> bytes:
-    await incoming.reply.notify(
-        {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
-    )
+    await incoming.reply.notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}})
     return b'{"content":[]}'
 
 
@@ -245,9 +237,7 @@ async def test_the_client_is_asked_on_the_stream_and_answers_by_a_post() -> None
     async with gateway(asking) as (client, _):
         headers = await begin(client, elicitation={})
         async with client.stream("POST", "", json=call(), headers=headers) as stream:
-            messages = (
-                orjson.loads(line[6:]) async for line in stream.aiter_lines() if line.startswith("data: ")
-            )
+            messages = (orjson.loads(line[6:]) async for line in stream.aiter_lines() if line.startswith("data: "))
             question = await anext(messages)
             assert question["method"] == "elicitation/create"
             reply = {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept"}}

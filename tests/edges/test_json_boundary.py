@@ -90,9 +90,7 @@ members = st.tuples(st.sampled_from(["a", "b", "\\u0061", "c:d", "e\\u003af", '\
 
 @given(st.lists(members, max_size=5), st.sampled_from(["", " "]))
 @example([("a", "1"), ("\\u0061", "1")], "")
-def test_an_object_is_refused_exactly_when_two_of_its_keys_are_equal(
-    pairs: list[tuple[str, str]], space: str
-) -> None:
+def test_an_object_is_refused_exactly_when_two_of_its_keys_are_equal(pairs: list[tuple[str, str]], space: str) -> None:
     text = ("{" + f",{space}".join(f'"{key}":{space}{value}' for key, value in pairs) + "}").encode()
     names = [json.loads(f'"{key}"') for key, _ in pairs]
     if len(set(names)) == len(names):

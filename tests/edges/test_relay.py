@@ -94,9 +94,7 @@ async def test_json_that_could_be_read_two_ways_never_reaches_the_upstream() -> 
 async def test_answer_headers_of_the_protocol_come_back_and_others_stay_behind() -> None:
     async def talkative(conversation: Conversation) -> None:
         await conversation.read_request()
-        fields = (
-            b"mcp-session-id: s1\r\nset-cookie: a=b\r\nserver: secret/1.0\r\nwww-authenticate: Bearer\r\n"
-        )
+        fields = b"mcp-session-id: s1\r\nset-cookie: a=b\r\nserver: secret/1.0\r\nwww-authenticate: Bearer\r\n"
         await conversation.answer(b"{}", fields=fields)
 
     async with relayed(talkative) as (client, _):
@@ -147,9 +145,7 @@ async def test_streams_do_not_take_the_connections_of_calls() -> None:
         while True:
             head, body = await conversation.read_request()
             if head.startswith(b"GET"):
-                await conversation.write(
-                    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n"
-                )
+                await conversation.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n")
                 await conversation.ended_by_peer()
             await conversation.answer(body)
 
@@ -237,9 +233,7 @@ async def test_an_upstream_that_is_down_is_unreachable_and_the_call_may_be_repea
 async def test_a_json_error_of_the_upstream_is_passed_on_as_it_is() -> None:
     async def failing(conversation: Conversation) -> None:
         await conversation.read_request()
-        await conversation.answer(
-            b'{"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"x"}}', status=b"500 Oops"
-        )
+        await conversation.answer(b'{"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"x"}}', status=b"500 Oops")
 
     async with relayed(failing) as (client, _):
         response = await client.post("", json=MESSAGE, headers=JSON)
@@ -249,9 +243,7 @@ async def test_a_json_error_of_the_upstream_is_passed_on_as_it_is() -> None:
 async def test_an_answer_that_breaks_off_is_not_passed_off_as_whole() -> None:
     async def half(conversation: Conversation) -> None:
         await conversation.read_request()
-        await conversation.write(
-            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"
-        )
+        await conversation.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{")
 
     async with relayed(half) as (client, _):
         with pytest.raises(httpx2.RemoteProtocolError):

@@ -42,9 +42,7 @@ def meta(**changes: Any) -> dict[str, Any]:
     return {"_meta": {key: value for key, value in {**META, **changes}.items() if value is not ...}}
 
 
-P, C, INFO = (
-    f"io.modelcontextprotocol/{name}" for name in ("protocolVersion", "clientCapabilities", "clientInfo")
-)
+P, C, INFO = (f"io.modelcontextprotocol/{name}" for name in ("protocolVersion", "clientCapabilities", "clientInfo"))
 
 BODIES: dict[str, Any] = {
     "a call": call(),
@@ -152,9 +150,7 @@ def same(theirs: httpx2.Response, ours: httpx2.Response) -> bool:
 
 @pytest.mark.parametrize("change", HEADER_CHANGES)
 async def test_modern_requests_with_these_headers_are_answered_alike(change: str) -> None:
-    headers = {
-        key: value for key, value in {**HEADERS, **HEADER_CHANGES[change]}.items() if value is not None
-    }
+    headers = {key: value for key, value in {**HEADERS, **HEADER_CHANGES[change]}.items() if value is not None}
     async with both() as (their_url, our_url), httpx2.AsyncClient() as client:
         different = {}
         for title, body in {**{k: orjson.dumps(v) for k, v in BODIES.items()}, **RAW_BODIES}.items():
@@ -180,9 +176,7 @@ async def test_a_routing_header_sent_twice_is_refused_alike(name: str) -> None:
     [*((m, None) for m in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD")), ("GET", "none"), ("DELETE", "none")],
 )
 @pytest.mark.parametrize("version", [None, "2025-11-25", VERSION])
-async def test_other_http_methods_are_answered_alike(
-    method: str, version: str | None, session: str | None
-) -> None:
+async def test_other_http_methods_are_answered_alike(method: str, version: str | None, session: str | None) -> None:
     headers = {"accept": "application/json, text/event-stream"}
     if version is not None:
         headers["mcp-protocol-version"] = version

@@ -31,9 +31,7 @@ async def answer_to(url: str, *pieces: bytes) -> bytes:
 
 async def test_headers_without_end_are_cut_off_with_a_json_answer() -> None:
     async with serving(nowhere) as url:
-        got = await answer_to(
-            url, b"GET / HTTP/1.1\r\nhost: localhost\r\n", *[b"x: " + b"y" * 8000 + b"\r\n"] * 10
-        )
+        got = await answer_to(url, b"GET / HTTP/1.1\r\nhost: localhost\r\n", *[b"x: " + b"y" * 8000 + b"\r\n"] * 10)
         assert got.startswith(b"HTTP/1.1 400") or got == b""
         assert b"application/json" in got or got == b""
 
@@ -78,9 +76,7 @@ async def test_blanks_around_a_header_value_are_no_part_of_it() -> None:
         await nowhere(scope, receive, send)
 
     async with serving(app) as url:
-        await answer_to(
-            url, b"GET / HTTP/1.1\r\nhost: localhost\r\nmcp-name:  echo \t \r\nconnection: close\r\n\r\n"
-        )
+        await answer_to(url, b"GET / HTTP/1.1\r\nhost: localhost\r\nmcp-name:  echo \t \r\nconnection: close\r\n\r\n")
     assert (b"mcp-name", b"echo") in seen
 
 

@@ -195,9 +195,7 @@ class Gateway:
         else:
             await _refuse(exchange.send, 400, INVALID_PARAMS, "Validation error: not a JSON-RPC message")
 
-    async def _handshake_request(
-        self, exchange: Exchange, message: dict[str, Any], session: Session | None
-    ) -> None:
+    async def _handshake_request(self, exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
         if message["method"] in _SERVED:
             version = (session.version if session is not None else None) or exchange.head.version
             capabilities = session.capabilities if session is not None else None
@@ -216,9 +214,7 @@ class Gateway:
         except TooManySessions:
             await _refuse(exchange.send, 503, INTERNAL_ERROR, "Too many open sessions")
 
-    async def _handshake_aside(
-        self, exchange: Exchange, message: dict[str, Any], session: Session | None
-    ) -> None:
+    async def _handshake_aside(self, exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
         """A notification, or a response to a question that was not ours."""
         if session is not None and message.get("method") == "notifications/cancelled":
             params = message.get("params") or {}
@@ -266,9 +262,7 @@ class Gateway:
             watch.stop()
             reply.stop()
 
-    async def _answer(
-        self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply
-    ) -> None:
+    async def _answer(self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply) -> None:
         try:
             check_params(inbound)
             incoming = Incoming(inbound, exchange.caller, exchange.scope["headers"], session, reply)

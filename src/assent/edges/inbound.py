@@ -202,9 +202,7 @@ def _has_envelope(message: dict[str, Any]) -> bool:
     )
 
 
-def read_handshake(
-    message: dict[str, Any], version: str | None, capabilities: dict[str, Any] | None
-) -> Inbound:
+def read_handshake(message: dict[str, Any], version: str | None, capabilities: dict[str, Any] | None) -> Inbound:
     """A request of the handshake era, inside a session or without one."""
     return Inbound(
         Era.HANDSHAKE, version or DEFAULT_NEGOTIATED_VERSION, message["id"], message["method"],

@@ -37,9 +37,7 @@ class Reply:
         "_timer", "_turn", "_watch", "ask_within",
     )  # fmt: skip
 
-    def __init__(
-        self, send: Send, watch: Watch, session: Session | None = None, patience: float = 15.0
-    ) -> None:
+    def __init__(self, send: Send, watch: Watch, session: Session | None = None, patience: float = 15.0) -> None:
         self.ask_within = 300.0
         self._send = send
         self._watch = watch

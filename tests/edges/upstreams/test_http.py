@@ -23,13 +23,9 @@ CALL = {"name": "echo", "arguments": {"text": "hi"}}
 
 
 @asynccontextmanager
-async def upstream(
-    script: Script, limits: Limits | None = None
-) -> AsyncIterator[tuple[HttpUpstream, ScriptedServer]]:
+async def upstream(script: Script, limits: Limits | None = None) -> AsyncIterator[tuple[HttpUpstream, ScriptedServer]]:
     async with ScriptedServer(script) as server:
-        pool = Pool(
-            "shop", Target.of(server.url), limits or Limits(), Breaker("shop", lambda: 0.0, threshold=99)
-        )
+        pool = Pool("shop", Target.of(server.url), limits or Limits(), Breaker("shop", lambda: 0.0, threshold=99))
         try:
             yield HttpUpstream(pool, {"name": "assent", "version": "0"}), server
         finally:
@@ -46,9 +42,7 @@ def answering(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> Script:
             if "id" not in message or "method" not in message:
                 await conversation.answer(b"", status=b"202 Accepted")
                 continue
-            await conversation.answer(
-                orjson.dumps({"jsonrpc": "2.0", "id": message["id"], **respond(message)})
-            )
+            await conversation.answer(orjson.dumps({"jsonrpc": "2.0", "id": message["id"], **respond(message)}))
 
     return script
 
@@ -232,17 +226,13 @@ async def test_while_a_person_thinks_the_upstreams_silence_is_forgiven() -> None
         if b'"method"' not in body:
             return await conversation.answer(b"", status=b"202 Accepted")
         whole = (QUESTION + ANSWER).replace(b"%ID%", orjson.dumps(orjson.loads(body)["id"]))
-        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(
-            whole
-        )
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(whole)
         await conversation.write(head + QUESTION)
         await asyncio.sleep(0.12)
         await conversation.write(whole[len(QUESTION) :])
 
     async with upstream(asks, Limits(silence=0.04)) as (client, _):
-        assert await client.request("tools/call", CALL, SESSION, audience=Slow({"result": {}})) == {
-            "content": []
-        }
+        assert await client.request("tools/call", CALL, SESSION, audience=Slow({"result": {}})) == {"content": []}
 
 
 async def test_a_stream_that_breaks_off_is_resumed_where_it_ended() -> None:
@@ -271,8 +261,7 @@ def plain(body: bytes, kind: bytes = b"application/json", status: bytes = b"200 
     async def script(conversation: Conversation) -> None:
         await conversation.read_request()
         await conversation.write(
-            b"HTTP/1.1 %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n%b"
-            % (status, kind, len(body), body)
+            b"HTTP/1.1 %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n%b" % (status, kind, len(body), body)
         )
 
     return script

@@ -15,9 +15,7 @@ def read(*pieces: bytes, limit: int = 1000) -> list[Event]:
 
 
 def test_fields_of_an_event_are_read() -> None:
-    assert read(b"event: message\r\nid: 7\r\nretry: 100\r\ndata: {}\r\n\r\n") == [
-        Event(b"{}", b"message", b"7", 100)
-    ]
+    assert read(b"event: message\r\nid: 7\r\nretry: 100\r\ndata: {}\r\n\r\n") == [Event(b"{}", b"message", b"7", 100)]
 
 
 def test_several_data_lines_are_joined_by_line_breaks() -> None:

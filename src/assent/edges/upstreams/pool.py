@@ -224,6 +224,4 @@ class Pool:
 
 def _words(error: OSError) -> str:
     """What the system said, without addresses: an upstream's place is nobody's business."""
-    return (
-        error.strerror.split(": ")[-1] if error.strerror and ":" in error.strerror else type(error).__name__
-    )
+    return error.strerror.split(": ")[-1] if error.strerror and ":" in error.strerror else type(error).__name__

@@ -64,11 +64,7 @@ class EventReader:
             self._begun = True
 
     def _dispatch(self) -> Event | None:
-        event = (
-            Event(b"\n".join(self._data), self._event or b"message", self._id, self._retry)
-            if self._begun
-            else None
-        )
+        event = Event(b"\n".join(self._data), self._event or b"message", self._id, self._retry) if self._begun else None
         self._held, self._data, self._event, self._id, self._retry = 0, [], b"", None, None
         self._begun = False
         return event

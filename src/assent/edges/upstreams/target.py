@@ -31,9 +31,7 @@ class Target:
     fields: bytes
 
     @classmethod
-    def of(
-        cls, url: str, headers: Mapping[str, str] | None = None, tls: ssl.SSLContext | None = None
-    ) -> "Target":
+    def of(cls, url: str, headers: Mapping[str, str] | None = None, tls: ssl.SSLContext | None = None) -> "Target":
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadTarget(f"{url!r} is not an http:// or https:// address")
