@@ -125,8 +125,10 @@ def facts(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _input(schema: Mapping[str, Any]) -> dict[str, Any]:
-    properties = {name: one for name, one in schema["properties"].items() if name not in NEVER_ARGUMENTS}
-    return {"properties": properties, "required": sorted(schema.get("required", []))}
+    known = {name: one for name, one in schema["properties"].items() if name not in NEVER_ARGUMENTS}
+    # The vendor's framework makes one argument of a body that is an object without fields; there is nothing to give.
+    properties = {name: one for name, one in known.items() if one.get("properties") != {}}
+    return {"properties": properties, "required": sorted(set(schema.get("required", [])) & properties.keys())}
 
 
 def _output(schema: Mapping[str, Any] | None) -> Any:
