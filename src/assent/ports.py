@@ -25,6 +25,10 @@ class Unreached(AssentError):
     """The upstream was never reached: nothing was done."""
 
 
+class NotRun(AssentError):
+    """The tool's own server refused the arguments before the tool ran: nothing was done."""
+
+
 class Lost(AssentError):
     """The call was sent and its end is not known: a crash, a time-out, a broken connection."""
 
@@ -73,6 +77,9 @@ class Logged:
 class Store(Protocol):
     """Where we remember. Every method is atomic; what it has returned from is durable.
 
+    Every method raises StoreError if the store cannot be reached or cannot keep what it was given; then nothing of it
+    was written. Several processes may use one store at once; the order of the log is one for all of them.
+
     Whoever can alter the tables can forge any of this; that the log was altered is shown by checkpoints kept elsewhere.
     """
 
@@ -84,14 +91,15 @@ class Store(Protocol):
         """Insert a started claim, consume the approval and append the intent: all or nothing.
 
         A stale claim of the same name (`ClaimRecord.is_stale`) is replaced, its epoch counted up. Raises Taken if
-        another one stands, ApprovalGone if the approval is not usable at `now`. Deleting the row gains: a second effect.
+        another one stands, ApprovalGone if the approval is not usable at `now`. Deleting the row gains: a second
+        effect.
         """
         ...
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
-        """Take over a claim that is in doubt at `now` and still at `epoch`: started again, epoch + 1; else None."""
+        """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1; else None."""
         ...
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
@@ -99,7 +107,7 @@ class Store(Protocol):
         ...
 
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
-        """Move the leases of started claims that are still at the given epochs."""
+        """Move the leases of started claims that are still at the given epochs; pass over all others."""
         ...
 
     async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
@@ -113,8 +121,8 @@ class Store(Protocol):
     async def ask(self, draft: Approval, now: float, most_pending: int, entry: Entry) -> Approval:
         """The approval that answers for the draft's binding at `now`, or the draft, kept.
 
-        Raises TooManyPending if the requester has that many pending ones. Altering a row gains: an effect nobody
-        agreed to.
+        Raises TooManyPending if the requester has that many pending ones, StoreError if the draft's id is taken.
+        Altering a row gains: an effect nobody agreed to.
         """
         ...
 
@@ -122,7 +130,9 @@ class Store(Protocol):
         """Add a person's decision to a pending approval; None if it is not pending, or the person has decided."""
         ...
 
-    async def approval(self, approval_id: str) -> Approval | None: ...
+    async def approval(self, approval_id: str) -> Approval | None:
+        """The approval of that id, whatever its state."""
+        ...
 
     async def approval_for(self, binding: str, now: float) -> Approval | None:
         """The approval that answers for a binding: the newest that is not expired or consumed."""
@@ -133,31 +143,39 @@ class Store(Protocol):
         ...
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
-        """Keep a rehearsal; a newer one of the same digest replaces it. Forging the row gains: a skipped dry run."""
+        """Keep a rehearsal; the last one of the same digest stands. Forging the row gains: a skipped dry run."""
         ...
 
-    async def rehearsed(self, digest: str) -> Rehearsal | None: ...
+    async def rehearsed(self, digest: str) -> Rehearsal | None:
+        """The last rehearsal of that digest, however old."""
+        ...
 
     def note(self, entry: Entry) -> None:
-        """Append an entry with the next batch. Raises StoreError if earlier ones could not be kept."""
+        """Append an entry with the next batch, after what this process wrote before it.
+
+        Raises StoreError while earlier ones could not be kept; those are tried again, so none is lost unsaid.
+        """
         ...
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
-        """Entries in the order of the log."""
+        """Entries that are durable, in the order of the log: numbered from 0, without gaps."""
         ...
 
     async def flush(self) -> None:
         """Return when everything noted so far is durable."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Keep what was noted, and let go; again does nothing. Raises StoreError if something could not be kept."""
+        ...
 
 
 class Upstream(Protocol):
     """Where calls go."""
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        """The tool's result in wire form. Raises Unreached (nothing was done), Lost (nobody knows) or ToolFailed."""
+        """The tool's result in wire form. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or
+        ToolFailed. Any other exception counts as Lost."""
         ...
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
@@ -168,7 +186,8 @@ class Upstream(Protocol):
 class Guard(Protocol):
     """A rule on arguments."""
 
-    rule: str
+    @property
+    def rule(self) -> str: ...
 
     def applies(self, call: Call) -> bool: ...
 

@@ -61,6 +61,21 @@ class Approval:
         yes = {decision.person: decision.at for decision in self.decisions if decision.verdict == "approve"}
         return sorted(yes.values())[self.quorum - 1] if len(yes) >= self.quorum else None
 
+    @property
+    def answers_until(self) -> float | None:
+        """From when on it no longer answers for its binding; None if it is used up."""
+        if self.declined_at is None and self.used >= self.uses:
+            return None
+        if self.declined_at is None and self.approved_at is not None:
+            return self.approved_at + self.lasts
+        return self.expires_at
+
+    @property
+    def pending_until(self) -> float | None:
+        """From when on nobody can decide it any more; None if it is decided or used up."""
+        decided = self.declined_at is not None or self.approved_at is not None
+        return None if decided or self.used >= self.uses else self.expires_at
+
     def state_at(self, now: float) -> ApprovalState:
         """The state as it must be read: no answer in time is a no, and so is a yes that was not used in time."""
         if self.declined_at is not None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.errors import StoreError
 from assent.ports import ApprovalGone, Logged, Rehearsal, Taken, TooManyPending
+from assent.stores.waiting import Waiters
 
 _OPEN = (State.STARTED, State.SUSPENDED)
 _ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
@@ -23,7 +24,7 @@ class MemoryStore:
         self._approvals: dict[str, Approval] = {}
         self._rehearsals: dict[str, Rehearsal] = {}
         self._entries: list[Entry] = []
-        self._waiters: dict[str, list[asyncio.Future[None]]] = {}
+        self._waiters = Waiters(self.recall)
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         return self._claims.get(claim_id)
@@ -50,7 +51,7 @@ class MemoryStore:
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
         record = self._claims.get(claim_id)
-        if record is None or record.epoch != epoch or record.state_at(now) is not State.IN_DOUBT:
+        if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
             return None
         taken = replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
         self._claims[claim_id] = taken
@@ -70,9 +71,7 @@ class MemoryStore:
             lease_until=record.lease_until if settlement.lease_until is None else settlement.lease_until,
         )
         self._entries.extend(entries)
-        for waiter in self._waiters.pop(claim_id, []):
-            if not waiter.done():
-                waiter.set_result(None)
+        self._waiters.wake(claim_id)
         return True
 
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
@@ -82,13 +81,7 @@ class MemoryStore:
                 self._claims[claim_id] = replace(record, lease_until=lease_until)
 
     async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
-        record = self._claims.get(claim_id)
-        if record is None or record.state is not State.STARTED or timeout <= 0:
-            return record
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.setdefault(claim_id, []).append(waiter)
-        await asyncio.wait([waiter], timeout=timeout)
-        return self._claims.get(claim_id)
+        return await self._waiters.ended(claim_id, timeout)
 
     async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
         chosen = [record for record in self._claims.values() if not states or record.state in states]
@@ -106,6 +99,8 @@ class MemoryStore:
         ]
         if len(pending) >= most_pending:
             raise TooManyPending(draft.requester)
+        if draft.id in self._approvals:
+            raise StoreError(f"There is an approval {draft.id} already.")
         self._approvals[draft.id] = draft
         self._entries.append(entry)
         return draft

@@ -1,0 +1,49 @@
+"""Which store does a URL name?"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from assent.errors import Fault, SettingsError
+from assent.ports import Store
+from assent.stores.memory import MemoryStore
+from assent.stores.sqlite import SqliteStore
+
+FORMS = "Write sqlite:///assent.db, sqlite:////var/lib/assent/assent.db or memory://"
+
+
+async def open_store(url: str) -> Store:
+    """The store of that URL, ready for use. Raises SettingsError for a bad URL, StoreError for a store that fails."""
+    return await asyncio.to_thread(open_embedded, url)
+
+
+def open_embedded(url: str) -> Store:
+    """The same for a store that needs no server, where nothing can be awaited."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "memory" and rest in ("", "/"):
+        return MemoryStore()
+    if scheme == "sqlite":
+        return SqliteStore(sqlite_path(url))
+    # The URL itself is not repeated: it may hold a password.
+    raise _bad(f"a store cannot be opened under {scheme}://" if "://" in url else "this is not a URL of a store")
+
+
+def sqlite_path(url: str) -> Path:
+    """The file that `sqlite:///relative` or `sqlite:////absolute` names."""
+    parts = urlsplit(url)
+    if parts.netloc:
+        raise _bad("there is a host where the file should be: one slash is missing")
+    if parts.query or parts.fragment:
+        raise _bad("a file of SQLite takes no options; write ? as %3F and # as %23 if they are part of the name")
+    name = unquote(parts.path.removeprefix("/"))
+    if not name or name.endswith("/"):
+        raise _bad("there is no file named")
+    if name == ":memory:" or "\0" in name:
+        raise _bad("this is not the name of a file")
+    return Path(name)
+
+
+def _bad(message: str) -> SettingsError:
+    return SettingsError(Fault(message, FORMS + ".", field="store"))

@@ -1,0 +1,44 @@
+"""Which steps lead from an empty database to the schema of this version?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from assent.errors import StoreError
+
+_NUMBERED = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step, never edited once released; the schema is all of them in their order."""
+
+    number: int
+    name: str
+    sql: str
+
+
+@cache
+def migrations(dialect: str) -> tuple[Migration, ...]:
+    """The steps of `sql/<dialect>/migrations`, numbered from 1 without gaps."""
+    folder = files("assent.stores") / "sql" / dialect / "migrations"
+    named = [(file, _NUMBERED.fullmatch(file.name)) for file in folder.iterdir()]
+    steps = [Migration(int(match[1]), match[2], file.read_text("utf-8")) for file, match in named if match]
+    ordered = tuple(sorted(steps, key=lambda step: step.number))
+    if [step.number for step in ordered] != list(range(1, len(ordered) + 1)):
+        raise StoreError(f"The migrations of {dialect} are not numbered from 1 without gaps.")
+    return ordered
+
+
+def pending(dialect: str, version: int, where: str) -> tuple[Migration, ...]:
+    """The steps still to take from a schema's version; a newer schema than ours is left alone."""
+    known = migrations(dialect)
+    if version > len(known):
+        raise StoreError(
+            f"{where} has schema {version}, and this version of Assent knows schemas up to {len(known)}. "
+            "Upgrade Assent, or name another database."
+        )
+    return known[version:]

@@ -1,0 +1,104 @@
+"""How is a record written in a row, and read back?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import orjson
+
+from assent.core.approval import Approval, Decision
+from assent.core.audit import Entry
+from assent.core.claims import ClaimRecord, State
+from assent.errors import StoreError
+from assent.ports import Logged
+
+
+class EntryRow(NamedTuple):
+    """An entry on its way into the log: what is proved, and what can be erased."""
+
+    leaf: bytes
+    vals: bytes | None
+
+
+def entry_row(entry: Entry) -> EntryRow:
+    """Written when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
+    leaf = written({"kind": entry.kind, "at": entry.at, "facts": entry.facts})
+    return EntryRow(leaf, written(entry.values) if entry.values else None)
+
+
+def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
+    return [entry_row(entry) for entry in entries]
+
+
+def logged(index: int, leaf: bytes, vals: bytes | None) -> Logged:
+    said = orjson.loads(leaf)
+    return Logged(index, Entry(said["kind"], said["at"], said["facts"], orjson.loads(vals) if vals else {}))
+
+
+def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
+    return (
+        record.id,
+        record.tenant,
+        record.principal,
+        record.tool,
+        record.key,
+        record.fingerprint,
+        record.contract,
+        record.state.value,
+        record.epoch,
+        record.lease_until,
+        record.created_at,
+        record.expires_at,
+        record.valid_until,
+        record.settled_at,
+        record.result,
+    )
+
+
+def claim_of(row: Sequence[Any]) -> ClaimRecord:
+    values = list(row)
+    values[7] = State(row[7])
+    return ClaimRecord(*values)
+
+
+def approval_row(approval: Approval) -> tuple[Any, ...]:
+    return (
+        approval.id,
+        approval.binding,
+        approval.tenant,
+        approval.requester,
+        approval.tool,
+        approval.by,
+        approval.quorum,
+        approval.text,
+        written(approval.facts),
+        approval.asked_at,
+        approval.expires_at,
+        approval.lasts,
+        approval.uses,
+        approval.used,
+        decisions_column(approval),
+        approval.answers_until,
+        approval.pending_until,
+    )
+
+
+def decisions_column(approval: Approval) -> bytes:
+    return written([asdict(decision) for decision in approval.decisions])
+
+
+def approval_of(row: Sequence[Any]) -> Approval:
+    values = list(row)
+    values[8] = orjson.loads(row[8])
+    values[14] = tuple(Decision(**decision) for decision in orjson.loads(row[14]))
+    return Approval(*values)
+
+
+def written(value: Any) -> bytes:
+    """JSON with sorted names."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, RecursionError) as error:
+        raise StoreError(f"What was to be kept is not plain JSON: {error}.") from error

@@ -1,0 +1,137 @@
+"""Is this file ours, can it be used, and what is said if not?"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from assent.errors import StoreError
+from assent.stores.migrate import pending
+
+BUSY = 5.0
+"""Seconds to wait for other processes that write to the same file."""
+APPLICATION = int.from_bytes(b"asnt", "big")
+_SETTINGS = ("synchronous = FULL", "fullfsync = ON", "journal_size_limit = 67108864")
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "is locked by another process. Stop that process, or try again",
+    sqlite3.SQLITE_LOCKED: "is locked by another process. Stop that process, or try again",
+    sqlite3.SQLITE_NOTADB: "is not an SQLite database. Name another file",
+    sqlite3.SQLITE_CORRUPT: "is corrupt. Restore it from a backup; nothing was written",
+    sqlite3.SQLITE_READONLY: "cannot be written to. Let this process write to the file and to its folder",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Let this process write to the file and to its folder",
+    sqlite3.SQLITE_PERM: "cannot be opened. Let this process write to the file and to its folder",
+    sqlite3.SQLITE_FULL: "could not grow: the disk is full. Free some space; nothing was written",
+    sqlite3.SQLITE_IOERR: "could not be read or written by the operating system. Check the disk",
+}
+
+
+def failure(path: Path, error: Exception) -> StoreError:
+    """What went wrong with the file, and what to do about it."""
+    code = getattr(error, "sqlite_errorcode", None)
+    said = _REMEDIES.get(code & 0xFF) if code is not None else None
+    return StoreError(f"The database {path} {said}." if said else f"The database {path} failed: {error}.")
+
+
+def open_writer(path: Path, busy: float = BUSY) -> sqlite3.Connection:
+    """A connection that may write, to a file of the newest schema; made, readable by its owner alone, if missing."""
+    _create(path)
+    try:
+        connection = _connect(path, "rw", busy)
+    except sqlite3.Error as error:
+        raise failure(path, error) from error
+    try:
+        _prepare(connection, busy)
+        _migrate(connection, path)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise failure(path, error) from error
+        raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A connection that can only read."""
+    try:
+        return _connect(path, "ro", BUSY)
+    except sqlite3.Error as error:
+        raise failure(path, error) from error
+
+
+def _create(path: Path) -> None:
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder. Name a file in it.")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        if not os.access(path, os.R_OK | os.W_OK):  # SQLite would quietly open it for reading only
+            raise StoreError(f"The database {path} {_REMEDIES[sqlite3.SQLITE_READONLY]}.") from None
+    except FileNotFoundError:
+        raise StoreError(f"The folder {path.parent} does not exist. Create it first.") from None
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise StoreError(
+            f"The database {path} cannot be created: {said}. Let this process write to the folder {path.parent}."
+        ) from None
+
+
+def _connect(path: Path, mode: str, busy: float) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=busy)
+
+
+def _prepare(connection: sqlite3.Connection, busy: float) -> None:
+    deadline = time.monotonic() + busy
+    while True:  # the change to WAL does not wait for others by itself
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    if mode != "wal":
+        raise StoreError(f"SQLite cannot use a write-ahead log here (it says {mode}). Use a local disk.")
+    for setting in _SETTINGS:
+        connection.execute(f"PRAGMA {setting}").fetchall()
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Take the missing steps, all or none; with several processes, one takes them and the others see them taken."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        _recognise(connection, path, version)
+        for step in pending("sqlite", version, f"The database {path}"):
+            for statement in split(step.sql):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {step.number}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _recognise(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    foreign = application not in (0, APPLICATION) or (application == 0 and version != 0)
+    if not foreign and application == 0:
+        foreign = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+    if foreign:
+        raise StoreError(f"The database {path} belongs to another program. Name another file.")
+
+
+def split(script: str) -> list[str]:
+    """The statements of a script; `executescript` would end our transaction."""
+    found, begun = [], ""
+    for line in script.splitlines(keepends=True):
+        begun += line
+        if sqlite3.complete_statement(begun):
+            found.append(begun)
+            begun = ""
+    return found
