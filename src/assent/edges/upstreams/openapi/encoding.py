@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assent.contract.digest import NotCanonicalError, canonical
-from assent.ports import Unreached
+from assent.ports import NotRun
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -16,7 +16,7 @@ _FIELD_VALUE = re.compile(r"(?:[!-~](?:[ -~\t]*[!-~])?)?\Z")
 Pairs = list[tuple[str, str]]
 
 
-class Unsendable(Unreached):
+class Unsendable(NotRun):
     """A request that cannot be written safely, so nothing was sent; the message names the argument."""
 
 

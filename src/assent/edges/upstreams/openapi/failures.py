@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from assent.contract.model import Contract
+from assent.contract.parts import FailureMode
 from assent.contract.tiers import Tier
 from assent.core.outcome import error_result
 from assent.edges.upstreams.openapi.contracts import class_of, status_code, tidy_code
@@ -15,16 +15,18 @@ from assent.edges.upstreams.openapi.exchange import Answered
 from assent.edges.upstreams.openapi.media import PROBLEM, is_json
 from assent.ports import Lost, ToolFailed
 
+Modes = Mapping[str, FailureMode]
+
 _FACTS = ("errors", "retry_after_ms")
 _MOST_TEXT = 2_000
 _MOST_ERRORS = 20
 _DONE_ELSEWHERE = frozenset({300, 302, 303})
 
 
-def failed_result(answered: Answered, contract: Contract, *, is_read: bool) -> dict[str, Any]:
-    """The result of a call that went wrong; raises ToolFailed if the contract declares it, Lost if nobody knows."""
+def failed_result(answered: Answered, modes: Modes, *, is_read: bool) -> dict[str, Any]:
+    """The result of a call that went wrong; raises ToolFailed if it is declared, Lost if nobody knows."""
     problem = _problem(answered)
-    code = _declared(answered, contract)
+    code = _declared(answered, modes)
     if code is not None:
         raise ToolFailed(code, problem["detail"], **{key: problem[key] for key in _FACTS if key in problem})
     if not is_read and _is_unknown(answered.status):
@@ -51,9 +53,8 @@ def _is_unknown(status: int) -> bool:
     return class_of(status, Tier.WRITE) == "unknown"
 
 
-def _declared(answered: Answered, contract: Contract) -> str | None:
+def _declared(answered: Answered, modes: Modes) -> str | None:
     """The declared failure mode an answer is: by its code, its type, its status's name, or the only one of it."""
-    modes = contract.failure_modes
     body = _object(answered)
     said = [body.get("code"), str(body.get("type", "")).rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1]]
     for text in said:

@@ -46,7 +46,7 @@ def _owns(name: str, uses: Counter[str]) -> bool:
 
 def _derived(operation: Operation) -> str:
     """`get_orders_id` for `GET /orders/{id}`."""
-    return _tidy(f"{operation.method}_{operation.path}") or operation.method
+    return _tidy(f"{operation.method} {operation.path}")
 
 
 def _tidy(text: str) -> str:

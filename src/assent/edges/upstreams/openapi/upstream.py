@@ -10,13 +10,13 @@ from assent.contract.tiers import Tier
 from assent.core.call import Call
 from assent.core.tool import Tool
 from assent.edges.upstreams.openapi.api import Api, ApiTool
-from assent.edges.upstreams.openapi.encoding import Unsendable, check_field
+from assent.edges.upstreams.openapi.encoding import check_field
 from assent.edges.upstreams.openapi.exchange import Answered, Send, exchange
-from assent.edges.upstreams.openapi.failures import failed_result, unreadable_result
+from assent.edges.upstreams.openapi.failures import Modes, failed_result, unreadable_result
 from assent.edges.upstreams.openapi.media import accepted
 from assent.edges.upstreams.openapi.request import Request, check_base, write_request
 from assent.edges.upstreams.openapi.shaping import Bounds, Unreadable, result_of, shape
-from assent.ports import Lost
+from assent.ports import Lost, NotRun, Unreached
 
 KEY_HEADER = "Idempotency-Key"
 
@@ -32,14 +32,14 @@ class OpenApiUpstream:
         self._accept = {name: accepted(tool.operation) for name, tool in api.tools.items()}
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        """The result of a call. Raises Unreached (nothing was done), Lost (nobody knows) or ToolFailed."""
+        """The result of a call. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or ToolFailed."""
         contract = call.tool.contract
         tool = self._tool(call.tool.wire_name)
         arguments = self._arguments(call.tool, dict(call.arguments), key)
         request = self._request(tool, arguments, self._key_header(tool, contract, key))
         is_read = contract.side_effect is Tier.READ or call.dry_run
         answered = await exchange(self._send, request, self.bounds.body)
-        return self._conclude(answered, tool, contract, is_read, _fits(call.tool))
+        return self._conclude(answered, tool, contract.failure_modes, is_read, _fits(call.tool))
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         """The result of another tool, by the upstream's own name for it, that only reads.
@@ -49,13 +49,16 @@ class OpenApiUpstream:
         other = self._tool(tool)
         known = {slot.argument for slot in other.arguments.slots}
         given = {name: value for name, value in arguments.items() if name in known or other.arguments.open_body}
-        answered = await exchange(self._send, self._request(other, given, ()), self.bounds.body)
-        contract = Contract(**{"name": other.name, **other.fields})
-        return self._conclude(answered, other, contract, True, lambda _: True)
+        try:
+            request = self._request(other, given, ())
+        except NotRun as error:
+            raise Unreached(str(error)) from None
+        answered = await exchange(self._send, request, self.bounds.body)
+        return self._conclude(answered, other, {}, True, lambda _: True)
 
     def _tool(self, name: str) -> ApiTool:
         if name not in self.api.tools:
-            raise Unsendable(f"the document has no operation {name[:80]!r}")
+            raise Unreached(f"the document has no operation {name[:80]!r}")
         return self.api.tools[name]
 
     def _arguments(self, tool: Tool, arguments: dict[str, Any], key: str | None) -> dict[str, Any]:
@@ -81,10 +84,10 @@ class OpenApiUpstream:
         return write_request(self.base_url, tool.operation.method, tool.template, tool.arguments, arguments, headers)
 
     def _conclude(
-        self, answered: Answered, tool: ApiTool, contract: Contract, is_read: bool, fits: Callable[[Any], bool]
+        self, answered: Answered, tool: ApiTool, modes: Modes, is_read: bool, fits: Callable[[Any], bool]
     ) -> dict[str, Any]:
         if not 200 <= answered.status < 300:
-            return failed_result(answered, contract, is_read=is_read)
+            return failed_result(answered, modes, is_read=is_read)
         try:
             raw = bool(tool.operation.extensions.get("x-raw-response"))
             return shape(answered, self.bounds, raw=raw, fits=fits)
