@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hypothesis import settings
+
 from assent.edges.upstreams.openapi.api import Api, read_api
 from assent.edges.upstreams.openapi.library import Library, library_of
+
+THE_SAME = settings(deadline=None, derandomize=True)
+"""Every run tries the same examples, however slow the machine."""
 
 
 def document(paths: dict[str, Any] | None = None, *, version: str = "3.1.0", **more: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Orders:
         )
 
     def _note(self, request: Request) -> None:
-        self.requests.append((request.method, request.url.path, dict(request.headers)))
+        self.requests.append((request.method, request.scope["path"], dict(request.headers)))
 
     async def list_orders(self, request: Request) -> Response:
         self._note(request)
@@ -83,7 +83,7 @@ class Orders:
 
     async def events(self, request: Request) -> Response:
         self._note(request)
-        lines = "".join('{"n": %d}\n' % number for number in range(1200))
+        lines = "".join(f'{{"n": {number}}}\n' for number in range(1200))
         return Response(lines, media_type="application/x-ndjson")
 
     async def anything(self, request: Request) -> Response:
@@ -96,7 +96,7 @@ class Orders:
         return JSONResponse(
             {
                 "method": request.method,
-                "path": request.url.path,
+                "path": request.scope["path"],
                 "query": request.query_params.multi_items(),
                 "cookies": request.cookies,
                 "headers": dict(request.headers),

@@ -87,16 +87,39 @@ def test_odd_names_become_names_every_model_takes() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Authorization", "Cookie", "X-API-Key", "x-api-key", "X-Auth-Token", "Proxy-Authorization", "X-Amz-Security-Token",
-     "Idempotency-Key", "idempotency-key", "Host", "Content-Length", "Content-Type", "Accept", "Transfer-Encoding",
-     "X-Forwarded-For", "X-Company"],
-)  # fmt: skip
+    [
+        "Authorization",
+        "Cookie",
+        "X-API-Key",
+        "x-api-key",
+        "X-Auth-Token",
+        "Proxy-Authorization",
+        "X-Amz-Security-Token",
+        "Idempotency-Key",
+        "idempotency-key",
+        "Host",
+        "Content-Length",
+        "Content-Type",
+        "Accept",
+        "Transfer-Encoding",
+        "X-Forwarded-For",
+        "X-Company",
+    ],
+)
 def test_credentials_keys_and_framing_are_never_arguments(name: str) -> None:
     schemes = {"company": {"type": "apiKey", "in": "header", "name": "X-Company"}}
     found = api(
-        {"/x": {"get": {"operationId": "it", "parameters": [parameter(name, "header"), parameter("X-Trace", "header")], "responses": ok()}}},
+        {
+            "/x": {
+                "get": {
+                    "operationId": "it",
+                    "parameters": [parameter(name, "header"), parameter("X-Trace", "header")],
+                    "responses": ok(),
+                }
+            }
+        },
         components={"securitySchemes": schemes},
-    )  # fmt: skip
+    )
     assert list(found.tools["it"].definition["inputSchema"]["properties"]) == ["X-Trace"]
 
 

@@ -51,8 +51,11 @@ def test_recursion_stays_a_reference_under_defs() -> None:
 
 def test_two_schemas_that_need_each_other_stay_references() -> None:
     made, _ = bundled(
-        {"properties": {"a": ref("A")}}, A={"properties": {"b": ref("B")}}, B={"properties": {"a": ref("A"), "c": ref("C")}}, C={}
-    )  # fmt: skip
+        {"properties": {"a": ref("A")}},
+        A={"properties": {"b": ref("B")}},
+        B={"properties": {"a": ref("A"), "c": ref("C")}},
+        C={},
+    )
     assert set(made["$defs"]) == {"A", "B"}
     jsonschema_rs.validator_for(made)
 

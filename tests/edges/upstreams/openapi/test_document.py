@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.edges.upstreams.openapi.document import DocumentError, check_root, parse_text
+from edges.upstreams.openapi.documents import THE_SAME
 
 
 def test_json_and_yaml_say_the_same() -> None:
@@ -90,6 +91,7 @@ def test_an_unquoted_version_is_understood() -> None:
     assert check_root(parse_text("openapi: 3.1\n"))["openapi"] == 3.1
 
 
+@THE_SAME
 @given(st.text(max_size=200))
 def test_no_text_does_anything_but_parse_or_be_refused(text: str) -> None:
     try:

@@ -112,7 +112,7 @@ def test_the_allow_list_means_what_it_says(address: str, allowed: bool) -> None:
 
 
 async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="missing.yaml: cannot be read"):
+    with pytest.raises(DocumentError, match=r"missing\.yaml: cannot be read"):
         await load_library(tmp_path / "missing.yaml")
     (tmp_path / "latin.yaml").write_bytes(b"openapi: \xff")
     with pytest.raises(DocumentError, match="not UTF-8"):

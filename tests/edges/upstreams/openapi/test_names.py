@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assent.edges.upstreams.openapi.names import name_operations
 from assent.edges.upstreams.openapi.operations import Operation
+from edges.upstreams.openapi.documents import THE_SAME
 
 
 def names(*given: tuple[str, str, str]) -> list[str]:
@@ -54,6 +55,7 @@ _operations = st.lists(
 )
 
 
+@THE_SAME
 @given(_operations, st.randoms(use_true_random=False))
 def test_names_are_unique_usable_and_do_not_depend_on_the_order(
     given_operations: list[tuple[str, str, str]], chance: random.Random

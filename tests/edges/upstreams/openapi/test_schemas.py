@@ -35,11 +35,17 @@ def address(name: str) -> str:
             {"type": "object", "discriminator": {"propertyName": "x"}, "xml": {}, "externalDocs": {}, "x-any": 1},
             {"type": "object"},
         ),
-        ({"type": "array", "items": {"nullable": True, "type": "number"}}, {"type": "array", "items": {"type": ["number", "null"]}}),
-        ({"default": {"$ref": "#/nothing"}, "enum": [{"nullable": True}]}, {"default": {"$ref": "#/nothing"}, "enum": [{"nullable": True}]}),
+        (
+            {"type": "array", "items": {"nullable": True, "type": "number"}},
+            {"type": "array", "items": {"type": ["number", "null"]}},
+        ),
+        (
+            {"default": {"$ref": "#/nothing"}, "enum": [{"nullable": True}]},
+            {"default": {"$ref": "#/nothing"}, "enum": [{"nullable": True}]},
+        ),
         ({"type": "string", "required": True}, {"type": "string"}),
     ],
-)  # fmt: skip
+)
 def test_what_3_0_says_in_its_own_way(given: Any, expected: Any) -> None:
     assert converted(given) == expected
 
