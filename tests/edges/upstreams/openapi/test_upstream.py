@@ -127,6 +127,29 @@ async def test_a_path_value_never_reaches_another_operation(identity: str) -> No
         assert [path for _, path, _ in service.requests] in ([], ["/orders/o1%2Fsecret"] * 2)
 
 
+async def test_a_value_of_several_segments_stays_below_its_operation() -> None:
+    spans = parameter("path", "path", **{"x-multi-segment": True})
+    read = api(
+        {
+            "/files/{path}": {"get": {"operationId": "it", "parameters": [spans], "responses": ok()}},
+            "/files/{id}/secret": {"get": {"operationId": "secret", "responses": ok()}},
+            "/files/{id}/remove": {"delete": {"operationId": "remove", "responses": ok()}},
+        }
+    )
+    send = Scripted([b"{}"])
+    world = world_of(read, OpenApiUpstream(read, "http://service.example/v1", send))
+    for path in ("a b/c.txt", "a", "a/remove"):
+        structured(await world.call("it", {"path": path}))
+    assert [url for _, url, _, _ in send.sent] == [
+        f"http://service.example/v1/files/{path}" for path in ("a%20b/c.txt", "a", "a/remove")
+    ]
+    for path in ("a/secret", "../a", "a//b", "a/./b", "/a", "a/", "a/..", "a\\b"):
+        refused = await world.call("it", {"path": path})
+        assert isinstance(refused, Refusal)
+        assert refused.code == "validate.arguments_invalid"
+    assert len(send.sent) == 3
+
+
 async def test_when_only_observing_what_cannot_be_written_is_still_refused() -> None:
     async with shop() as (service, world):
         world.but(mode="observe")

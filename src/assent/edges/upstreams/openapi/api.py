@@ -48,6 +48,7 @@ class Api:
     tools: Mapping[str, ApiTool]
     excluded: tuple[Excluded, ...] = ()
     findings: tuple[Fault, ...] = ()
+    operations: tuple[Operation, ...] = ()
 
 
 class _Reader:
@@ -130,7 +131,7 @@ def read_api(library: Library, *, infer: Infer | None = None, longest: int = LON
             excluded.append(Excluded(name, operation.method, operation.path, str(error)))
     named = {tool.operation.place for tool in tools.values()}
     kept = [finding for finding in findings if finding.field in named]
-    return Api(tools, tuple(excluded), (*kept, *reader.findings))
+    return Api(tools, tuple(excluded), (*kept, *reader.findings), tuple(operations))
 
 
 def compile_tools(

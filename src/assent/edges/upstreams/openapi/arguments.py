@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from assent.edges.upstreams.openapi.credentials import IDEMPOTENCY, Names, withheld_because
@@ -18,6 +18,8 @@ Location = Literal["path", "query", "header", "cookie", "field", "body"]
 
 SEGMENT = r"^[^/\\]*[^./\\][^/\\]*$"
 """A path value that stays one segment: not empty, no slash, not only dots."""
+SEGMENTS = r"^[^/\\]*[^./\\][^/\\]*(?:/[^/\\]*[^./\\][^/\\]*)*$"
+"""A path value of such segments."""
 _LINE = r"^[ -~]*$"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -38,6 +40,8 @@ class Slot:
     """Whether the value is sent as one JSON document."""
     binary: bool = False
     """Whether the value is base64 of the bytes to send."""
+    spans: bool = False
+    """Whether a path value may have several segments."""
     required: bool = False
 
 
@@ -116,11 +120,14 @@ def _in_template(operation: Operation) -> list[Parameter]:
 def _parameter(parameter: Parameter, schemas: Schemas) -> _Draft:
     schema = schemas.convert(parameter.schema) if parameter.schema else {}
     if parameter.location == "path":
-        schema = _guarded({"type": "string"} if schema in ({}, True) else schema, schemas, SEGMENT, 1)
+        schema = _guarded(
+            {"type": "string"} if schema in ({}, True) else schema, schemas, SEGMENTS if parameter.spans else SEGMENT, 1
+        )
     elif parameter.location == "header":
         schema = _guarded(schema, schemas, _LINE, 0)
     location: Any = parameter.location
-    slot = Slot("", location, parameter.name, parameter.style, parameter.explode, bool(parameter.media))
+    whole = bool(parameter.media)
+    slot = Slot("", location, parameter.name, parameter.style, parameter.explode, whole, spans=parameter.spans)
     return _Draft(slot, _described(schema, parameter.description), parameter.required)
 
 
@@ -205,12 +212,8 @@ def _joined(
             name += "_"
         names[name] = one
     ordered = sorted(names.items(), key=lambda pair: pair[1].slot.location in ("field", "body"))
-    slots = tuple(_called(one.slot, name, one.required) for name, one in ordered)
+    slots = tuple(replace(one.slot, argument=name, required=one.required) for name, one in ordered)
     return slots, {name: one.schema for name, one in ordered}, [name for name, one in ordered if one.required]
-
-
-def _called(slot: Slot, name: str, required: bool) -> Slot:
-    return Slot(name, slot.location, slot.name, slot.style, slot.explode, slot.whole, slot.binary, required)
 
 
 def _tidy(slot: Slot) -> str:

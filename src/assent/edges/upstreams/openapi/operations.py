@@ -43,6 +43,8 @@ class Parameter:
     media: str = ""
     """The media type of a value that is sent as a whole document, or nothing."""
     description: str = ""
+    spans: bool = False
+    """Whether the author says that a path value may have several segments, such as the path of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,7 @@ def _parameter(place: Place) -> Parameter:
         media[0].schema if media else (place.at("schema") if "schema" in given else None),
         media[0].type if media else "",
         _text(given, "description"),
+        location == "path" and given.get("x-multi-segment") is True,
     )
 
 

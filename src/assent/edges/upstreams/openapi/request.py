@@ -110,7 +110,8 @@ def write_request(
 
 def _segment(slot: Slot, value: Any) -> str:
     shown = json_of(value).decode() if slot.whole else value
-    return write_segment(shown, slot.name, slot.style, slot.explode)
+    parts = shown.split("/") if slot.spans and isinstance(shown, str) else [shown]
+    return "/".join(write_segment(part, slot.name, slot.style, slot.explode) for part in parts)
 
 
 def _query(arguments: Arguments, given: list[tuple[Slot, Any]]) -> str:

@@ -10,11 +10,12 @@ from assent.contract.tiers import Tier
 from assent.core.call import Call
 from assent.core.tool import Tool
 from assent.edges.upstreams.openapi.api import Api, ApiTool
-from assent.edges.upstreams.openapi.encoding import check_field
+from assent.edges.upstreams.openapi.encoding import Unsendable, check_field
 from assent.edges.upstreams.openapi.exchange import Answered, Send, exchange
 from assent.edges.upstreams.openapi.failures import Modes, failed_result, unreadable_result
 from assent.edges.upstreams.openapi.media import accepted
 from assent.edges.upstreams.openapi.request import Request, check_base, write_request
+from assent.edges.upstreams.openapi.routes import Routes
 from assent.edges.upstreams.openapi.shaping import Bounds, Unreadable, result_of, shape
 from assent.ports import Lost, NotRun, Unreached
 
@@ -29,6 +30,7 @@ class OpenApiUpstream:
         self.base_url = check_base(base_url)
         self.bounds = bounds or Bounds()
         self._send = send
+        self._routes = Routes(api.operations)
         self._accept = {name: accepted(tool.operation) for name, tool in api.tools.items()}
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
@@ -81,7 +83,13 @@ class OpenApiUpstream:
 
     def _request(self, tool: ApiTool, arguments: Mapping[str, Any], headers: tuple[tuple[str, str], ...]) -> Request:
         headers = (("Accept", self._accept[tool.name]), *headers)
-        return write_request(self.base_url, tool.operation.method, tool.template, tool.arguments, arguments, headers)
+        method, slots = tool.operation.method, tool.arguments.slots
+        request = write_request(self.base_url, method, tool.template, tool.arguments, arguments, headers)
+        if any(slot.spans for slot in slots):
+            path = request.url.partition("?")[0].removeprefix(self.base_url)
+            if self._routes.other(tool.operation, path):
+                raise Unsendable("these arguments spell the path of another operation")
+        return request
 
     def _conclude(
         self, answered: Answered, tool: ApiTool, modes: Modes, is_read: bool, fits: Callable[[Any], bool]
