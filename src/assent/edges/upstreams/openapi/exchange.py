@@ -60,8 +60,15 @@ async def exchange(send: Send, request: Request, most: int) -> Answered:
         raise
     except Exception as error:
         raise Lost(f"{request.method} ended without an answer: {type(error).__name__}") from error
-    media = bare_type(headers.get(b"content-type", b"").decode("latin-1"))
-    return Answered(response.status, media, body, whole, headers.get(b"retry-after", b"").decode("latin-1"))
+    media = bare_type(_text(headers.get(b"content-type")))
+    coding = _text(headers.get(b"content-encoding"))
+    if coding and coding != "identity":  # nobody asked for it, so nobody reads it
+        media = f"{coding} encoding"
+    return Answered(response.status, media, body, whole, _text(headers.get(b"retry-after")))
+
+
+def _text(value: bytes | None) -> str:
+    return (value or b"").decode("latin-1").strip().lower()
 
 
 async def _read(response: HttpResponse, most: int) -> tuple[bytes, bool]:

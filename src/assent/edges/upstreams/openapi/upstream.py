@@ -82,13 +82,12 @@ class OpenApiUpstream:
         return ((tool.arguments.key_header or KEY_HEADER, check_field(key, KEY_HEADER)),)
 
     def _request(self, tool: ApiTool, arguments: Mapping[str, Any], headers: tuple[tuple[str, str], ...]) -> Request:
-        headers = (("Accept", self._accept[tool.name]), *headers)
-        method, slots = tool.operation.method, tool.arguments.slots
-        request = write_request(self.base_url, method, tool.template, tool.arguments, arguments, headers)
-        if any(slot.spans for slot in slots):
-            path = request.url.partition("?")[0].removeprefix(self.base_url)
-            if self._routes.other(tool.operation, path):
-                raise Unsendable("these arguments spell the path of another operation")
+        headers = (("Accept", self._accept[tool.name]), ("Accept-Encoding", "identity"), *headers)
+        operation, slots = tool.operation, tool.arguments.slots
+        request = write_request(self.base_url, operation.method, tool.template, tool.arguments, arguments, headers)
+        path = request.url.partition("?")[0].removeprefix(self.base_url)
+        if self._routes.is_neighbours(operation, path, spans=any(slot.spans for slot in slots)):
+            raise Unsendable("these arguments spell the path of another operation")
         return request
 
     def _conclude(
