@@ -10,7 +10,7 @@ import pytest
 from assent.contract.model import Contract
 from assent.contract.reading import read_contract
 from assent.contract.tiers import Tier
-from assent.edges.upstreams.openapi.contracts import tidy_code
+from assent.edges.upstreams.openapi.contracts import overlaid, tidy_code
 from edges.upstreams.openapi.documents import ORDERS, api, ok, parameter, problem, sending
 
 
@@ -173,6 +173,19 @@ def test_an_idempotency_key_parameter_means_the_service_honours_keys() -> None:
     assert contract("post", parameters=[key], **{"x-side-effect": "external_spend"}).idempotency.key == "required"
     assert contract("post", **{"x-side-effect": "external_spend"}).idempotency.recovery == "none"
     assert contract("get", parameters=[key]).idempotency.recovery == "natural"
+
+
+def test_another_tier_in_a_contract_file_takes_along_what_followed_from_the_first() -> None:
+    key = parameter("Idempotency-Key", "header")
+    operation = {"operationId": "it", "parameters": [key], "responses": {**ok(), "500": problem("Broken.")}}
+    found = api({"/x": {"put": operation}, "/y": {"get": {**operation, "operationId": "look"}}})
+    spend = read_contract("it", overlaid(found.tools["it"].fields, {"side_effect": "external_spend"}))
+    assert (spend.overwrites, spend.idempotency.recovery, spend.idempotency.key) == (False, "keyed", "required")
+    look = found.tools["look"].fields
+    assert read_contract("look", look).failure_modes["internal_server_error"].outcome == "definite"
+    written = read_contract("look", overlaid(look, {"side_effect": "write"}))
+    assert written.failure_modes["internal_server_error"].outcome == "unknown"
+    assert overlaid(look, {"title": "Mine"}) == {**look, "title": "Mine"}
 
 
 def test_title_and_category_are_the_authors_words() -> None:

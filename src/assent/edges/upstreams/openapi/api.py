@@ -14,7 +14,7 @@ from assent.contract.reading import read_contract
 from assent.core.tool import Tool, compile_tool
 from assent.edges.upstreams.openapi.arguments import Arguments, arrange_arguments, placeholders
 from assent.edges.upstreams.openapi.bundles import Bundler
-from assent.edges.upstreams.openapi.contracts import contract_fields
+from assent.edges.upstreams.openapi.contracts import contract_fields, overlaid
 from assent.edges.upstreams.openapi.credentials import credential_names
 from assent.edges.upstreams.openapi.effects import Infer, effect_of
 from assent.edges.upstreams.openapi.exclusions import Excluded, exclusion_of, is_marked
@@ -146,9 +146,8 @@ def compile_tools(
     """The catalogue's tools; overlays are fields of contracts by canonical name and win over the document's."""
     for tool in api.tools.values():
         canonical = prefix + tool.name
-        fields = {**tool.fields, **(overlays or {}).get(canonical, {})}
         yield compile_tool(
-            read_contract(canonical, fields),
+            read_contract(canonical, overlaid(tool.fields, (overlays or {}).get(canonical, {}))),
             profile=profile,
             upstream=upstream,
             wire_name=tool.name,

@@ -79,6 +79,23 @@ def contract_fields(
     return {name: value for name, value in fields.items() if value not in ({}, [], None)}, findings
 
 
+def overlaid(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields under those of a contract file; another tier takes along what followed from the first one."""
+    merged = {**fields, **overlay}
+    try:
+        tier = Tier(overlay["side_effect"])
+    except (KeyError, ValueError):
+        return merged
+    if tier.value != fields["side_effect"]:
+        for derived in ("overwrites", "risk"):
+            if derived not in overlay:
+                merged.pop(derived, None)
+        if "failure_modes" in fields and "failure_modes" not in overlay:
+            modes = fields["failure_modes"].items()
+            merged["failure_modes"] = {code: {**mode, "class": class_of(mode["status"], tier)} for code, mode in modes}
+    return merged
+
+
 def permissions_of(operation: Operation) -> list[str]:
     """What the author's extension says, or the scopes of the first way to authenticate that names any."""
     if "x-required-scope" in operation.extensions:
@@ -169,8 +186,8 @@ def _codes(response: Response, schemas: Schemas) -> list[str]:
 def _idempotency(arguments: Arguments, tier: Tier) -> dict[str, Any]:
     if not arguments.key_header or tier is Tier.READ:
         return {}
-    required = arguments.key_required or tier is Tier.EXTERNAL_SPEND
-    return {"recovery": "keyed", "forward": "header", "key": "required" if required else "optional"}
+    keyed = {"recovery": "keyed", "forward": "header"}
+    return {**keyed, "key": "required"} if arguments.key_required or tier is Tier.EXTERNAL_SPEND else keyed
 
 
 def _meta(operation: Operation, findings: list[Fault]) -> dict[str, Any]:

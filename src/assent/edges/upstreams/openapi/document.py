@@ -13,7 +13,7 @@ import yaml
 from assent.errors import Fault, FaultsError
 
 MOST_CHARACTERS = 64 * 1024 * 1024
-MOST_VALUES = 3_000_000
+MOST_VALUES = 2_000_000
 DEEPEST = 100
 _SAFE_INTEGER = 2**53 - 1
 _VERSION = re.compile(r"3\.[01](\.[0-9]+)?(-.*)?\Z")
