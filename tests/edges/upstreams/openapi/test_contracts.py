@@ -60,6 +60,7 @@ def test_a_word_that_is_not_known_is_a_finding_and_the_method_decides() -> None:
     ("method", "guess", "tier", "risk"),
     [
         ("get", Guess("destructive", "critical"), "destructive", "critical"),
+        ("get", Guess("destructive", "medium", 0.7), "read", "medium"),
         ("get", Guess("destructive", "critical", 0.3), "read", "low"),
         ("post", Guess("read"), "read", "low"),
         ("post", Guess("read", confidence=0.7), "write", "medium"),

@@ -62,10 +62,10 @@ def effect_of(operation: Operation, definition: Mapping[str, Any], infer: Infer 
 
 
 def _refined(method: str, tier: Tier, guess: Inference) -> Tier:
-    """A likely heavier tier is believed of any method; a lighter one only of POST, which says little, if it is sure."""
+    """A heavier tier is believed if it is likely, of a GET if it is sure; a lighter one only of POST, if it is sure."""
     inferred = Tier(guess.tier)
     if _WEIGHT[inferred] > _WEIGHT[tier]:
-        return inferred if guess.confidence >= LIKELY else tier
+        return inferred if guess.confidence >= (SURE if tier is Tier.READ else LIKELY) else tier
     return inferred if method == "post" and guess.confidence >= SURE else tier
 
 
