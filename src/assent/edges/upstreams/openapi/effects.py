@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.edges.upstreams.openapi.operations import Operation
 
-SURE = 0.9
+SURE = 0.95
 LIKELY = 0.6
 _BY_METHOD = {
     "get": Tier.READ,
