@@ -1,0 +1,22 @@
+"""Do the contracts decide as written down? Decisions as data: who calls what after what, and how it must end."""
+
+from assent.decisions.cases import Case, load_cases, parse_cases
+from assent.decisions.forms import Act, Expect, Scene
+from assent.decisions.playing import play
+from assent.decisions.scripts import Scripted
+from assent.decisions.table import Seen, Table, WorldTable, seen
+
+__all__ = [
+    "Act",
+    "Case",
+    "Expect",
+    "Scene",
+    "Scripted",
+    "Seen",
+    "Table",
+    "WorldTable",
+    "load_cases",
+    "parse_cases",
+    "play",
+    "seen",
+]
