@@ -28,6 +28,10 @@ class Scripted:
         """The next call of a tool does this, whatever its script says."""
         self._soon[tool] = script
 
+    def speaks_text(self, tool: str) -> bool:
+        """Whether a tool answers in text alone."""
+        return any(line.text is not None for line in self._lines.get(tool, ()))
+
     async def entered(self) -> None:
         """Wait until a tool hangs."""
         await self._entered.get()
