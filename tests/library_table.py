@@ -13,7 +13,6 @@ import mcp_types as types
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
-from transports import Person
 
 from assent.bootstrap import Assent
 from assent.contract.reading import read_contract
@@ -26,6 +25,7 @@ from assent.edges.questions import CONFIRM
 from assent.guards import build_guard
 from assent.ports import Ports
 from assent.testing import Clock
+from transports import Person
 
 EDGE = "library"
 

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from library_table import EDGE, LibraryTable
 
 from assent.contract.tiers import Risk, Tier
 from assent.core.principal import KINDS
 from assent.core.refusals import CATALOGUE
 from assent.decisions import Case, load_cases, play
+from library_table import EDGE, LibraryTable
 
 CASES = load_cases([Path(__file__).parent / "decisions"])
 

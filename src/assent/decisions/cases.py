@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from assent.contract.reading import read_contract
 from assent.contract.yaml_lines import Document
 from assent.core.refusals import CATALOGUE
-from assent.decisions.forms import Act, CaseForm, Decide, Expect, FileForm, Matrix, Scene, Script, Step, Who
+from assent.decisions.forms import Act, CaseForm, Changed, Decide, Expect, FileForm, Matrix, Scene, Script, Step, Who
 from assent.errors import Fault, FaultsError
 from assent.guards import build_guard
 
@@ -125,7 +125,7 @@ def _case(form: FileForm, one: CaseForm, file: str, line: int) -> Case:
         file=file,
         line=line,
         name=one.name,
-        tools=tools,
+        tools=_touched(tools, one),
         principals={**PEOPLE, **form.principals, **one.principals},
         upstream={**form.upstream, **one.upstream},
         world=one.world.over(form.world),
@@ -135,6 +135,18 @@ def _case(form: FileForm, one: CaseForm, file: str, line: int) -> Case:
         expect=one.expect,
         not_through=one.not_through,
     )
+
+
+def _touched(tools: dict[str, dict[str, Any]], one: CaseForm) -> dict[str, dict[str, Any]]:
+    """The tools that a case can come to touch: those it calls or changes, and those that they call upon."""
+    acts = [one.act, *(getattr(step, step.verb) for step in one.given)]
+    names = {act.tool for act in acts if isinstance(act, Act)}
+    names |= {name for act in acts if isinstance(act, Changed) for name in act.tools}
+    for name in tuple(names):
+        fields = tools.get(name, {})
+        estimate, idempotency = fields.get("estimate") or {}, fields.get("idempotency") or {}
+        names |= {estimate.get("tool", ""), (idempotency.get("lookup") or {}).get("tool", "")}
+    return {name: fields for name, fields in tools.items() if name in names}
 
 
 def _expanded(form: FileForm, matrix: Matrix, file: str, line: int) -> list[Case]:
