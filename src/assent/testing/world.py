@@ -101,6 +101,7 @@ class World:
         self.upstream = FakeUpstream(dict(functions or {}))
         self._profile, self._has_test = profile, has_test
         self.deploy(contracts)
+        self.work = Work(self.store, self.clock)
         ids = itertools.count(1)
         self.ports = Ports(
             catalogue=lambda: self.catalogue,
@@ -109,7 +110,7 @@ class World:
             authenticate=as_given,
             now=self.clock,
             new_id=lambda: f"id-{next(ids)}",
-            work=Work(self.store, self.clock),
+            work=self.work,
             derive_key=lambda claim: f"key-of-{claim[:8]}",
             guards=guards,
             mode=mode,
