@@ -160,11 +160,14 @@ def _expanded(form: FileForm, matrix: Matrix, file: str, line: int) -> list[Case
             said = f"the table says nothing of {cell.get(matrix.rows)}, {cell.get(matrix.columns)}"
             faults.append(Fault(said, "Add it to `expect`", matrix.name, file, line))
             continue
-        tools = {"tool": _filled(matrix.contract, cell)}
-        given = {"name": _filled(matrix.name, cell), "tool": "tool", "tools": tools, **_filled(matrix.case, cell)}
         try:
+            tools = {"tool": _filled(matrix.contract, cell)}
+            given = {"name": _filled(matrix.name, cell), "tool": "tool", "tools": tools, **_filled(matrix.case, cell)}
             cases.append(_case(form, CaseForm.model_validate({**given, "expect": expect}), file, line))
-        except ValidationError as error:
+        except (KeyError, IndexError, ValueError) as error:
+            if not isinstance(error, ValidationError):
+                faults.append(Fault(f"{error} is no axis of it", "Use names of `over`", matrix.name, file, line))
+                continue
             one = error.errors(include_url=False)[0]
             faults.append(Fault(_said(one), "", ".".join(map(str, one["loc"])), file, line))
     if faults:
@@ -192,9 +195,12 @@ def _faults(case: Case) -> Iterable[Fault]:
     """What a form cannot see: contracts and guards that are none, people nobody introduced."""
     acts = [getattr(step, step.verb) for step in case.given]
     people = [case.act.by, *(act.by for act in acts if isinstance(act, Act) and "by" in act.model_fields_set)]
-    people += [act for act in acts if isinstance(act, str)] + ([case.decide.by] if case.decide else [])
     known = [*case.principals, *_UNKNOWN]
-    for name in people:
+    deciding = [act for act in acts if isinstance(act, str)] + ([case.decide.by] if case.decide else [])
+    for name in deciding:
+        if name in _UNKNOWN:
+            yield Fault(f"{name} cannot decide anything", "Name a person", case.name, case.file, case.line)
+    for name in [*people, *deciding]:
         if name not in known:
             yield Fault(f"nobody is called {name!r}", _meant(name, known), case.name, case.file, case.line)
     try:

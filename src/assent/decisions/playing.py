@@ -13,6 +13,7 @@ from assent.decisions.cases import Case
 from assent.decisions.forms import Act, Expect, Scene, Script, Step
 from assent.decisions.scripts import Scripted
 from assent.decisions.table import Contracts, Seen, Table, WorldTable, newest, seen
+from assent.errors import FaultsError
 from assent.pipeline.approve import approve
 
 OpenTable = Callable[[Contracts, Scene, Scripted], Table]
@@ -128,7 +129,10 @@ class _Game:
             self.tools[name] = {**self.tools.get(name, {}), **fields}
         self.scene = step.changed.world.over(self.scene)
         self.table.scripted.follow(step.changed.upstream)
-        await self.table.change(self.tools, self.scene)
+        try:
+            await self.table.change(self.tools, self.scene)
+        except FaultsError as error:
+            return [str(fault) for fault in error.faults]
         return []
 
     def _credentials(self, name: str) -> Any:
