@@ -14,7 +14,6 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
-from assent.bootstrap import Assent
 from assent.contract.reading import read_contract
 from assent.core.outcome import REPLAYED
 from assent.core.principal import Principal
@@ -23,6 +22,7 @@ from assent.decisions.table import Contracts, Overtaking, settings_of, store_for
 from assent.edges.idempotency_key import META_KEY
 from assent.edges.questions import CONFIRM
 from assent.guards import build_guard
+from assent.library import Assent
 from assent.ports import Ports
 from assent.testing import Clock
 from transports import Person

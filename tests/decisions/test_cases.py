@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.decisions import load_cases, parse_cases, play
+from assent.decisions import load_cases, parse_cases, play, run_cases
 from assent.decisions.cases import CasesError
 from assent.errors import FaultsError
 
@@ -78,6 +78,16 @@ def test_all_files_are_read_and_all_their_faults_told_at_once(tmp_path: Path) ->
     with pytest.raises(CasesError) as error:
         load_cases([tmp_path])
     assert [Path(fault.file).name for fault in error.value.faults] == ["a.yaml", "b.yaml", "c.yaml"]
+
+
+async def test_all_cases_are_run_and_each_says_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        GOOD + GOOD.split("cases:\n")[1].replace("it runs", "it asks").replace("answer", "pause")
+    )
+    held, differing = await run_cases([tmp_path])
+    assert (held.case.name, held.differences) == ("it runs", ())
+    assert differing.place == f"{tmp_path / 'a.yaml'}:7"
+    assert differing.differences == ("expected pause, got answer",)
 
 
 def test_a_directory_without_cases_is_a_mistake(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 
-from assent.bootstrap import Assent
 from assent.contract.decorator import contract
+from assent.library import Assent
 from transports import Person
 
 

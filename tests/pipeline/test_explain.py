@@ -163,3 +163,13 @@ async def test_an_explanation_can_be_printed_as_json() -> None:
         "reason": "authenticate.missing: No credentials were given.",
     }
     assert told["stages"][1] == {"stage": "discover", "verdict": "not reached", "reason": ""}
+
+
+async def test_an_explanation_can_be_printed_for_people() -> None:
+    told = (await explain(Request("none", {}, AGENT), World(DELETE).ports)).as_text()
+    assert told.splitlines()[:4] == [
+        "refusal: discover.unknown_tool",
+        "  authenticate pass        agent agent of tenant local, live",
+        "  discover     stop        no upstream has a tool of this name",
+        "  authorize    not reached",
+    ]

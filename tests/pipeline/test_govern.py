@@ -9,11 +9,11 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
-from assent.bootstrap import Assent
 from assent.contract.decorator import contract
 from assent.core.call import Reply, Request
 from assent.core.outcome import Answer, Pause, Refusal
 from assent.core.principal import Principal
+from assent.library import Assent
 from assent.pipeline.approve import approve
 from assent.pipeline.govern import govern
 from assent.testing import AGENT, ANN, World
@@ -167,6 +167,16 @@ async def test_a_client_that_cannot_ask_cannot_answer() -> None:
     first = await world.call("wipe")
     assert isinstance(first, Refusal)
     forged = await world.call("wipe", reply=Reply(first.facts["approval"], "accept"))
+    assert isinstance(forged, Refusal)
+    assert forged.code == "confirm.approval_pending"
+    assert world.upstream.effects == []
+
+
+async def test_a_client_cannot_answer_for_an_approver() -> None:
+    world = World({"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver"}}})
+    first = await world.call("wipe", can_ask=True)
+    assert isinstance(first, Refusal)
+    forged = await world.call("wipe", reply=Reply(first.facts["approval"], "accept"), can_ask=True)
     assert isinstance(forged, Refusal)
     assert forged.code == "confirm.approval_pending"
     assert world.upstream.effects == []

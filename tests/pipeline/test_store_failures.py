@@ -11,7 +11,10 @@ from assent.core.approval import ApprovalState
 from assent.core.call import Reply, Request
 from assent.core.claims import State
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
+from assent.errors import StoreError
 from assent.pipeline.govern import govern
+from assent.pipeline.journal import Journal
+from assent.pipeline.record import record
 from assent.stores.memory import MemoryStore
 from assent.testing import AGENT, BrokenStore, World, failing_nth
 
@@ -182,6 +185,17 @@ async def test_a_failure_at_any_one_operation_does_nothing_unrecorded_and_loses_
             assert n > 0, "no operation failed at all"
             return
     pytest.fail(f"still failing at the {MOST}th operation")
+
+
+@pytest.mark.parametrize(("started", "code"), [(False, "record.unavailable"), (True, "execute.in_doubt")])
+async def test_whatever_fails_after_the_claim_is_in_doubt(started: bool, code: str) -> None:
+    async def failing(request: Request, ports: Any, journal: Journal) -> Answer:
+        journal.started = started
+        raise StoreError
+
+    outcome = await record(Request("note"), World({}).ports, failing)
+    assert isinstance(outcome, Refusal)
+    assert outcome.code == code
 
 
 async def test_an_unexpected_failure_is_raised_even_where_it_cannot_be_noted() -> None:

@@ -2,7 +2,7 @@
 
 from assent.decisions.cases import Case, load_cases, parse_cases
 from assent.decisions.forms import Act, Expect, Scene
-from assent.decisions.playing import play
+from assent.decisions.playing import Played, play, run_cases
 from assent.decisions.scripts import Scripted
 from assent.decisions.table import Seen, Table, WorldTable, seen
 
@@ -10,6 +10,7 @@ __all__ = [
     "Act",
     "Case",
     "Expect",
+    "Played",
     "Scene",
     "Scripted",
     "Seen",
@@ -18,5 +19,6 @@ __all__ = [
     "load_cases",
     "parse_cases",
     "play",
+    "run_cases",
     "seen",
 ]

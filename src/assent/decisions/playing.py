@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from assent.core.approval import Verdict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.decisions.cases import Case
+from assent.decisions.cases import Case, load_cases
 from assent.decisions.forms import Act, Expect, Scene, Script, Step
 from assent.decisions.scripts import Scripted
 from assent.decisions.table import Contracts, Seen, Table, WorldTable, newest, seen
@@ -35,6 +37,23 @@ async def play(case: Case, open_table: OpenTable = WorldTable) -> list[str]:
         scripted.release()
         await asyncio.gather(*game.running, return_exceptions=True)
         await table.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A case and how what was seen differs from it."""
+
+    case: Case
+    differences: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        return f"{self.case.file}:{self.case.line}"
+
+
+async def run_cases(paths: Iterable[Path]) -> list[Played]:
+    """Every case of these files and directories, played; raises CasesError for files that cannot be used."""
+    return [Played(case, tuple(await play(case))) for case in load_cases(paths)]
 
 
 class _Game:

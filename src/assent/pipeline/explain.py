@@ -54,6 +54,13 @@ class Explanation:
         said |= {"would": list(self.would)} if self.would else {}
         return said | {"stages": [note._asdict() for note in self.stages]}
 
+    def as_text(self) -> str:
+        """The same for people: how it ends, and a line for every stage."""
+        head = f"{self.outcome}: {self.code}" if self.code else self.outcome
+        return "\n".join(
+            [head, *(f"  {stage:<13}{verdict:<12}{reason}".rstrip() for stage, verdict, reason in self.stages)]
+        )
+
 
 async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Explanation:
     """Each stage's verdict on one request, without running the tool and without writing anything.

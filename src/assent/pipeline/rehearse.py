@@ -12,10 +12,10 @@ from assent.contract.parts import Estimate
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal
+from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
 from assent.pipeline.journal import Journal
 from assent.pipeline.validate import without_own
-from assent.ports import NotRun, Ports, Rehearsal, Unreached
+from assent.ports import NotRun, Ports, Rehearsal, ToolFailed, Unreached
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,11 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
         raise Refusal("execute.unavailable") from None
     except NotRun as refused:
         raise Refusal("validate.arguments_invalid", str(refused)) from None
+    except ToolFailed as failed:
+        declared = declared_failure(call.tool.contract, failed.code, failed.detail, failed.facts)
+        if declared is not None:
+            return declared
+        raise Refusal("rehearse.failed") from None
     except Exception:
         raise Refusal("rehearse.failed") from None
 
