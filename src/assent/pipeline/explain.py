@@ -57,9 +57,8 @@ class Explanation:
     def as_text(self) -> str:
         """The same for people: how it ends, and a line for every stage."""
         head = f"{self.outcome}: {self.code}" if self.code else self.outcome
-        return "\n".join(
-            [head, *(f"  {stage:<13}{verdict:<12}{reason}".rstrip() for stage, verdict, reason in self.stages)]
-        )
+        lines = (f"  {stage:<13}{verdict:<12}{reason}".rstrip() for stage, verdict, reason in self.stages)
+        return "\n".join([head, *lines])
 
 
 async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Explanation:
