@@ -69,5 +69,5 @@ async def test_a_protocol_error_of_a_read_is_its_authors_own_and_is_recorded_as_
         {"when": "tomorrow"},
     )
     [logged] = await assent.store.entries()
-    assert (logged.entry.kind, logged.entry.facts["code"]) == ("denial", "execute.failed")
+    assert (logged.entry.kind, logged.entry.facts["tool"]) == ("failure", "look")
     await assent.close()

@@ -149,7 +149,6 @@ async def test_a_read_that_somebody_approved_is_written_down_before_it_runs_and_
 
 
 async def test_a_refused_attempt_to_approve_is_recorded() -> None:
-
     world = World({"wipe": {"side_effect": "destructive"}})
     await world.call("wipe")
     [asked] = await world.store.approvals()
@@ -162,7 +161,6 @@ async def test_a_refused_attempt_to_approve_is_recorded() -> None:
 
 
 async def test_a_client_that_cannot_ask_cannot_answer() -> None:
-
     world = World({"wipe": {"side_effect": "destructive"}})
     first = await world.call("wipe")
     assert isinstance(first, Refusal)
@@ -183,7 +181,6 @@ async def test_a_client_cannot_answer_for_an_approver() -> None:
 
 
 async def test_the_answer_to_another_question_answers_nothing() -> None:
-
     world = World({"wipe": {"side_effect": "destructive"}})
     other = await world.call("wipe", {"id": 1}, can_ask=True)
     assert isinstance(other, Pause)

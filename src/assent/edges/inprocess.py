@@ -147,13 +147,10 @@ class InProcessEdge:
             can_ask=questions.can_ask(ctx),
             headers=_headers(ctx),
         )
-        functions = ServerFunctions(self._server, params, ctx, call_next)
-        ports = replace(self._ports, upstream=functions)
+        ports = replace(self._ports, upstream=ServerFunctions(self._server, params, ctx, call_next))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and not questions.is_modern(ctx.protocol_version):
             outcome = await self._asked(request, outcome, ports, ctx)
-        if functions.error is not None and isinstance(outcome, Refusal):
-            raise functions.error
         return self._on_wire(outcome, params.name)
 
     async def _asked(
@@ -190,8 +187,6 @@ class ServerFunctions:
         call_next: CallNext,
     ) -> None:
         self._server, self._params, self._ctx, self._next = server, params, ctx, call_next
-        self.error: MCPError | None = None
-        """The protocol error with which a read ended: its author's own answer, and no effect to be in doubt about."""
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
         idempotency = call.tool.contract.idempotency
@@ -203,8 +198,7 @@ class ServerFunctions:
             result = _raw(await self._next(self._ctx))
         except MCPError as error:
             if call.is_read:
-                self.error = error
-                raise Lost(type(error).__name__) from None
+                raise Lost(error.message, error) from None
             return {"content": [{"type": "text", "text": error.message}], "isError": True}
         finally:
             _ran.reset(token)

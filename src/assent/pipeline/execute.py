@@ -18,7 +18,7 @@ from assent.core.times import as_time
 from assent.errors import StoreError
 from assent.pipeline.claim import Claim
 from assent.pipeline.journal import Journal
-from assent.ports import NotRun, Ports, ToolFailed, Unreached
+from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
 SUSPENDED_FOR = 600.0
 
@@ -35,7 +35,9 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
             return await _failed(claim, failed, ports, journal)
         except NotRun as refused:
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
-            raise Refusal("validate.arguments_invalid", str(refused)) from None
+            raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
+        except Lost as lost:
+            return await _lost(claim, ports, error=lost.error)
         except Exception:
             return await _lost(claim, ports)
         except asyncio.CancelledError:
@@ -117,11 +119,11 @@ async def _undeclared(claim: Claim, code: str, ports: Ports) -> Answer:
     raise refusal
 
 
-async def _lost(claim: Claim, ports: Ports, code: str = "") -> Answer:
+async def _lost(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None) -> Answer:
     """Nobody knows what happened. A read may simply be repeated; anything else is in doubt and says so."""
     if claim.call.is_read:
         await _end(claim, State.FAILED, None, ports, code=code or "execute.failed")
-        raise Refusal("execute.failed")
+        raise error or Refusal("execute.failed")
     await _end(claim, State.IN_DOUBT, None, ports, code=code or "execute.in_doubt")
     raise Refusal("execute.in_doubt")
 

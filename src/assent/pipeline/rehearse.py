@@ -91,7 +91,7 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
     except Unreached:
         raise Refusal("execute.unavailable") from None
     except NotRun as refused:
-        raise Refusal("validate.arguments_invalid", str(refused)) from None
+        raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
     except ToolFailed as failed:
         declared = declared_failure(call.tool.contract, failed.code, failed.detail, failed.facts)
         if declared is not None:
