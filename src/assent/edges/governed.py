@@ -38,6 +38,9 @@ class Link(Protocol):
 
     name: str
 
+    @property
+    def streams(self) -> bool: ...
+
     async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]: ...
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]: ...
@@ -87,6 +90,8 @@ class Governed:
         if catalogue is not self._listed:
             self._listed = catalogue
             self._lists.clear()
+        if incoming.session is not None and any(link.streams for link in self._links.values()):
+            await incoming.reply.open()
         modern = incoming.inbound.era is Era.MODERN
         sees = (modern, principal.has_agent, principal.mode, principal.scopes)
         prepared = self._lists.get(sees)
