@@ -37,7 +37,14 @@ class NotRun(AssentError):
 
 
 class Lost(AssentError):
-    """The call was sent and its end is not known: a crash, a time-out, a broken connection."""
+    """The call was sent and its end is not known: a crash, a time-out, a broken connection.
+
+    `error` is the protocol error with which a read ended, to be passed on as it is: there is no effect to doubt.
+    """
+
+    def __init__(self, detail: str = "", error: Exception | None = None) -> None:
+        super().__init__(detail)
+        self.error = error
 
 
 class ToolFailed(AssentError):
