@@ -9,14 +9,15 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _FORM = re.compile(r"([1-9][0-9]{0,8})(s|m|h|d)\Z")
+_LONGEST = 100 * 366 * 86400
 
 
 def parse_duration(value: Any) -> Any:
     """Seconds for `30s`, `15m`, `12h` or `30d`; whole numbers are seconds already."""
     if isinstance(value, str):
-        match = _FORM.match(value.strip())
+        match = _FORM.match(value)
         if match is None:
-            raise ValueError(f"{value!r} is not a duration; write a whole number and s, m, h or d, such as 15m")
+            raise ValueError(f"{value[:40]!r} is not a duration; write a whole number and s, m, h or d, such as 15m")
         return int(match[1]) * _UNITS[match[2]]
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError("a duration is a whole number and s, m, h or d, such as 15m")
@@ -33,8 +34,16 @@ def format_duration(seconds: int) -> str:
 
 Duration = Annotated[
     int,
-    Field(gt=0, le=100 * 366 * 86400),
+    Field(gt=0, le=_LONGEST),
     BeforeValidator(parse_duration),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": ["string", "integer"], "pattern": "^[1-9][0-9]*(s|m|h|d)$", "examples": ["15m"]}),
+    WithJsonSchema(
+        {
+            "type": ["string", "integer"],
+            "pattern": "^[1-9][0-9]{0,8}(s|m|h|d)$",
+            "minimum": 1,
+            "maximum": _LONGEST,
+            "examples": ["15m"],
+        }
+    ),
 ]

@@ -11,11 +11,17 @@ def as_time(value: Any, otherwise: float) -> float:
     if isinstance(value, bool):
         return otherwise
     if isinstance(value, int | float):
-        return float(value) / 1000 if value > 1e11 else float(value)
+        return _of_number(value, otherwise)
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
-        except ValueError:
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
             return otherwise
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     return otherwise
+
+
+def _of_number(value: float, otherwise: float) -> float:
+    """Seconds or, beyond the year 5138, milliseconds; a number no calendar has names no moment."""
+    seconds = value / 1000 if value > 1e11 else value
+    return float(seconds) if 0 <= seconds <= 1e11 else otherwise

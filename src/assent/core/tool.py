@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import jsonschema_rs
-
+from assent.contract.documents import schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
@@ -55,7 +54,7 @@ def compile_tool(
     raw = dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
-    properties = given.get("properties", {}) if isinstance(given, Mapping) else {}
+    properties = _properties(given)
     rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in properties
     listed = _listed_schema(contract, given, rehearses)
     parts = {key: value for key, value in raw.items() if key not in ("name", "title", "annotations")}
@@ -78,6 +77,12 @@ def compile_tool(
     )
 
 
+def _properties(schema: Any) -> Mapping[str, Any]:
+    """The named arguments of a schema; of one that is none, none: compiling it says what is wrong."""
+    named = schema.get("properties") if isinstance(schema, Mapping) else None
+    return named if isinstance(named, Mapping) else {}
+
+
 def _condition(contract: Contract) -> Condition | None:
     if contract.step_up is None or contract.step_up.when == "always":
         return None
@@ -95,15 +100,15 @@ def _listed_schema(contract: Contract, given: Any, rehearses: bool) -> Any:
             "description": "Preview the effect without causing it.",
         }
     argument = contract.idempotency.argument
-    if argument and argument not in schema.get("properties", {}):
+    if argument and argument not in _properties(schema):
         ours[argument] = {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
             "description": "Idempotency key.",
         }
-    if ours:
-        schema["properties"] = {**schema.get("properties", {}), **ours}
+    if ours and isinstance(schema.get("properties", {}), Mapping):
+        schema["properties"] = {**_properties(schema), **ours}
     return schema
 
 
@@ -117,16 +122,11 @@ def _listed_output(contract: Contract, output: Any) -> Any:
     return {**shared, "type": "object", "anyOf": [inner, preview]}
 
 
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri} is outside the document")
-
-
 def _checker(name: str, which: str, schema: Any) -> Validate:
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
-    except (ValueError, TypeError, jsonschema_rs.ValidationError) as error:
-        reason = str(error).splitlines()[0][:200]
-        raise ContractError(Fault(f"not a JSON Schema: {reason}", "Correct the schema", f"{name}.{which}")) from None
+        validator = schema_validator(schema)
+    except ValueError as error:
+        raise ContractError(Fault(str(error), "Correct the schema", f"{name}.{which}")) from None
     is_valid, iter_errors = validator.is_valid, validator.iter_errors
 
     def check(instance: Any) -> list[tuple[str, str]]:
