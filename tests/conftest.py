@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+# Asserts of the public suite of stores say what differed.
+pytest.register_assert_rewrite("assent.testing.stores")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", action="store_true", default=False, help="run the long form of the soak suites")

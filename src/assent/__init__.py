@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from assent.contract.decorator import contract as contract
 
 if TYPE_CHECKING:
-    from assent.bootstrap import Assent as Assent
     from assent.core.principal import Principal as Principal
+    from assent.library import Assent as Assent
     from assent.ports import ToolFailed as ToolFailed
 
 # Imported when first asked for: a decorator must not cost what a server costs.
 _HOMES = {
-    "Assent": "assent.bootstrap",
+    "Assent": "assent.library",
     "Principal": "assent.core.principal",
     "ToolFailed": "assent.ports",
 }

@@ -186,7 +186,8 @@ class Upstream(Protocol):
 class Guard(Protocol):
     """A rule on arguments."""
 
-    rule: str
+    @property
+    def rule(self) -> str: ...
 
     def applies(self, call: Call) -> bool: ...
 

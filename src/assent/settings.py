@@ -191,7 +191,44 @@ def load_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Se
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file with -c", file=str(path))) from None
-    return parse_settings(text, str(path), environment)
+    return anchored(parse_settings(text, str(path), environment), path.resolve().parent)
+
+
+def anchored(settings: Settings, home: Path) -> Settings:
+    """The settings with every relative path taken from the folder the configuration stands in."""
+
+    def at_home(path: str) -> str:
+        return path if "://" in path else str(home / path)
+
+    store = settings.store
+    if store.startswith("sqlite:///") and not store.startswith("sqlite:////"):
+        store = f"sqlite:///{home / store.removeprefix('sqlite:///')}"
+    upstreams = {
+        name: upstream.model_copy(update={"openapi": at_home(upstream.openapi)}) if upstream.openapi else upstream
+        for name, upstream in settings.upstreams.items()
+    }
+    return settings.model_copy(
+        update={
+            "store": store,
+            "upstreams": upstreams,
+            "contracts": tuple(map(at_home, settings.contracts)),
+            "policies": tuple(map(at_home, settings.policies)),
+            "pins": at_home(settings.pins) if settings.pins else None,
+            "secrets": SecretsSettings(directory=at_home(settings.secrets.directory)),
+        }
+    )
+
+
+def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
+    """The configuration a command uses: the one named, `./assent.yaml`, or the user's own."""
+    if named is not None:
+        return load_settings(named, environment)
+    here = Path("assent.yaml")
+    user = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
+    for path in (here, user):
+        if path.exists():
+            return load_settings(path, environment)
+    raise SettingsError(Fault("there is no configuration", f"Name one with -c, or write {here} or {user}"))
 
 
 def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from assent.contract.model import Contract
 from assent.core.refusals import CATALOGUE
 
 if TYPE_CHECKING:
@@ -94,6 +95,15 @@ class Failure:
             "retryable": False,
         }
         return said | {key: value for key, value in self.facts.items() if key not in said}
+
+
+def declared_failure(contract: Contract, code: str, detail: str, facts: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a failure that the contract declares, under its declared code; None for one it does not."""
+    mode = contract.failure_modes.get(code)
+    if mode is None:
+        return None
+    title = mode.title or code.replace("_", " ").capitalize() + "."
+    return error_result(Failure(code, mode.status, title, detail, facts).problem())
 
 
 Outcome = Answer | Pause | Refusal

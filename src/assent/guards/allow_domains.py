@@ -45,7 +45,9 @@ class AllowDomains(Rule):
 
 def domains_in(text: str) -> list[str]:
     """The domain of every mail address and link in a text; a link's user part does not count as its host."""
-    normal = unicodedata.normalize("NFKC", text)
+    normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if "@" not in normal and ":" not in normal:
+        return []
     hosts = [match[1].rpartition("@")[2].partition(":")[0] for match in _LINK.finditer(normal)]
     without_links = _LINK.sub(" ", normal)
     return [_plain(domain) for domain in (*hosts, *(match[1] for match in _ADDRESS.finditer(without_links)))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -40,20 +40,23 @@ class Rule(BaseModel):
         """Why this value is not allowed, or None."""
         raise NotImplementedError
 
-    def values(self, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def values(self, arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """Every plain value of the fields looked at, with the path that names it. Keys of free-form objects count."""
+        found: list[tuple[str, Any]] = []
         for name, value in arguments.items():
             if not self.fields or name in self.fields:
-                yield from _leaves(name, value)
+                _gather(name, value, found)
+        return found
 
 
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
+def _gather(path: str, value: Any, found: list[tuple[str, Any]]) -> None:
+    kind = type(value)
+    if kind is dict:
         for key, item in value.items():
-            yield f"{path}.{key}", key
-            yield from _leaves(f"{path}.{key}", item)
-    elif isinstance(value, list):
+            found.append((f"{path}.{key}", key))
+            _gather(f"{path}.{key}", item, found)
+    elif kind is list:
         for index, item in enumerate(value):
-            yield from _leaves(f"{path}[{index}]", item)
+            _gather(f"{path}[{index}]", item, found)
     else:
-        yield path, value
+        found.append((path, value))

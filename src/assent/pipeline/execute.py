@@ -10,7 +10,7 @@ from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
 from assent.core.claims import Settlement, State
-from assent.core.outcome import Answer, Failure, Refusal, error_result
+from assent.core.outcome import Answer, Refusal, declared_failure, error_result
 from assent.core.secrets import without_secrets
 from assent.core.times import as_time
 from assent.errors import StoreError
@@ -75,15 +75,14 @@ async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, journal: 
 
 async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, journal: Journal) -> Answer:
     """A failure under the tool's own code: as declared, or a violation of the contract."""
-    mode = claim.call.tool.contract.failure_modes.get(failed.code)
-    if mode is None:
+    contract = claim.call.tool.contract
+    result = declared_failure(contract, failed.code, failed.detail, failed.facts)
+    if result is None:
         return await _undeclared(claim, failed.code, ports)
+    mode = contract.failure_modes[failed.code]
     if mode.outcome == "unknown":
         return await _lost(claim, ports, failed.code)
-    title = mode.title or failed.code.replace("_", " ").capitalize() + "."
-    problem = Failure(failed.code, mode.status, title, failed.detail, failed.facts).problem()
     state = State.FAILED_NO_EFFECT if mode.outcome == "no_effect" else State.FAILED
-    result = error_result(problem)
     await _end(claim, state, result, ports, code=failed.code)
     journal.passed("execute", f"failed as declared: {failed.code}")
     return Answer(result)

@@ -1,0 +1,22 @@
+"""Does a store keep its promises?
+
+Subclass `StorePromises` in a test module and give it the fixture `open_store`: a function that opens the store under
+test anew at every call, as another process would, and closes all of them at the end.
+
+    class TestMyStore(StorePromises):
+        @pytest.fixture
+        async def open_store(self):
+            ...
+
+`assent.testing.stores.model` compares a store with memory, operation by operation; it needs Hypothesis.
+"""
+
+from assent.testing.stores.approvals import ApprovalPromises
+from assent.testing.stores.claims import ClaimPromises
+from assent.testing.stores.log import LogPromises
+
+__all__ = ["StorePromises"]
+
+
+class StorePromises(ClaimPromises, ApprovalPromises, LogPromises):
+    """Every promise of the port `Store`."""

@@ -1,0 +1,209 @@
+"""Does a store let an approval be used as often as it was given, by those who gave it, in time?"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from assent.core.approval import Approval, ApprovalState
+from assent.core.claims import ClaimRecord
+from assent.errors import StoreError
+from assent.ports import ApprovalGone, Rehearsal, Store, TooManyPending
+from assent.testing.stores.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, kinds
+
+
+class ApprovalPromises:
+    """Promises about approvals and rehearsals."""
+
+    async def test_a_question_is_kept_as_it_was_asked(self, store: Store) -> None:
+        draft = approval_draft(text="A\u202eB 'quoted'\nline", facts={"n": 1, "nested": {"list": [1.5, None, "é"]}})
+        assert await store.ask(draft, NOW, 20, entry("approval")) == draft
+        assert await store.approval(draft.id) == draft
+        assert await store.approval_for("binding", NOW) == draft
+        assert await store.approval("unknown") is None
+        assert await kinds(store) == ["approval"]
+
+    async def test_a_question_that_stands_is_not_asked_again(self, store: Store) -> None:
+        first = await store.ask(approval_draft("first"), NOW, 20, entry("approval"))
+        assert await store.ask(approval_draft("second"), NOW + 1, 20, entry("approval")) == first
+        assert await store.approval("second") is None
+        assert await kinds(store) == ["approval"]
+
+    async def test_many_who_ask_at_once_get_one_question(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(2)]
+        drafts = [approval_draft(f"draft {number}") for number in range(20)]
+        asked = [stores[number % 2].ask(draft, NOW, 20, entry("approval")) for number, draft in enumerate(drafts)]
+        assert len({approval.id for approval in await asyncio.gather(*asked)}) == 1
+        assert await kinds(stores[0]) == ["approval"]
+
+    async def test_an_unanswered_question_expires_on_the_second(self, store: Store) -> None:
+        first = await store.ask(approval_draft("first"), NOW, 20, entry())
+        assert await store.approval_for("binding", NOW + 59.999) == first
+        assert await store.approval_for("binding", NOW + 60) is None
+        second = approval_draft("second", asked_at=NOW + 60, expires_at=NOW + 120)
+        assert await store.ask(second, NOW + 60, 20, entry()) == second
+
+    async def test_no_decision_is_taken_from_the_second_a_question_expires(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(), NOW, 20, entry("approval"))
+        assert await store.decide(asked.id, decision(at=NOW + 60), NOW + 60, entry("decision")) is None
+        assert await store.decide(asked.id, decision(at=NOW + 59), NOW + 59.999, entry("decision")) is not None
+        assert await kinds(store) == ["approval", "decision"]
+
+    async def test_a_given_approval_expires_on_the_second(self, store: Store) -> None:
+        given = await approved(store)
+        assert await store.approval_for("binding", NOW + 30.999) == given
+        assert await store.approval_for("binding", NOW + 31) is None
+        with pytest.raises(ApprovalGone):
+            await store.claim(claim_draft(), entry(), given.id, NOW + 31)
+        await store.claim(claim_draft(), entry(), given.id, NOW + 30.999)
+
+    async def test_an_approval_outlasts_the_time_for_its_question(self, store: Store) -> None:
+        given = await approved(store, lasts=300.0)
+        assert await store.approval_for("binding", NOW + 200) == given
+
+    async def test_an_approval_is_used_once_however_many_try_at_once(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(2)]
+        given = await approved(stores[0])
+        drafts = [claim_draft(f"claim {number}") for number in range(30)]
+        tries = [stores[number % 2].claim(draft, entry(), given.id, NOW + 2) for number, draft in enumerate(drafts)]
+        ends = await asyncio.gather(*tries, return_exceptions=True)
+        assert sum(isinstance(end, ClaimRecord) for end in ends) == 1
+        assert sum(isinstance(end, ApprovalGone) for end in ends) == 29
+        assert len(await stores[0].claims()) == 1
+        assert await stores[1].approval(given.id) == replace(given, used=1)
+
+    async def test_an_approval_for_several_uses_is_used_that_often(self, store: Store) -> None:
+        given = await approved(store, uses=3)
+        for number in range(3):
+            await store.claim(claim_draft(f"claim {number}"), entry(), given.id, NOW + 2)
+        with pytest.raises(ApprovalGone):
+            await store.claim(claim_draft("claim 3"), entry(), given.id, NOW + 2)
+
+    async def test_a_consumed_approval_answers_for_nothing(self, store: Store) -> None:
+        given = await approved(store)
+        await store.claim(claim_draft(), entry(), given.id, NOW + 2)
+        assert await store.approval_for("binding", NOW + 2) is None
+        again = approval_draft("again", asked_at=NOW + 2)
+        assert await store.ask(again, NOW + 2, 20, entry()) == again
+
+    async def test_a_decline_is_sticky_until_its_question_expires(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(), NOW, 20, entry())
+        declined = await store.decide(asked.id, decision(verdict="decline"), NOW + 1, entry())
+        assert declined is not None and declined.state_at(NOW + 1) is ApprovalState.DECLINED
+        assert await store.ask(approval_draft("again"), NOW + 59, 20, entry()) == declined
+        assert await store.decide(asked.id, decision("bob"), NOW + 2, entry()) is None
+        with pytest.raises(ApprovalGone):
+            await store.claim(claim_draft(), entry(), asked.id, NOW + 2)
+        assert await store.approval_for("binding", NOW + 60) is None
+
+    async def test_a_quorum_is_of_distinct_persons(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(quorum=2), NOW, 20, entry())
+        once = await store.decide(asked.id, decision("ann"), NOW + 1, entry("decision"))
+        assert once is not None and once.state_at(NOW + 1) is ApprovalState.PENDING
+        assert await store.decide(asked.id, decision("ann"), NOW + 2, entry("decision")) is None
+        with pytest.raises(ApprovalGone):
+            await store.claim(claim_draft(), entry(), asked.id, NOW + 2)
+        twice = await store.decide(asked.id, decision("bob", at=NOW + 3), NOW + 3, entry("decision"))
+        assert twice is not None and twice.decisions == (decision("ann"), decision("bob", at=NOW + 3))
+        assert await store.approval(asked.id) == twice
+        assert await store.approval_for("binding", NOW + 32.999) == twice
+        assert await store.approval_for("binding", NOW + 33) is None
+        await store.claim(claim_draft(), entry(), asked.id, NOW + 3)
+
+    async def test_one_decline_outweighs_a_quorum_not_yet_reached(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(quorum=2), NOW, 20, entry())
+        await store.decide(asked.id, decision("ann"), NOW + 1, entry())
+        declined = await store.decide(asked.id, decision("bob", "decline"), NOW + 2, entry())
+        assert declined is not None and declined.state_at(NOW + 2) is ApprovalState.DECLINED
+
+    async def test_one_person_who_decides_twenty_times_at_once_has_decided_once(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(2)]
+        asked = await stores[0].ask(approval_draft(quorum=2), NOW, 20, entry("approval"))
+        tries = [stores[number % 2].decide(asked.id, decision(), NOW + 1, entry("decision")) for number in range(20)]
+        taken = [decided for decided in await asyncio.gather(*tries) if decided is not None]
+        assert len(taken) == 1
+        assert await stores[0].approval(asked.id) == taken[0]
+        assert await kinds(stores[1]) == ["approval", "decision"]
+
+    async def test_distinct_persons_who_decide_at_once_all_count(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(2)]
+        asked = await stores[0].ask(approval_draft(quorum=5), NOW, 20, entry())
+        await asyncio.gather(
+            *(stores[number % 2].decide(asked.id, decision(f"p{number}"), NOW + 1, entry()) for number in range(5))
+        )
+        given = await stores[0].approval(asked.id)
+        assert given is not None and given.state_at(NOW + 1) is ApprovalState.APPROVED
+
+    async def test_an_unknown_approval_cannot_be_decided(self, store: Store) -> None:
+        assert await store.decide("unknown", decision(), NOW, entry()) is None
+        assert await kinds(store) == []
+
+    async def test_open_questions_of_one_requester_are_bounded(self, store: Store) -> None:
+        for number in range(3):
+            await store.ask(approval_draft(f"{number}", binding=f"b{number}"), NOW, 3, entry("approval"))
+        with pytest.raises(TooManyPending):
+            await store.ask(approval_draft("more", binding="more"), NOW, 3, entry("approval"))
+        assert await store.approval("more") is None
+        assert await kinds(store) == ["approval"] * 3
+
+    async def test_a_standing_question_is_answered_at_the_bound(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(), NOW, 1, entry())
+        assert await store.ask(approval_draft("again"), NOW, 1, entry()) == asked
+
+    async def test_what_is_decided_expired_or_someone_elses_is_not_counted(self, store: Store) -> None:
+        await approved(store, id="given", binding="b1")
+        await store.ask(approval_draft("expired", binding="b2", expires_at=NOW + 1), NOW, 20, entry())
+        await store.ask(approval_draft("other", binding="b3", requester="other"), NOW, 20, entry())
+        await store.ask(approval_draft("tenant", binding="b4", tenant="other"), NOW, 20, entry())
+        mine = approval_draft("mine", binding="b5")
+        assert await store.ask(mine, NOW + 1, 1, entry()) == mine
+
+    async def test_the_bound_holds_when_many_ask_at_once(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(2)]
+        drafts = [approval_draft(f"{number}", binding=f"b{number}") for number in range(20)]
+        tries = [stores[number % 2].ask(draft, NOW, 5, entry()) for number, draft in enumerate(drafts)]
+        ends = await asyncio.gather(*tries, return_exceptions=True)
+        assert sum(isinstance(end, Approval) for end in ends) == 5
+        assert sum(isinstance(end, TooManyPending) for end in ends) == 15
+
+    async def test_an_approval_is_never_overwritten_by_another_of_its_id(self, store: Store) -> None:
+        given = await approved(store)
+        with pytest.raises(StoreError):
+            await store.ask(approval_draft(binding="another"), NOW, 20, entry("approval"))
+        assert await store.approval(given.id) == given
+        assert await kinds(store) == ["approval", "decision"]
+
+    async def test_the_newest_that_answers_is_found_even_by_a_clock_that_is_behind(self, store: Store) -> None:
+        await store.ask(approval_draft("older"), NOW, 20, entry())
+        newer = approval_draft("newer", asked_at=NOW + 60, expires_at=NOW + 120)
+        await store.ask(newer, NOW + 60, 20, entry())
+        assert await store.approval_for("binding", NOW + 59) == newer
+
+    async def test_approvals_are_listed_newest_first_by_tenant_and_number(self, store: Store) -> None:
+        for number, name in enumerate("abcd"):
+            tenant = "odd" if number % 2 else "even"
+            draft = approval_draft(name, binding=name, tenant=tenant, asked_at=NOW + number // 2)
+            await store.ask(draft, NOW, 20, entry())
+        assert [one.id for one in await store.approvals()] == ["c", "d", "a", "b"]
+        assert [one.id for one in await store.approvals(limit=3)] == ["c", "d", "a"]
+        assert [one.id for one in await store.approvals(tenant="odd")] == ["d", "b"]
+        assert await store.approvals(tenant="none") == []
+
+    async def test_approvals_outlive_the_process(self, open_store: OpenStore) -> None:
+        store = await open_store()
+        given = await approved(store)
+        await store.close()
+        again = await open_store()
+        assert await again.approval(given.id) == given
+        await again.claim(claim_draft(), entry(), given.id, NOW + 2)
+
+    async def test_a_rehearsal_is_remembered_until_another_of_its_digest(self, store: Store) -> None:
+        first, second = Rehearsal("d", b'{"n":1}', NOW), Rehearsal("d", b'{"n":2}', NOW + 1)
+        await store.remember(first, entry("rehearsal"))
+        assert await store.rehearsed("d") == first
+        await store.remember(second, entry("rehearsal"))
+        assert await store.rehearsed("d") == second
+        assert await store.rehearsed("other") is None
+        assert await kinds(store) == ["rehearsal", "rehearsal"]

@@ -1,0 +1,284 @@
+"""Does a store let an effect happen once, and know how it ended?"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assent.core.claims import ClaimRecord, Settlement, State
+from assent.ports import ApprovalGone, Store, Taken
+from assent.testing.stores.drafts import (
+    LEASE,
+    NOW,
+    OpenStore,
+    approval_draft,
+    approved,
+    claim_draft,
+    entry,
+    kinds,
+    succeeded,
+)
+
+LATER = NOW + LEASE
+
+
+class ClaimPromises:
+    """Promises about claims."""
+
+    @pytest.fixture
+    async def open_store(self) -> OpenStore:
+        raise NotImplementedError("Give the fixture open_store: see assent.testing.stores")
+
+    @pytest.fixture
+    async def store(self, open_store: OpenStore) -> Store:
+        return await open_store()
+
+    async def test_a_claim_is_recalled_as_it_was_made(self, store: Store) -> None:
+        draft = claim_draft(valid_until=NOW + 5)
+        assert await store.claim(draft, entry(), None, NOW) == draft
+        assert await store.recall(draft.id) == draft
+        assert await store.recall("another") is None
+
+    @pytest.mark.parametrize(
+        "key", [None, "", "k" * 255, "k" * 256, "'; DROP TABLE claims; --", 'a"b\\c', "\x01\t\n", "ключ"]
+    )
+    async def test_any_key_is_kept_as_it_is(self, store: Store, key: str | None) -> None:
+        await store.claim(claim_draft(key=key), entry(), None, NOW)
+        record = await store.recall("claim")
+        assert record is not None and record.key == key
+
+    async def test_a_second_claim_of_the_name_is_refused_with_the_first(self, store: Store) -> None:
+        first = await store.claim(claim_draft(), entry(), None, NOW)
+        with pytest.raises(Taken) as taken:
+            await store.claim(claim_draft(fingerprint="other"), entry(), None, NOW)
+        assert taken.value.record == first
+        assert await store.recall("claim") == first
+        assert await kinds(store) == ["intent"]
+
+    async def test_a_claim_is_refused_however_long_ago_its_lease_ended(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        with pytest.raises(Taken):
+            await store.claim(claim_draft(), entry(), None, NOW + 10 * 365 * 86400)
+
+    async def test_one_of_many_claims_at_once_is_granted(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(3)]
+        drafts = [claim_draft(key=str(number)) for number in range(30)]
+        tries = [stores[number % 3].claim(draft, entry(), None, NOW) for number, draft in enumerate(drafts)]
+        ends = await asyncio.gather(*tries, return_exceptions=True)
+        granted = [end for end in ends if isinstance(end, ClaimRecord)]
+        assert len(granted) == 1
+        assert all(isinstance(end, Taken) and end.record == granted[0] for end in ends if end is not granted[0])
+        assert await kinds(stores[0]) == ["intent"]
+
+    async def test_a_refused_claim_leaves_its_neighbours_alone(self, store: Store) -> None:
+        names = ["a", "b", "a", "c", "b"]
+        ends = await asyncio.gather(
+            *(store.claim(claim_draft(name), entry(), None, NOW) for name in names), return_exceptions=True
+        )
+        assert [isinstance(end, ClaimRecord) for end in ends] == [True, True, False, True, False]
+        assert await kinds(store) == ["intent"] * 3
+
+    async def test_a_stale_claim_is_replaced_and_its_epoch_counted_up(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, succeeded(valid_until=NOW + 10), [entry("outcome")])
+        with pytest.raises(Taken):
+            await store.claim(claim_draft(), entry(), None, NOW + 9.999)
+        again = await store.claim(claim_draft(created_at=NOW + 10), entry(), None, NOW + 10)
+        assert again == replace(claim_draft(created_at=NOW + 10), epoch=2)
+        assert await store.recall("claim") == again
+        assert await store.settle("claim", 1, succeeded(), []) is False
+
+    async def test_a_claim_in_doubt_is_never_stale(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, Settlement(State.IN_DOUBT, NOW, valid_until=NOW), [])
+        with pytest.raises(Taken):
+            await store.claim(claim_draft(), entry(), None, NOW + 1)
+
+    async def test_a_claim_consumes_its_approval_in_the_same_stroke(self, store: Store) -> None:
+        given = await approved(store)
+        await store.claim(claim_draft(), entry(), given.id, NOW + 2)
+        consumed = await store.approval(given.id)
+        assert consumed is not None and consumed.used == 1
+
+    async def test_without_a_usable_approval_nothing_is_claimed_or_written(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(), NOW, 20, entry("approval"))
+        for approval in (asked.id, "unheard-of"):
+            with pytest.raises(ApprovalGone):
+                await store.claim(claim_draft(), entry(), approval, NOW)
+        assert await store.recall("claim") is None
+        assert await kinds(store) == ["approval"]
+
+    async def test_a_taken_claim_does_not_use_up_the_approval(self, store: Store) -> None:
+        given = await approved(store)
+        await store.claim(claim_draft(), entry(), None, NOW)
+        with pytest.raises(Taken):
+            await store.claim(claim_draft(), entry(), given.id, NOW + 2)
+        assert await store.approval(given.id) == given
+
+    async def test_a_settled_claim_keeps_its_result(self, store: Store) -> None:
+        draft = await store.claim(claim_draft(), entry(), None, NOW)
+        settlement = Settlement(State.FAILED, NOW + 2, b"\x00\xff result", valid_until=NOW + 3, lease_until=NOW + 4)
+        assert await store.settle("claim", 1, settlement, [entry("outcome"), entry("violation")]) is True
+        assert await store.recall("claim") == replace(
+            draft,
+            state=State.FAILED,
+            settled_at=NOW + 2,
+            result=b"\x00\xff result",
+            valid_until=NOW + 3,
+            lease_until=NOW + 4,
+        )
+        assert await kinds(store) == ["intent", "outcome", "violation"]
+
+    async def test_a_settlement_that_names_no_lease_leaves_it(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, succeeded(), [])
+        record = await store.recall("claim")
+        assert record is not None and record.lease_until == NOW + LEASE
+
+    @pytest.mark.parametrize("end", [State.SUCCEEDED, State.FAILED, State.FAILED_NO_EFFECT])
+    async def test_an_ended_claim_is_not_settled_again(self, store: Store, end: State) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, Settlement(end, NOW + 1), [entry("outcome")])
+        ended = await store.recall("claim")
+        assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
+        assert await store.recall("claim") == ended
+        assert await kinds(store) == ["intent", "outcome"]
+
+    @pytest.mark.parametrize("state", [State.SUSPENDED, State.IN_DOUBT])
+    async def test_a_claim_that_is_suspended_or_in_doubt_can_still_be_settled(self, store: Store, state: State) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        assert await store.settle("claim", 1, Settlement(state, NOW + 1), [])
+        assert await store.settle("claim", 1, succeeded(), [])
+        record = await store.recall("claim")
+        assert record is not None and record.state is State.SUCCEEDED
+
+    async def test_nothing_is_settled_under_a_wrong_name_or_epoch(self, store: Store) -> None:
+        draft = await store.claim(claim_draft(), entry(), None, NOW)
+        for name, epoch in (("another", 1), ("claim", 0), ("claim", 2)):
+            assert await store.settle(name, epoch, succeeded(), [entry("outcome")]) is False
+        assert await store.recall("claim") == draft
+        assert await kinds(store) == ["intent"]
+
+    async def test_one_of_many_settlements_at_once_counts(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        tries = [store.settle("claim", 1, succeeded(b"%d" % number), [entry("outcome")]) for number in range(20)]
+        assert sorted(await asyncio.gather(*tries)) == [False] * 19 + [True]
+        assert await kinds(store) == ["intent", "outcome"]
+
+    async def test_a_claim_is_retaken_from_the_moment_its_lease_ends(self, store: Store) -> None:
+        draft = await store.claim(claim_draft(), entry(), None, NOW)
+        assert await store.retake("claim", 1, LATER + LEASE, LATER - 0.001, entry("again")) is None
+        taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry("again"))
+        assert taken == replace(draft, epoch=2, lease_until=LATER + LEASE)
+        assert await store.recall("claim") == taken
+        assert await kinds(store) == ["intent", "again"]
+
+    async def test_a_late_owner_is_fenced_by_the_epoch(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry())
+        assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
+        await store.extend([("claim", 1)], LATER + 1000)
+        assert await store.recall("claim") == taken
+        assert await store.settle("claim", 2, succeeded(b"mine"), [entry("outcome")]) is True
+
+    @pytest.mark.parametrize("state", [State.SUSPENDED, State.IN_DOUBT])
+    async def test_what_was_abandoned_or_is_in_doubt_can_be_retaken(self, store: Store, state: State) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, Settlement(state, NOW + 1), [])
+        taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry())
+        assert taken is not None
+        assert (taken.state, taken.epoch, taken.settled_at) == (State.STARTED, 2, None)
+
+    async def test_a_claim_that_has_ended_or_is_unknown_is_not_retaken(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, succeeded(), [])
+        for name, epoch in (("claim", 1), ("claim", 2), ("another", 1)):
+            assert await store.retake(name, epoch, LATER + LEASE, LATER, entry()) is None
+
+    async def test_one_of_many_who_retake_at_once_gets_it(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(2)]
+        await stores[0].claim(claim_draft(), entry(), None, NOW)
+        tries = [stores[number % 2].retake("claim", 1, LATER + LEASE, LATER, entry("again")) for number in range(20)]
+        taken = [record for record in await asyncio.gather(*tries) if record is not None]
+        assert [record.epoch for record in taken] == [2]
+        assert await kinds(stores[1]) == ["intent", "again"]
+
+    async def test_leases_of_started_claims_are_extended_and_no_others(self, store: Store) -> None:
+        for name in ("started", "moved on", "ended", "suspended"):
+            await store.claim(claim_draft(name), entry(), None, NOW)
+        await store.settle("ended", 1, succeeded(), [])
+        await store.settle("suspended", 1, Settlement(State.SUSPENDED, NOW), [])
+        leases = [("started", 1), ("moved on", 2), ("ended", 1), ("suspended", 1), ("unknown", 1)]
+        await store.extend(leases, NOW + 99)
+        records = {record.id: record.lease_until for record in await store.claims()}
+        assert records == {"started": NOW + 99} | dict.fromkeys(("moved on", "ended", "suspended"), NOW + LEASE)
+
+    async def test_who_waits_for_a_claim_sees_its_end(self, open_store: OpenStore) -> None:
+        here, elsewhere = await open_store(), await open_store()
+        await here.claim(claim_draft(), entry(), None, NOW)
+        waiting = [asyncio.create_task(store.ended("claim", 30)) for store in (here, here, elsewhere)]
+        await asyncio.sleep(0)
+        await here.settle("claim", 1, succeeded(b"done"), [])
+        for record in await asyncio.gather(*waiting):
+            assert record is not None and record.result == b"done"
+
+    async def test_who_waits_here_is_woken_at_once(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        waiting = asyncio.create_task(store.ended("claim", 30))
+        await asyncio.sleep(0)
+        await store.settle("claim", 1, succeeded(), [])
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert waiting.done()
+
+    async def test_waiting_ends_with_the_time_given_for_it(self, store: Store) -> None:
+        draft = await store.claim(claim_draft(), entry(), None, NOW)
+        assert await store.ended("claim", 0) == draft
+        assert await store.ended("claim", 0.02) == draft
+
+    async def test_nobody_waits_for_what_is_not_under_way(self, store: Store) -> None:
+        assert await store.ended("unknown", 30) is None
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, Settlement(State.SUSPENDED, NOW), [])
+        record = await store.ended("claim", 30)
+        assert record is not None and record.state is State.SUSPENDED
+
+    async def test_one_who_stops_waiting_does_not_disturb_the_others(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        leaving, staying = (asyncio.create_task(store.ended("claim", 30)) for _ in range(2))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        await store.settle("claim", 1, succeeded(b"done"), [])
+        record = await staying
+        assert record is not None and record.result == b"done"
+
+    async def test_claims_are_listed_newest_first_by_state_and_number(self, store: Store) -> None:
+        for number, name in enumerate("abcd"):
+            await store.claim(claim_draft(name, created_at=NOW + number // 2), entry(), None, NOW)
+        await store.settle("a", 1, succeeded(), [])
+        await store.settle("c", 1, Settlement(State.IN_DOUBT, NOW), [])
+
+        async def names(**options: Any) -> str:
+            return "".join(record.id for record in await store.claims(**options))
+
+        assert await names() == "cdab"
+        assert await names(limit=3) == "cda"
+        assert await names(states=[State.STARTED]) == "db"
+        assert await names(states=[State.SUCCEEDED, State.IN_DOUBT, State.IN_DOUBT]) == "ca"
+        assert await names(states=[State.SUSPENDED]) == ""
+        assert await names(states=list(State)) == "cdab"
+
+    async def test_claims_outlive_the_process(self, open_store: OpenStore) -> None:
+        store = await open_store()
+        await store.claim(claim_draft("running"), entry(), None, NOW)
+        await store.claim(claim_draft("done"), entry(), None, NOW)
+        await store.settle("done", 1, succeeded(b"kept"), [entry("outcome")])
+        before = await store.claims()
+        await store.close()
+        again = await open_store()
+        assert await again.claims() == before
+        with pytest.raises(Taken):
+            await again.claim(claim_draft("running"), entry(), None, NOW)

@@ -1,0 +1,87 @@
+"""Does a store keep every entry, in one order, for good?"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from assent.core.audit import Entry
+from assent.errors import StoreError
+from assent.ports import Logged, Store
+from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, kinds, succeeded
+
+
+class LogPromises:
+    """Promises about entries."""
+
+    async def test_entries_come_back_as_they_were_written(self, store: Store) -> None:
+        facts = {"tool": "orders.place", "n": 9007199254740991, "dry_run": True, "would": ["a", "b"]}
+        values = {"arguments": {"text": 'é\u2028\x00"\\', "deep": [[{"x": None}]], "price": 0.1}}
+        written = Entry("intent", NOW + 0.123456, facts, values)
+        store.note(written)
+        store.note(Entry("read", NOW, {}))
+        await store.flush()
+        assert await store.entries() == [Logged(0, written), Logged(1, Entry("read", NOW, {}))]
+
+    async def test_an_entry_is_kept_as_it_was_when_it_was_noted(self, store: Store) -> None:
+        arguments: dict[str, Any] = {"to": "ann"}
+        store.note(Entry("read", NOW, {}, {"arguments": arguments}))
+        arguments["to"] = "mallory"
+        await store.flush()
+        assert (await store.entries())[0].entry.values == {"arguments": {"to": "ann"}}
+
+    async def test_a_new_log_is_empty(self, store: Store) -> None:
+        assert await store.entries() == []
+
+    async def test_notes_and_operations_share_one_order(self, store: Store) -> None:
+        store.note(entry("first"))
+        await store.claim(claim_draft(), entry("second"), None, NOW)
+        store.note(entry("third"))
+        await store.settle("claim", 1, succeeded(), [entry("fourth"), entry("fifth")])
+        store.note(entry("sixth"))
+        assert await kinds(store) == ["first", "second", "third", "fourth", "fifth", "sixth"]
+
+    async def test_the_log_is_read_in_pages(self, store: Store) -> None:
+        for number in range(25):
+            store.note(entry(f"{number}"))
+        await store.flush()
+        assert [one.index for one in await store.entries(after=9, limit=10)] == list(range(10, 20))
+        assert [one.entry.kind for one in await store.entries(after=19)] == ["20", "21", "22", "23", "24"]
+        assert await store.entries(after=24) == []
+        assert await store.entries(after=1000) == []
+
+    async def test_many_writers_leave_no_gap_and_lose_nothing(self, open_store: OpenStore) -> None:
+        stores = [await open_store() for _ in range(3)]
+        names = [f"{number}" for number in range(90)]
+        for number, name in enumerate(names):
+            stores[number % 3].note(entry(f"note {name}"))
+        claims = (stores[int(name) % 3].claim(claim_draft(name), entry(name), None, NOW) for name in names)
+        await asyncio.gather(*claims)
+        await asyncio.gather(*(store.flush() for store in stores))
+        log = await stores[0].entries()
+        assert [one.index for one in log] == list(range(180))
+        assert {one.entry.kind for one in log} == {*names, *(f"note {name}" for name in names)}
+
+    async def test_notes_outlive_the_process_without_a_flush(self, open_store: OpenStore) -> None:
+        store = await open_store()
+        store.note(entry("last words"))
+        await store.close()
+        again = await open_store()
+        assert await kinds(again) == ["last words"]
+        again.note(entry("more"))
+        assert await kinds(again) == ["last words", "more"]
+
+    async def test_an_entry_that_is_no_json_is_refused_at_once_and_alone(self, store: Store) -> None:
+        store.note(entry("before"))
+        with pytest.raises(StoreError):
+            store.note(Entry("bad", NOW, {"object": object()}))
+        with pytest.raises(StoreError):
+            await store.claim(claim_draft(), Entry("bad", NOW, {1: {2}}), None, NOW)  # type: ignore[dict-item]
+        assert await store.recall("claim") is None
+        assert await kinds(store) == ["before"]
+
+    async def test_a_store_is_closed_as_often_as_one_likes(self, store: Store) -> None:
+        await store.close()
+        await store.close()

@@ -1,0 +1,144 @@
+"""Does a store do what memory does, whatever is done to it?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from assent.core.approval import Decision
+from assent.core.audit import Entry
+from assent.core.claims import Settlement, State
+from assent.errors import AssentError, StoreError
+from assent.ports import Rehearsal, Store, Taken
+from assent.stores.memory import MemoryStore
+from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, entry
+
+names = st.sampled_from(["one", "two", "three"])
+bindings = st.sampled_from(["x", "y"])
+epochs = st.integers(0, 3)
+seconds = st.sampled_from([0.0, 1.0, 2.0, 5.0])
+ends = st.sampled_from([state for state in State if state is not State.STARTED])
+
+
+class StoreModel(RuleBasedStateMachine):
+    """Every operation on both stores; they must agree. Give `open_subject`: the store under test, on the same data
+    every time within one machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.now, self.asked = NOW, 0
+        self.memory: Store = MemoryStore()
+        self.subject = self.runner.run(self.open_subject())
+
+    async def open_subject(self) -> Store:
+        raise NotImplementedError
+
+    def teardown(self) -> None:
+        self.runner.run(self.subject.close())
+        self.runner.close()
+
+    def both(self, operation: Callable[[Store], Awaitable[Any]]) -> None:
+        expected = self.runner.run(_outcome(operation, self.memory))
+        assert self.runner.run(_outcome(operation, self.subject)) == expected
+
+    def written(self, kind: str) -> Entry:
+        return Entry(kind, self.now, {"now": self.now}, {"who": "agent"})
+
+    @rule(by=seconds)
+    def wait(self, by: float) -> None:
+        self.now += by
+
+    @rule()
+    def open_again(self) -> None:
+        self.runner.run(self.subject.close())
+        self.subject = self.runner.run(self.open_subject())
+
+    @rule(name=names, approval=st.none() | st.integers(0, 4))
+    def claim(self, name: str, approval: int | None) -> None:
+        draft = claim_draft(name, created_at=self.now, lease_until=self.now + 3)
+        used = None if approval is None else f"approval {approval}"
+        self.both(lambda store: store.claim(draft, self.written("intent"), used, self.now))
+
+    @rule(name=names, epoch=epochs)
+    def retake(self, name: str, epoch: int) -> None:
+        self.both(lambda store: store.retake(name, epoch, self.now + 3, self.now, self.written("again")))
+
+    @rule(name=names, epoch=epochs, state=ends, valid=st.none() | seconds, lease=st.none() | seconds)
+    def settle(self, name: str, epoch: int, state: State, valid: float | None, lease: float | None) -> None:
+        until = [None if after is None else self.now + after for after in (valid, lease)]
+        settlement = Settlement(state, self.now, state.value.encode(), *until)
+        self.both(lambda store: store.settle(name, epoch, settlement, [self.written("outcome")]))
+
+    @rule(leases=st.lists(st.tuples(names, epochs), max_size=3))
+    def extend(self, leases: list[tuple[str, int]]) -> None:
+        self.both(lambda store: store.extend(leases, self.now + 3))
+
+    @rule(binding=bindings, quorum=st.integers(1, 2), lasts=seconds, uses=st.integers(1, 2), most=st.integers(1, 2))
+    def ask(self, binding: str, quorum: int, lasts: float, uses: int, most: int) -> None:
+        draft = approval_draft(
+            f"approval {self.asked % 6}",
+            binding=binding,
+            quorum=quorum,
+            lasts=lasts,
+            uses=uses,
+            asked_at=self.now,
+            expires_at=self.now + 4,
+        )
+        self.asked += 1
+        self.both(lambda store: store.ask(draft, self.now, most, self.written("approval")))
+
+    @rule(number=st.integers(0, 4), person=st.sampled_from(["ann", "bob"]), yes=st.booleans())
+    def decide(self, number: int, person: str, yes: bool) -> None:
+        decision = Decision(person, "approve" if yes else "decline", self.now)
+        self.both(lambda store: store.decide(f"approval {number}", decision, self.now, self.written("decision")))
+
+    @rule(name=names, preview=st.binary(max_size=4))
+    def remember(self, name: str, preview: bytes) -> None:
+        self.both(lambda store: store.remember(Rehearsal(name, preview, self.now), self.written("rehearsal")))
+        self.both(lambda store: store.rehearsed(name))
+
+    @rule()
+    def note(self) -> None:
+        self.memory.note(entry("read"))
+        self.runner.run(_noted(self.subject))
+
+    @rule(states=st.lists(st.sampled_from(list(State)), max_size=3), limit=st.integers(0, 3))
+    def list_claims(self, states: list[State], limit: int) -> None:
+        self.both(lambda store: store.claims(states=states, limit=limit))
+
+    @rule(name=names)
+    def wait_for(self, name: str) -> None:
+        self.both(lambda store: store.ended(name, 0))
+
+    @invariant()
+    def everything_agrees(self) -> None:
+        self.both(lambda store: store.claims())
+        self.both(lambda store: store.approvals())
+        self.both(lambda store: store.approval_for("x", self.now))
+        self.both(_log)
+
+
+async def _noted(store: Store) -> None:
+    store.note(entry("read"))
+
+
+async def _log(store: Store) -> Any:
+    await store.flush()
+    return await store.entries()
+
+
+async def _outcome(operation: Callable[[Store], Awaitable[Any]], store: Store) -> Any:
+    """What came back, or what was raised, in a form that can be compared."""
+    try:
+        return await operation(store)
+    except Taken as taken:
+        return Taken, taken.record
+    except StoreError:
+        return StoreError
+    except AssentError as error:
+        return type(error), str(error)

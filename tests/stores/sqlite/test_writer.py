@@ -1,0 +1,166 @@
+"""Do many changes share one commit, and does none hurt another?"""
+
+import asyncio
+import sqlite3
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assent.core.audit import Entry
+from assent.errors import StoreError
+from assent.ports import Taken
+from assent.stores import SqliteStore
+from assent.stores.rows import entry_row
+from assent.stores.sqlite.file import failure, open_writer
+from assent.stores.sqlite.tables import Tables
+from assent.stores.sqlite.writer import MOST_PER_COMMIT, Writer
+from assent.testing.stores.drafts import NOW, claim_draft, entry, kinds
+
+ROW = entry_row(entry("noted"))
+
+
+def commits(path: Path) -> int:
+    """How many transactions the write-ahead log holds: frames that name the size of the database end one."""
+    log = Path(f"{path}-wal").read_bytes()
+    frames = range(32, len(log), 24 + 4096)
+    return sum(log[at + 4 : at + 8] != b"\0\0\0\0" for at in frames)
+
+
+async def test_what_arrives_together_is_committed_together(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "assent.db")
+    before = commits(tmp_path / "assent.db")
+    await asyncio.gather(*(store.claim(claim_draft(f"{number}"), entry(), None, NOW) for number in range(200)))
+    after = commits(tmp_path / "assent.db")
+    await store.close()
+    assert after - before < 20
+
+
+async def test_an_operation_that_fails_half_way_is_undone_alone(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    writer = Writer(open_writer(path), partial(failure, path))
+
+    def half(tables: Tables, error: Exception) -> None:
+        tables.append([entry_row(entry("half"))])
+        raise error
+
+    ends = await asyncio.gather(
+        writer.run(lambda tables: tables.append([entry_row(entry("before"))])),
+        writer.run(lambda tables: half(tables, Taken(claim_draft()))),
+        writer.run(lambda tables: half(tables, ValueError("odd"))),
+        writer.run(lambda tables: half(tables, sqlite3.IntegrityError("twice"))),
+        writer.run(lambda tables: tables.append([entry_row(entry("after"))])),
+        return_exceptions=True,
+    )
+    await writer.close()
+    assert [type(end) for end in ends] == [type(None), Taken, StoreError, StoreError, type(None)]
+    store = SqliteStore(path)
+    assert await kinds(store) == ["before", "after"]
+    await store.close()
+
+
+async def test_text_that_no_database_takes_is_refused_alone(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "assent.db")
+    ends: list[Any] = await asyncio.gather(
+        store.claim(claim_draft("a"), entry(), None, NOW),
+        store.claim(claim_draft("b", principal="\ud800"), entry(), None, NOW),
+        store.claim(claim_draft("c"), entry(), None, NOW),
+        return_exceptions=True,
+    )
+    assert [isinstance(end, StoreError) for end in ends] == [False, True, False]
+    assert await kinds(store) == ["intent", "intent"]
+    await store.close()
+
+
+async def test_while_entries_cannot_be_kept_no_more_are_taken_and_then_none_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    store = SqliteStore(path, busy=0.0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store.note(entry("first"))
+    with pytest.raises(StoreError, match="locked by another process"):
+        await store.claim(claim_draft(), entry("never"), None, NOW)
+    with pytest.raises(StoreError, match="locked"):
+        store.note(entry("refused"))
+    other.execute("ROLLBACK")
+    other.close()
+    await store.claim(claim_draft(), entry("intent"), None, NOW)
+    store.note(entry("last"))
+    assert await kinds(store) == ["first", "intent", "last"]
+    await store.close()
+
+
+async def test_every_batch_that_could_not_be_kept_comes_back_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    store = SqliteStore(path, busy=0.0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    names = [f"{number}" for number in range(2 * MOST_PER_COMMIT + 10)]
+    for name in names:
+        store.note(entry(name))
+    with pytest.raises(StoreError):
+        await store.flush()
+    other.close()
+    await store.flush()
+    assert [one.entry.kind for one in await store.entries(limit=10_000)] == names
+    await store.close()
+
+
+async def test_a_full_disk_fails_the_whole_batch_and_leaves_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    connection = open_writer(path)
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages + 3}").fetchall()
+    writer = Writer(connection, partial(failure, path))
+    large = entry_row(Entry("large", NOW, {"text": "x" * 10_000}))
+    ends = await asyncio.gather(
+        *(writer.run(lambda tables: tables.append([large])) for _ in range(5)), return_exceptions=True
+    )
+    assert all(isinstance(end, StoreError) and "the disk is full" in str(end) for end in ends)
+    await writer.run(lambda tables: tables.append([ROW]))
+    await writer.close()
+    store = SqliteStore(path)
+    assert await kinds(store) == ["noted"]
+    await store.close()
+
+
+async def test_closing_says_what_could_not_be_kept(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    store = SqliteStore(path, busy=0.0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store.note(entry("lost"))
+    with pytest.raises(StoreError, match=r"1 entries were not kept.*locked"):
+        await store.close()
+    other.close()
+
+
+async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "assent.db")
+    await store.close()
+    with pytest.raises(StoreError, match="closed"):
+        await store.recall("claim")
+    with pytest.raises(StoreError, match="closed"):
+        await store.claim(claim_draft(), entry(), None, NOW)
+    with pytest.raises(StoreError, match="closed"):
+        store.note(entry())
+
+
+async def test_notes_are_kept_without_anybody_waiting_for_them(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "assent.db")
+    store.note(entry("alone"))
+    while not (log := await store.entries()):  # noqa: ASYNC110 - nobody is told of notes, which is the point
+        await asyncio.sleep(0.001)
+    assert [one.entry.kind for one in log] == ["alone"]
+    await store.close()
+
+
+async def test_one_who_stops_waiting_does_not_stop_the_write(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "assent.db")
+    leaving = asyncio.create_task(store.claim(claim_draft(), entry(), None, NOW))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await store.flush()
+    assert await store.recall("claim") is not None
+    await store.close()
