@@ -12,7 +12,9 @@ steady = settings(
 )
 
 # Text as hostile as it comes: anything but lone surrogates, with the troublesome characters made frequent.
-HOSTILE = "\\\"'{}[]:,\n\r\t\x00\x1b\x7f\x85\u00a0\u00ad\u200b\u200d\u202e\u2028\u2066\u3164\ufe0f\ufeff\U000e0041\U000e0101"
+HOSTILE = (
+    "\\\"'{}[]:,\n\r\t\x00\x1b\x7f\x85\u00a0\u00ad\u200b\u200d\u202e\u2028\u2066\u3164\ufe0f\ufeff\U000e0041\U000e0101"
+)
 texts = st.text(
     st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_categories=["Cs"]), st.sampled_from("abc u{}")),
     max_size=30,
@@ -22,9 +24,11 @@ numbers = st.one_of(
 )
 
 
-def json_values(keys: st.SearchStrategy[str] = texts, leaves: int = 20) -> st.SearchStrategy[Any]:
+def json_values(
+    keys: st.SearchStrategy[str] = texts, leaves: int = 20, text: st.SearchStrategy[str] = texts
+) -> st.SearchStrategy[Any]:
     """Arbitrary JSON documents."""
-    scalars = st.one_of(st.none(), st.booleans(), numbers, texts)
+    scalars = st.one_of(st.none(), st.booleans(), numbers, text)
     return st.recursive(
         scalars,
         lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)),

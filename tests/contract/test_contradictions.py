@@ -154,7 +154,9 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "field", "message", "remedy"), CASES, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("fields", "field", "message", "remedy"), CASES, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_contradiction_names_the_field_what_is_wrong_and_the_remedy(
     fields: dict[str, Any], field: str, message: str, remedy: str
 ) -> None:

@@ -133,7 +133,9 @@ def test_a_name_has_1_to_128_letters_digits_underscores_dots_and_hyphens(name: s
 
 
 @steady
-@given(st.sampled_from(TIERS), st.sampled_from(RISKS), st.booleans(), st.sampled_from(["none", "host", "user", "approver"]))
+@given(
+    st.sampled_from(TIERS), st.sampled_from(RISKS), st.booleans(), st.sampled_from(["none", "host", "user", "approver"])
+)
 def test_a_guarded_tool_is_never_called_without_somebody_who_is_asked(
     tier: str, risk: str, ambiguous: bool, by: str
 ) -> None:

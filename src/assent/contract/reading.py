@@ -21,7 +21,6 @@ _EXPECTED = {
     "string_unicode": "text",
     "dict_type": "a set of fields",
     "model_type": "a set of fields",
-    "greater_than": "a number above {gt}",
     "greater_than_equal": "a number of {ge} or more",
     "less_than_equal": "a number of {le} or less",
     "string_too_short": "text that is not empty",

@@ -28,6 +28,8 @@ _WORDS = {
 _WHOLE = re.compile(r"[-+]?[0-9]{1,300}\Z")
 _BASED = re.compile(r"0(?:o[0-7]{1,300}|x[0-9a-fA-F]{1,300})\Z")
 _DECIMAL = re.compile(r"[-+]?(?:\.[0-9]{1,300}|[0-9]{1,300}(?:\.[0-9]{0,300})?)(?:[eE][-+]?[0-9]{1,300})?\Z")
+# JSON writes a character beyond the sixteen-bit ones as two escapes, which YAML does not know.
+_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 
 
@@ -52,7 +54,7 @@ class Document:
         self._anchors: dict[str, _Built] = {}
         self._weight = 0
         try:
-            self._events = yaml.parse(text, Loader=_LOADER)
+            self._events = yaml.parse(_joined(text) if text.lstrip()[:1] == "{" else text, Loader=_LOADER)
             self.value = self._whole()
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -160,6 +162,12 @@ class Document:
         if number is not None and not math.isfinite(number):
             raise self._refuse(event, f"{text[:60]} is not a number JSON can say", "Write a finite one")
         return text if number is None else number
+
+
+def _joined(text: str) -> str:
+    return _PAIR.sub(
+        lambda pair: f"\\U{0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00:08x}", text
+    )
 
 
 def _around(value: Any, items: list[_Built]) -> _Built:
