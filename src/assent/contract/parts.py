@@ -157,7 +157,7 @@ class Cost(Part):
 class Natural(Part):
     """The arguments that name the thing made: the same ones return it while it is valid."""
 
-    by: Annotated[Words, Field(min_length=1)]
+    by: Annotated[tuple[Word, ...], Field(min_length=1), BeforeValidator(_listed)]
     """The arguments that name it."""
     until: Pointer | None = None
     """Where the result, or else the arguments, say until when it is valid."""

@@ -20,6 +20,9 @@ def contract_schema() -> dict[str, Any]:
     contract = _clean(raw)
     del contract["properties"]["name"]
     contract["required"] = ["side_effect"]
+    for field in contract["properties"].values():
+        if "description" not in field:  # left out where it repeats that of the part
+            field["description"] = shared[field["$ref"].rpartition("/")[2]]["description"]
     shared["Contract"] = contract
     tools = {
         "description": "A contract for each tool, by its canonical name.",
@@ -40,8 +43,10 @@ def contract_schema() -> dict[str, Any]:
 
 
 def _clean(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without generated titles and without `null` as a default; its properties are schemas, too."""
+    """A schema without generated titles and without `null` as a default, closed where its keys have a pattern."""
     kept = {key: value for key, value in schema.items() if key != "title" and (key, value) != ("default", None)}
+    if "patternProperties" in kept:
+        kept["additionalProperties"] = False
     return {key: _cleaned(key, value) for key, value in kept.items()}
 
 
