@@ -25,28 +25,13 @@ CANCEL_SUBSCRIPTION = """{
 }"""
 
 SAFE = [
-    "ping",
-    "get_account",
-    "get_revenue_summary",
-    "get_customer_financial_summary",
-    "list_past_due_subscriptions",
-    "list_orders",
-    "list_customers",
-    "get_customer",
-    "preview_invoice",
-    "compare_plans",
+    *("ping", "get_account", "get_revenue_summary", "get_customer_financial_summary", "list_past_due_subscriptions"),
+    *("list_orders", "list_customers", "get_customer", "preview_invoice", "compare_plans"),
 ]
 DESTRUCTIVE = [
-    "delete_customer",
-    "delete_webhook",
-    "cancel_subscription",
-    "refund_order",
-    "refund_transaction",
-    "refund_and_cancel",
-    "cancel_subscription_and_report",
-    "upgrade_account_api_version",
-    "upgrade_webhook_version",
-    "downgrade_webhook_version",
+    *("delete_customer", "delete_webhook", "cancel_subscription", "refund_order", "refund_transaction"),
+    *("refund_and_cancel", "cancel_subscription_and_report", "upgrade_account_api_version"),
+    *("upgrade_webhook_version", "downgrade_webhook_version"),
 ]
 CHANGING = ["create_customer", "update_customer", "pause_subscription"]
 

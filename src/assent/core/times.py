@@ -23,5 +23,6 @@ def as_time(value: Any, otherwise: float) -> float:
 
 def _of_number(value: float, otherwise: float) -> float:
     """Seconds or, beyond the year 5138, milliseconds; a number no calendar has names no moment."""
-    seconds = value / 1000 if value > 1e11 else value
-    return float(seconds) if 0 <= seconds <= 1e11 else otherwise
+    if not 0 <= value <= 1e14:
+        return otherwise
+    return value / 1000 if value > 1e11 else float(value)
