@@ -13,7 +13,9 @@ from assent.errors import AssentError, FaultsError
 # Each command lives in a module of its own and is imported when it is called.
 COMMANDS = {
     "approvals": "See and decide what waits for a person.",
+    "classify": "Say what tools probably do, from their definitions.",
     "contract": "Show contracts, and the schema of contract files.",
+    "serve": "Govern every call to the configured upstreams.",
     "decide": "Explain one call, stage by stage, without running it.",
 }
 
