@@ -96,9 +96,17 @@ def test_the_order_in_which_fields_are_written_does_not_change_the_digest(full: 
 @pytest.mark.parametrize("risk", RISKS)
 def test_saying_what_would_be_derived_changes_nothing(tier: str, risk: str) -> None:
     said = contract_with("a.tool", tier, risk=risk)
-    fields = {key: value for key, value in said.as_json().items() if key != "name"}
-    assert read_contract("a.tool", fields) == said
-    assert read_contract("a.tool", json.loads(json.dumps(fields))).digest == said.digest
+    assert read_contract("a.tool", said.as_json()) == said
+    assert read_contract("a.tool", said.as_json()).digest == said.digest
+
+
+def test_a_contract_written_out_in_full_is_a_contract_file(full: Contract) -> None:
+    text = json.dumps({"tools": {full.name: full.as_json()}})
+    assert parse_contracts(text) == {"place_order": full}
+
+
+def test_the_same_promises_of_another_name_have_another_digest(full: Contract) -> None:
+    assert read_contract("other", FULL).digest != full.digest
 
 
 def test_the_digest_is_the_same_in_another_process(full: Contract) -> None:

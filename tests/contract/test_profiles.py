@@ -157,7 +157,7 @@ def test_historic_names_are_those_of_the_mcpgate_document() -> None:
         ("closient", True, True),
         ("anthropic", True, True),
         ("openai", True, True),
-        ("geopera", True, False),
+        ("geopera", True, True),
         ("epd", False, True),
         ("mcpgate", False, True),
     ],

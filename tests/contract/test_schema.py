@@ -74,8 +74,7 @@ def test_nothing_generated_is_left_over() -> None:
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("risk", RISKS)
 def test_whatever_the_loader_writes_the_schema_accepts(tier: str, risk: str) -> None:
-    said = {key: value for key, value in contract_with("tool", tier, risk=risk).as_json().items() if key != "name"}
-    assert VALIDATOR.is_valid({"tools": {"tool": said}})
+    assert VALIDATOR.is_valid({"tools": {"tool": contract_with("tool", tier, risk=risk).as_json()}})
 
 
 GOOD: list[Any] = [

@@ -31,9 +31,9 @@ def tool_of(tier: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_tier_table_comes_out(tier: str) -> None:
-    annotations = tool_of(tier)["annotations"]
-    assert annotations == dict(zip(HINTS, TIERS[tier], strict=True))
-    assert list(annotations) == list(HINTS)
+    annotations = tool_of(tier, title="T")["annotations"]
+    assert annotations == {"title": "T", **dict(zip(HINTS, TIERS[tier], strict=True))}
+    assert list(annotations) == ["title", *HINTS]
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -133,7 +133,7 @@ class Contract(Part):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything promised."""
-        return digest_of(self.as_json())
+        return digest_of({"name": self.name, **self.as_json()})
 
     def asked_by(self, ambiguous: bool) -> str:
         """Who is asked before a call: `none`, `host`, `user` or `approver`."""
@@ -141,5 +141,5 @@ class Contract(Part):
         return "none" if by != "host" and self.autonomous and not ambiguous else by
 
     def as_json(self) -> dict[str, Any]:
-        """The contract as a contract file would say it in full."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        """The contract as a contract file would say it in full, under its name."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"name"})

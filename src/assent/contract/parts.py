@@ -92,6 +92,8 @@ class FailureMode(Part):
     title: Text | None = None
     """The failure as people read it."""
 
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
 
 class Lookup(Part):
     """The read-only call that says whether an earlier one was done."""

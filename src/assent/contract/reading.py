@@ -45,7 +45,7 @@ def read_contract(name: str, fields: Mapping[str, Any], locate: Locate = nowhere
         message = f"the names of fields are text, not {_shown(strange[0])}"
         raise ContractError(_fault(str(name), (), message, "Correct it", locate))
     try:
-        return Contract(**{**fields, "name": name})
+        return Contract.model_validate({**fields, "name": name}, by_alias=True, by_name=False)
     except ValidationError as error:
         raise ContractError(_faults(str(name)[:128], fields, error, locate)) from None
 
