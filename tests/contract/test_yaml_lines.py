@@ -127,7 +127,7 @@ def test_aliases_are_counted_as_if_they_were_written_out() -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    assert len(Document("[" + "1," * (MOST_VALUES - 2) + "]").value) == MOST_VALUES - 2
+    assert len(Document("[" + "1," * 5000 + "]").value) == 5000
     assert f"more than {MOST_VALUES} values" in refused("[" + "1," * MOST_VALUES + "]")
 
 

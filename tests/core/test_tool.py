@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assent.contract.documents import schema_validator
 from assent.contract.profiles import profile
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError
@@ -91,6 +92,23 @@ def test_our_own_arguments_are_listed_where_the_upstream_does_not_know_them() ->
     assert CLOSED["properties"] == {"to": {"type": "string"}}
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/A", "$defs": {"A": CLOSED}},
+        {"allOf": [CLOSED]},
+        {"oneOf": [CLOSED, {"required": ["other"]}]},
+        {**CLOSED, "maxProperties": 1},
+        {**CLOSED, "unevaluatedProperties": False},
+    ],
+)
+def test_our_own_arguments_fit_beside_any_schema(schema: dict[str, Any]) -> None:
+    tool = compiled({"inputSchema": schema}, dry_run={}, idempotency={"argument": "key"})
+    assert faults(tool, {"to": "x", "dryRun": True, "key": "k"}) == []
+    assert faults(tool, {"to": "x", "cc": 1, "dryRun": True}) != []
+    assert faults(tool, {"to": "x", "key": ""}) == [("/key", "it does not fit `minLength` of 1")]
+
+
 def test_arguments_the_upstream_knows_are_left_to_it() -> None:
     own = {"type": "object", "properties": {"dryRun": {"type": "boolean"}, "key": {"type": "string"}}}
     tool = compiled(input=own, dry_run={}, idempotency={"argument": "key"})
@@ -102,10 +120,17 @@ def test_a_preview_is_an_answer_too_where_a_call_can_be_rehearsed() -> None:
     output = {"type": "object", "required": ["id"], "$defs": {"a": {}}, "properties": {"id": {"$ref": "#/$defs/a"}}}
     tool = compiled(output=output, dry_run={})
     listed = tool.definition["outputSchema"]
-    assert listed["$defs"] == {"a": {}}
+    assert schema_validator(listed).is_valid({"id": 1})
     assert [sorted(branch["required"]) for branch in listed["anyOf"]] == [["id"], ["dryRun"]]
     assert tool.check_output is not None
     assert tool.check_output({"dryRun": True}) == [("", "'id' is required")]
+
+
+def test_the_definitions_of_an_older_schema_are_still_found_beside_a_preview() -> None:
+    output = {"definitions": {"a": {"type": "string"}}, "properties": {"id": {"$ref": "#/definitions/a"}}}
+    listed = compiled(output=output, dry_run={}).definition["outputSchema"]
+    assert schema_validator(listed).is_valid({"id": "x"})
+    assert not schema_validator(listed).is_valid({"id": 1})
 
 
 @pytest.mark.parametrize(
