@@ -25,6 +25,10 @@ class Unreached(AssentError):
     """The upstream was never reached: nothing was done."""
 
 
+class NotRun(AssentError):
+    """The tool's own server refused the arguments before the tool ran: nothing was done."""
+
+
 class Lost(AssentError):
     """The call was sent and its end is not known: a crash, a time-out, a broken connection."""
 
@@ -95,7 +99,7 @@ class Store(Protocol):
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
-        """Take over a claim that is in doubt at `now` and still at `epoch`: started again, epoch + 1; else None."""
+        """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1; else None."""
         ...
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
@@ -170,7 +174,8 @@ class Upstream(Protocol):
     """Where calls go."""
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        """The tool's result in wire form. Raises Unreached (nothing was done), Lost (nobody knows) or ToolFailed."""
+        """The tool's result in wire form. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or
+        ToolFailed. Any other exception counts as Lost."""
         ...
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
@@ -181,7 +186,8 @@ class Upstream(Protocol):
 class Guard(Protocol):
     """A rule on arguments."""
 
-    rule: str
+    @property
+    def rule(self) -> str: ...
 
     def applies(self, call: Call) -> bool: ...
 

@@ -21,6 +21,14 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """The claim that goes on now that a question of the tool's own was answered."""
+
+    claim: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What arrived, believed by nobody yet."""
 
@@ -30,10 +38,11 @@ class Request:
     keys: tuple[str, ...] = ()
     """Idempotency keys as sent beside the arguments: by header, by `_meta`."""
     reply: Reply | None = None
+    resume: Resume | None = None
     can_ask: bool = False
     """Whether the client behind this request can put a question to a person."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """`Mcp-Param-*` headers, where the edge has them."""
+    """The headers of an HTTP request, where the edge has them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,4 +58,5 @@ class Call:
     key: str | None = None
     dry_run: bool = False
     reply: Reply | None = None
+    resume: Resume | None = None
     can_ask: bool = False

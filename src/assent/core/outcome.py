@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from assent.contract.model import Contract
 from assent.core.refusals import CATALOGUE
 
 if TYPE_CHECKING:
     from assent.core.approval import Approval
+    from assent.core.call import Resume
 
 REPLAYED = "dev.assent/replayed"
 
@@ -19,6 +21,8 @@ class Answer:
 
     result: dict[str, Any]
     replayed: bool = False
+    resume: Resume | None = None
+    """Set where the result is a question of the tool's own: the claim that waits for its answer."""
 
     def on_wire(self) -> dict[str, Any]:
         if not self.replayed:
@@ -91,6 +95,15 @@ class Failure:
             "retryable": False,
             **self.facts,
         }
+
+
+def declared_failure(contract: Contract, code: str, detail: str, facts: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a failure that the contract declares, under its declared code; None for one it does not."""
+    mode = contract.failure_modes.get(code)
+    if mode is None:
+        return None
+    title = mode.title or code.replace("_", " ").capitalize() + "."
+    return error_result(Failure(code, mode.status, title, detail, facts).problem())
 
 
 Outcome = Answer | Pause | Refusal

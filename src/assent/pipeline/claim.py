@@ -47,7 +47,13 @@ async def claim(call: Call, approval: Approval | None, ports: Ports, journal: Jo
         raise Refusal("claim.unavailable") from None
     journal.started = True
     journal.passed("claim", f"claim {record.id[:12]}, epoch {record.epoch}")
-    return Claim(call, record.id, record.epoch, ports.derive_key(record.id))
+    return reclaimed(call, record, ports)
+
+
+def reclaimed(call: Call, record: ClaimRecord, ports: Ports) -> Claim:
+    """The claim that a started record gives; the key for the upstream only where it is to be passed on."""
+    forwards = call.tool.contract.idempotency.forward is not None
+    return Claim(call, record.id, record.epoch, ports.derive_key(record.id) if forwards else None)
 
 
 def _taken(record: ClaimRecord, call: Call) -> Refusal:

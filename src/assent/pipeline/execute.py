@@ -8,14 +8,18 @@ import orjson
 
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
+from assent.core.call import Resume
 from assent.core.claims import Settlement, State
-from assent.core.outcome import Answer, Failure, Refusal, error_result
+from assent.core.outcome import Answer, Refusal, declared_failure, error_result
 from assent.core.secrets import without_secrets
 from assent.core.times import as_time
 from assent.errors import StoreError
 from assent.pipeline.claim import Claim
 from assent.pipeline.journal import Journal
-from assent.ports import Lost, Ports, ToolFailed, Unreached
+from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
+
+INPUT_REQUIRED = "input_required"
+SUSPENDED_FOR = 600.0
 
 
 async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
@@ -28,7 +32,14 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
             raise Refusal("execute.unavailable") from None
         except ToolFailed as failed:
             return await _failed(claim, failed, ports, journal)
+        except NotRun as refused:
+            await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
+            raise Refusal("validate.arguments_invalid", str(refused)) from None
         except Lost:
+            return await _lost(claim, ports)
+        except Exception:
+            if claim.id is None:
+                raise
             return await _lost(claim, ports)
         return await keep(claim, result, ports, journal)
 
@@ -36,6 +47,8 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
 async def keep(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
     """Settle a claim with the tool's result and answer with it."""
     tool = claim.call.tool
+    if result.get("resultType") == INPUT_REQUIRED:
+        return await _suspend(claim, result, ports, journal)
     if result.get("isError"):
         return await _error_result(claim, result, ports, journal)
     if tool.check_output is not None and (wrong := tool.check_output(result.get("structuredContent"))):
@@ -47,17 +60,29 @@ async def keep(claim: Claim, result: dict[str, Any], ports: Ports, journal: Jour
     return Answer(result)
 
 
+async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
+    """The tool asks a question of its own: the claim waits for the answer, and is in doubt if none comes."""
+    if claim.id is None:
+        return Answer(result)
+    now = ports.now()
+    settlement = Settlement(State.SUSPENDED, now, lease_until=now + SUSPENDED_FOR)
+    entry = Entry("outcome", now, {**call_facts(claim.call), "claim": claim.id, "state": State.SUSPENDED.value})
+    if not await ports.store.settle(claim.id, claim.epoch, settlement, [entry]):
+        raise Refusal("execute.in_doubt")
+    journal.passed("execute", "the tool asks a question of its own")
+    return Answer(result, resume=Resume(claim.id, claim.epoch))
+
+
 async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, journal: Journal) -> Answer:
     """A failure under the tool's own code: as declared, or a violation of the contract."""
-    mode = claim.call.tool.contract.failure_modes.get(failed.code)
-    if mode is None:
+    contract = claim.call.tool.contract
+    result = declared_failure(contract, failed.code, failed.detail, failed.facts)
+    if result is None:
         return await _undeclared(claim, failed.code, ports)
+    mode = contract.failure_modes[failed.code]
     if mode.outcome == "unknown":
         return await _lost(claim, ports, failed.code)
-    title = mode.title or failed.code.replace("_", " ").capitalize() + "."
-    problem = Failure(failed.code, mode.status, title, failed.detail, failed.facts).problem()
     state = State.FAILED_NO_EFFECT if mode.outcome == "no_effect" else State.FAILED
-    result = error_result(problem)
     await _end(claim, state, result, ports, code=failed.code)
     journal.passed("execute", f"failed as declared: {failed.code}")
     return Answer(result)

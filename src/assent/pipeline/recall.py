@@ -9,7 +9,7 @@ from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
 from assent.core.outcome import Answer, Refusal
 from assent.core.secrets import ALREADY_DELIVERED
 from assent.pipeline.journal import Journal
-from assent.pipeline.recover import recover
+from assent.pipeline.recover import recover, resume
 from assent.ports import Ports
 
 RETRY_AFTER_MS = 1000
@@ -21,6 +21,8 @@ async def recall(call: Call, ports: Ports, journal: Journal) -> Answer | None:
     if contract.side_effect == "read" or call.dry_run:
         journal.passed("recall", "nothing to recall for a read or a rehearsal")
         return None
+    if call.resume is not None:
+        return await resume(call, call.resume, ports, journal)
     if call.key is None and contract.idempotency.key == "required":
         journal.object("recall", Refusal("recall.key_required"))
     name = claim_name(call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from assent.core.audit import Entry, call_facts, call_values, principal_values, request_facts
 from assent.core.call import Request
@@ -23,6 +24,9 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
         outcome = ending
     except StoreError:
         outcome = Refusal("record.unavailable")
+    except Exception:
+        ports.store.note(Entry("failure", ports.now(), _facts(request, journal), _values(journal)))
+        raise
     try:
         entry = _entry(request, outcome, ports, journal)
         if entry is not None:
@@ -35,10 +39,7 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
 def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -> Entry | None:
     """The entry that the stages have not written already: reads, replays, pauses and refusals."""
     call, now = journal.call, ports.now()
-    facts = request_facts(request) if call is None else call_facts(call)
-    values = call_values(call) if call else principal_values(journal.principal) if journal.principal else {}
-    if journal.would:
-        facts["would"] = list(journal.would)
+    facts, values = _facts(request, journal), _values(journal)
     match outcome:
         case Answer(replayed=True):
             return Entry("replay", now, facts, values)
@@ -50,3 +51,14 @@ def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -
             kind = "denial" if not journal.started else "failure"
             return Entry(kind, now, {**facts, "code": outcome.code}, values)
     return None
+
+
+def _facts(request: Request, journal: Journal) -> dict[str, Any]:
+    facts = request_facts(request) if journal.call is None else call_facts(journal.call)
+    return {**facts, "would": list(journal.would)} if journal.would else facts
+
+
+def _values(journal: Journal) -> dict[str, Any]:
+    if journal.call is not None:
+        return call_values(journal.call)
+    return principal_values(journal.principal) if journal.principal else {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
-from assent.core.call import Call
-from assent.core.claims import ClaimRecord
+from assent.core.call import Call, Resume
+from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Answer, Refusal
-from assent.pipeline.claim import Claim
+from assent.pipeline.claim import reclaimed
 from assent.pipeline.execute import execute, keep
 from assent.pipeline.journal import Journal
 from assent.ports import Lost, Ports, ToolFailed, Unreached
@@ -28,10 +28,31 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
     journal.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
-    claim = Claim(call, taken.id, taken.epoch, ports.derive_key(taken.id))
+    claim = reclaimed(call, taken, ports)
     if isinstance(done, dict):
         return await keep(claim, done, ports, journal)
     journal.started = True
+    return await ports.work.shield(execute(claim, ports, journal))
+
+
+async def resume(call: Call, asked: Resume, ports: Ports, journal: Journal) -> Answer:
+    """Go on with a claim that the tool's own question had suspended; the same call, and no other."""
+    record, now = await ports.store.recall(asked.claim), ports.now()
+    same = record is not None and (record.tenant, record.principal, record.tool, record.fingerprint) == (
+        call.principal.tenant,
+        call.principal.id,
+        call.tool.name,
+        call.fingerprint,
+    )
+    if record is None or not same or record.state_at(now) is not State.SUSPENDED:
+        raise Refusal("recall.in_doubt" if same else "recall.key_mismatch")
+    entry = Entry("intent", now, {**call_facts(call), "again": "resumed", "epoch": asked.epoch + 1}, call_values(call))
+    taken = await ports.store.retake(record.id, asked.epoch, now + ports.lease, now, entry)
+    if taken is None:
+        raise Refusal("recall.in_flight", retry_after_ms=1000)
+    journal.started = True
+    journal.passed("recall", "the tool's own question was answered")
+    claim = reclaimed(call, taken, ports)
     return await ports.work.shield(execute(claim, ports, journal))
 
 

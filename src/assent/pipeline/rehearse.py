@@ -11,9 +11,9 @@ import orjson
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.outcome import Answer, Refusal
+from assent.core.outcome import Answer, Refusal, declared_failure
 from assent.pipeline.journal import Journal
-from assent.ports import Lost, Ports, Rehearsal, ToolFailed, Unreached
+from assent.ports import Lost, NotRun, Ports, Rehearsal, ToolFailed, Unreached
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,12 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
         return await ports.upstream.run(call, None)
     except Unreached:
         raise Refusal("execute.unavailable") from None
-    except (Lost, ToolFailed):
+    except ToolFailed as failed:
+        declared = declared_failure(call.tool.contract, failed.code, failed.detail, failed.facts)
+        if declared is not None:
+            return declared
+        raise Refusal("rehearse.failed") from None
+    except (Lost, NotRun):
         raise Refusal("rehearse.failed") from None
 
 

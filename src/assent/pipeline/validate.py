@@ -39,6 +39,7 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         key=_key(request, arguments, tool),
         dry_run=dry_run,
         reply=request.reply,
+        resume=request.resume,
         can_ask=request.can_ask,
     )
     journal.call = call

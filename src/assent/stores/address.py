@@ -16,11 +16,16 @@ FORMS = "Write sqlite:///assent.db, sqlite:////var/lib/assent/assent.db or memor
 
 async def open_store(url: str) -> Store:
     """The store of that URL, ready for use. Raises SettingsError for a bad URL, StoreError for a store that fails."""
+    return await asyncio.to_thread(open_embedded, url)
+
+
+def open_embedded(url: str) -> Store:
+    """The same for a store that needs no server, where nothing can be awaited."""
     scheme, _, rest = url.partition("://")
     if scheme == "memory" and rest in ("", "/"):
         return MemoryStore()
     if scheme == "sqlite":
-        return await asyncio.to_thread(SqliteStore, sqlite_path(url))
+        return SqliteStore(sqlite_path(url))
     # The URL itself is not repeated: it may hold a password.
     raise _bad(f"a store cannot be opened under {scheme}://" if "://" in url else "this is not a URL of a store")
 

@@ -53,7 +53,7 @@ class MemoryStore:
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
         row, record = entry_row(entry), self._claims.get(claim_id)
-        if record is None or record.epoch != epoch or record.state_at(now) is not State.IN_DOUBT:
+        if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
             return None
         taken = replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
         self._claims[claim_id] = taken

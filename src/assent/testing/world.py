@@ -123,7 +123,7 @@ class World:
     ) -> Outcome:
         """One request through the whole sentence."""
         keys = (key,) if key is not None else ()
-        return await govern(Request(tool, arguments, by, keys, reply, can_ask), self.ports)
+        return await govern(Request(tool, arguments, by, keys, reply, can_ask=can_ask), self.ports)
 
     def but(self, **changes: Any) -> None:
         """Change some of the ports."""

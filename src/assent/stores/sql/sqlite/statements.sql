@@ -25,7 +25,7 @@ UPDATE claims
    SET state = 'started', epoch = epoch + 1, lease_until = :lease_until, settled_at = NULL
  WHERE id = :id
    AND epoch = :epoch
-   AND (state = 'in_doubt' OR (state IN ('started', 'suspended') AND lease_until <= :now));
+   AND (state IN ('in_doubt', 'suspended') OR (state = 'started' AND lease_until <= :now));
 
 -- name: settle
 UPDATE claims

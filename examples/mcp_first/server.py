@@ -1,0 +1,92 @@
+"""The mail tools of an MCP-first system: the contract is a file, and every field of it works at run time.
+
+Run it with `python examples/mcp_first/server.py` (stdio).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from mcp.server import MCPServer
+
+from assent import Assent, Principal, ToolFailed
+
+HERE = Path(__file__).parent
+CALLER = Principal("mail-agent", "agent", scopes=frozenset({"emails:*", "contacts:read", "files:read"}))
+SEGMENTS = {"seg_active_customers": 4821}
+
+
+def preview(template: str, count: int) -> dict[str, Any]:
+    """What a campaign would do, by the book."""
+    subject = "Your Q3 update is here"
+    return {
+        "dryRun": True,
+        "recipientCount": count,
+        "sampleMessages": [
+            {"to": "anna@example.com", "subject": subject, "previewText": "Dear Anna, in the third quarter we…"},
+            {"to": "max@example.com", "subject": subject, "previewText": "Dear Max, in the third quarter we…"},
+        ],
+        "warnings": [
+            "43 recipients have no first name, fallback 'Hello' will be used.",
+            "12 email addresses are marked as undeliverable and will be skipped.",
+        ],
+        "missingPermissions": [],
+        "expectedSideEffects": [
+            f"{count} external emails will be sent.",
+            f"{count} audit events of type email.external.sent will be created.",
+            "Campaign status will be set to 'sent'.",
+        ],
+        "estimatedDurationMs": 18400,
+    }
+
+
+def build(
+    store: str = "sqlite:///mail.db", outbox: Path = Path("outbox.log"), **options: Any
+) -> tuple[MCPServer, Assent]:
+    """The server and its Assent. `outbox` holds a line for every message that really left."""
+    options = {"stdio": CALLER, **options}
+    assent = Assent(store=store, contracts=HERE / "contracts.yaml", profile="mcp-first", **options)
+    server = MCPServer("mail", extensions=[assent.extension()], log_level="ERROR")
+
+    def left(**facts: Any) -> int:
+        with outbox.open("a", encoding="utf-8") as book:
+            book.write(json.dumps(facts) + "\n")
+        return len(outbox.read_text(encoding="utf-8").splitlines())
+
+    @server.tool(name="emails.send_external")
+    def send_external(
+        to: list[str],
+        subject: str,
+        body: str,
+        attachments: list[str] | None = None,
+        projectId: str | None = None,
+    ) -> dict[str, Any]:
+        if any("@" not in recipient for recipient in to):
+            raise ToolFailed("invalid_recipient", "A recipient has no mail address.")
+        if any(len(attachment) > 64 for attachment in attachments or []):
+            raise ToolFailed("attachment_too_large", "An attachment is larger than the mail server takes.")
+        if subject == "mail bomb":
+            raise ToolFailed("server_on_fire", "This failure is in no contract.")
+        return {"emailId": f"m-{left(to=to, subject=subject)}", "status": "sent"}
+
+    @server.tool(name="emails.bulk_send")
+    def bulk_send(templateId: str, segmentId: str, dryRun: bool = False) -> dict[str, Any]:
+        if segmentId not in SEGMENTS:
+            raise ToolFailed("unknown_segment", "There is no such segment.")
+        if dryRun:
+            return preview(templateId, SEGMENTS[segmentId])
+        left(template=templateId, segment=segmentId, count=SEGMENTS[segmentId])
+        return {"campaignStatus": "sent", "recipientCount": SEGMENTS[segmentId]}
+
+    assent.apply(server)
+    return server, assent
+
+
+if __name__ == "__main__":
+    mail, _ = build(
+        os.environ.get("MAIL_STORE", "sqlite:///mail.db"), Path(os.environ.get("MAIL_OUTBOX", "outbox.log"))
+    )
+    mail.run()

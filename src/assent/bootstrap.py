@@ -1,0 +1,71 @@
+"""How is the house put together from its configuration?"""
+
+from __future__ import annotations
+
+import glob
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from assent.contract.files import load_contracts
+from assent.contract.profiles import profile as named_profile
+from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.principal import Principal
+from assent.core.tool import compile_tool
+from assent.errors import ContractError, Fault
+from assent.keyring import Keyring
+from assent.pipeline.work import Work
+from assent.ports import Ports, Store
+from assent.settings import Settings
+from assent.stores.address import open_store
+
+_NOT_CALLED: Any = None
+
+
+async def operator_ports(settings: Settings) -> Ports:
+    """What a person at the command line needs: the store, and nothing to call."""
+    store = await open_store(settings.store)
+    return _ports(settings, store, Catalogue())
+
+
+async def deciding_ports(settings: Settings) -> Ports:
+    """What explaining a call needs: the contracts and the store."""
+    found = load_contracts(contract_paths(settings.contracts))
+    profile = named_profile(settings.profile)
+    catalogue = catalogue_of(compile_tool(contract, profile=profile) for contract in found.values())
+    return _ports(settings, await open_store(settings.store), catalogue)
+
+
+def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
+    return Ports(
+        catalogue=lambda: catalogue,
+        store=store,
+        upstream=_NOT_CALLED,
+        authenticate=_already,
+        now=time.time,
+        new_id=lambda: uuid.uuid4().hex,
+        work=Work(store, time.time),
+        derive_key=Keyring(Path(settings.secrets.directory)).derive,
+        guards=settings.rules(),
+        mode=settings.mode,
+        attach=0.0,
+        retention=settings.defaults.idempotency.retention,
+    )
+
+
+async def _already(principal: Principal) -> Principal:
+    return principal
+
+
+def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
+    """The files that patterns name; a pattern that names none is a mistake, not an empty list."""
+    patterns = [given] if isinstance(given, str | Path) else list(given)
+    found: list[Path] = []
+    for pattern in patterns:
+        matches = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207 - patterns may be absolute
+        if not matches:
+            raise ContractError(Fault("no file of this name", "Correct the path", file=str(pattern)))
+        found.extend(Path(match) for match in matches)
+    return found

@@ -1,0 +1,66 @@
+"""What can be done from a command line?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from assent.errors import AssentError, FaultsError
+
+# Each command lives in a module of its own and is imported when it is called.
+COMMANDS = {
+    "approvals": "See and decide what waits for a person.",
+    "contract": "Show contracts, and the schema of contract files.",
+    "decide": "Explain one call, stage by stage, without running it.",
+}
+
+
+class Commands(click.Group):
+    """The commands, found by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"assent.commands.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="assent")
+def cli() -> None:
+    """Tool contracts for the Model Context Protocol: declared once, derived everywhere, enforced on every call."""
+
+
+def main() -> None:
+    """Run a command. Exit codes: 0 clean, 1 findings or refusals, 2 wrong usage or configuration."""
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.Abort:
+        click.echo("Stopped.", err=True)
+        sys.exit(130)
+    except FaultsError as error:
+        for fault in error.faults:
+            click.echo(f"error: {fault}", err=True)
+        sys.exit(2)
+    except AssentError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,1 @@
+"""Which commands are there? One module each; `assent.cli` names them."""

@@ -1,0 +1,204 @@
+"""`assent approvals`: what waits for a person, and what do they say?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from assent.bootstrap import operator_ports
+from assent.commands.options import config_option, operator
+from assent.core.approval import Approval, ApprovalState, Verdict
+from assent.core.outcome import Refusal
+from assent.core.render import visible
+from assent.pipeline.approve import approve as decide
+from assent.pipeline.approve import find
+from assent.ports import Ports
+from assent.settings import find_settings
+
+POLL = 0.5
+
+
+@click.group()
+def approvals() -> None:
+    """See and decide what waits for a person."""
+
+
+@approvals.command("list")
+@click.option("--all", "everything", is_flag=True, help="Decided and expired ones too.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+def list_(everything: bool, form: str, config: Path | None) -> None:
+    """List what waits for a decision."""
+    now = time.time()
+
+    async def found(ports: Ports) -> list[Approval]:
+        all_of_them = await ports.store.approvals(limit=1000)
+        return [one for one in all_of_them if everything or one.state_at(now) is ApprovalState.PENDING]
+
+    listed = _with_ports(config, found)
+    if form == "json":
+        click.echo(json.dumps([_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
+    elif not listed:
+        click.echo("Nothing waits for a decision.", err=True)
+    else:
+        _print_table(listed, now)
+
+
+@approvals.command()
+@click.argument("approval_id", metavar="ID")
+@config_option
+def show(approval_id: str, config: Path | None) -> None:
+    """Show everything an approval is about."""
+
+    async def found(ports: Ports) -> Approval:
+        return await find(operator(), await _whole_id(approval_id, ports), ports)
+
+    _print_whole(_with_ports(config, found), time.time())
+
+
+@approvals.command()
+@click.argument("approval_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask again.")
+@config_option
+def approve(approval_id: str, yes: bool, config: Path | None) -> None:
+    """Say yes, once, to exactly what `show` prints."""
+    _decide(approval_id, "approve", yes, config)
+
+
+@approvals.command()
+@click.argument("approval_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask again.")
+@config_option
+def deny(approval_id: str, yes: bool, config: Path | None) -> None:
+    """Say no."""
+    _decide(approval_id, "decline", yes, config)
+
+
+@approvals.command()
+@click.option("--once", is_flag=True, help="Stop when nothing waits any more.")
+@config_option
+def watch(once: bool, config: Path | None) -> None:
+    """Show each question as it comes in, and ask for the decision if a terminal is attached. Ctrl-C stops."""
+    seen: set[str] = set()
+
+    async def watching(ports: Ports) -> None:
+        click.echo("Waiting for questions; Ctrl-C stops.", err=True)
+        while True:
+            waiting = [a for a in await ports.store.approvals() if a.state_at(time.time()) is ApprovalState.PENDING]
+            for approval in reversed([one for one in waiting if one.id not in seen]):
+                seen.add(approval.id)
+                _print_whole(approval, time.time())
+                await _ask(approval, ports)
+            if once and not waiting:
+                return
+            await asyncio.sleep(POLL)
+
+    try:
+        _with_ports(config, watching)
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+
+
+async def _ask(approval: Approval, ports: Ports) -> None:
+    if not sys.stdin.isatty():
+        return
+    answer = await asyncio.to_thread(
+        click.prompt, "Approve, deny or skip?", type=click.Choice(["a", "d", "s"]), default="s", err=True
+    )
+    if answer != "s":
+        decided = await decide(operator(), approval.id, "approve" if answer == "a" else "decline", ports, "cli")
+        click.echo(f"{decided.id}: {decided.state_at(time.time())}")
+
+
+def _decide(approval_id: str, verdict: Verdict, yes: bool, config: Path | None) -> None:
+    async def deciding(ports: Ports) -> Approval:
+        approval = await find(operator(), await _whole_id(approval_id, ports), ports)
+        if not yes and sys.stdin.isatty():
+            _print_whole(approval, time.time())
+            click.confirm(f"Really {'approve' if verdict == 'approve' else 'deny'} this?", abort=True, err=True)
+        return await decide(operator(), approval.id, verdict, ports, "cli")
+
+    decided = _with_ports(config, deciding)
+    state = decided.state_at(time.time())
+    given = sum(1 for decision in decided.decisions if decision.verdict == "approve")
+    more = f" ({given} of {decided.quorum} approvals)" if state is ApprovalState.PENDING else ""
+    click.echo(f"{decided.id}: {state}{more}")
+
+
+async def _whole_id(start: str, ports: Ports) -> str:
+    """The id that begins so, if there is exactly one."""
+    if await ports.store.approval(start) is not None:
+        return start
+    found = [one.id for one in await ports.store.approvals(limit=1000) if one.id.startswith(start)] if start else []
+    if len(found) > 1:
+        raise click.UsageError(f"{len(found)} approvals begin with {start}; write more of the id.")
+    return found[0] if found else start
+
+
+def _with_ports(config: Path | None, work: Callable[[Ports], Awaitable[Any]]) -> Any:
+    """Run something on the configured store; a refusal is printed and ends the command with 1."""
+    settings = find_settings(config)
+
+    async def run() -> Any:
+        ports = await operator_ports(settings)
+        try:
+            return await work(ports)
+        finally:
+            await ports.store.close()
+
+    try:
+        return asyncio.run(run())
+    except Refusal as refusal:
+        problem = refusal.problem()
+        click.echo(f"{problem['detail']} {problem['remedy']}", err=True)
+        raise click.exceptions.Exit(1) from None
+
+
+def _as_json(approval: Approval, now: float) -> dict[str, Any]:
+    return {
+        "id": approval.id,
+        "state": approval.state_at(now).value,
+        "tool": approval.tool,
+        "tenant": approval.tenant,
+        "requester": approval.requester,
+        "by": approval.by,
+        "quorum": approval.quorum,
+        "asked_at": approval.asked_at,
+        "expires_at": approval.expires_at,
+        "text": approval.text,
+        "decisions": [
+            {"person": d.person, "verdict": d.verdict, "at": d.at, "channel": d.channel} for d in approval.decisions
+        ],
+    }
+
+
+def _print_table(listed: list[Approval], now: float) -> None:
+    if not sys.stdout.isatty():
+        for one in listed:
+            click.echo("\t".join((one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now))))
+        return
+    table = Table("id", "state", "tool", "asked by", "time left", box=None)
+    for one in listed:
+        table.add_row(one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now))
+    Console().print(table)
+
+
+def _print_whole(approval: Approval, now: float) -> None:
+    click.echo(f"approval {approval.id}: {approval.state_at(now)}, by {approval.by}, {_left(approval, now)} left")
+    click.echo(approval.text)
+    for decision in approval.decisions:
+        click.echo(f"{visible(decision.person)} said {decision.verdict} ({decision.channel})")
+
+
+def _left(approval: Approval, now: float) -> str:
+    seconds = max(0, int(approval.expires_at - now))
+    return f"{seconds // 60}m{seconds % 60:02}s"

@@ -1,0 +1,126 @@
+"""`assent decide`: what would happen to this call?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from assent.bootstrap import deciding_ports
+from assent.commands.options import config_option
+from assent.core.call import Request
+from assent.core.principal import KINDS, Principal
+from assent.decisions import run_cases
+from assent.errors import Fault, SettingsError
+from assent.pipeline.explain import Explanation, explain
+from assent.settings import Settings, find_settings
+
+_KEYS = {"tool", "arguments", "principal", "key", "can_ask"}
+_PRINCIPAL_KEYS = {"id", "kind", "tenant", "scopes", "roles", "acr", "auth_time", "mode", "actors"}
+
+
+@click.command()
+@click.argument("request_file", type=click.File("r", encoding="utf-8"), default="-", metavar="[REQUEST]")
+@click.option(
+    "--cases", type=click.Path(path_type=Path, exists=True), help="Run decision cases instead of one request."
+)
+@click.option("--as", "caller", metavar="NAME", help="The API key of the configuration to call as.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+@click.pass_context
+def decide(
+    ctx: click.Context, request_file: IO[str], cases: Path | None, caller: str | None, form: str, config: Path | None
+) -> None:
+    """Explain one call, stage by stage, without running it.
+
+    REQUEST is a file (or standard input) with one JSON object: `tool`, `arguments`, optionally `principal`, `key`.
+    Exit code 0: it would run; 1: it would be refused or would wait for a person.
+    """
+    if cases is not None:
+        ctx.exit(_run_cases(cases))
+    settings = find_settings(config)
+    request = _request(request_file, settings, caller)
+    found = asyncio.run(_explain(request, settings))
+    click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False) if form == "json" else found.as_text())
+    ctx.exit(0 if found.runs else 1)
+
+
+async def _explain(request: Request, settings: Settings) -> Explanation:
+    ports = await deciding_ports(settings)
+    try:
+        return await explain(request, ports)
+    finally:
+        await ports.store.close()
+
+
+def _run_cases(cases: Path) -> int:
+    results = asyncio.run(run_cases(cases))
+    failed = [result for result in results if not result.held]
+    for result in failed:
+        click.echo(f"{result.place}: {result.name}\n  expected {result.expected}\n  got      {result.got}")
+    click.echo(f"{len(results)} cases, {len(failed)} differ", err=True)
+    return 1 if failed else 0
+
+
+def _request(file: IO[str], settings: Settings, caller: str | None) -> Request:
+    if file is sys.stdin and sys.stdin.isatty():
+        click.echo('Type one JSON object such as {"tool": "place_order", "arguments": {}}, then Ctrl-D.', err=True)
+    try:
+        given = json.loads(file.read())
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(Fault(f"the request is not JSON: {error}", "Give one JSON object")) from None
+    if not isinstance(given, dict) or not isinstance(given.get("tool"), str):
+        raise SettingsError(
+            Fault("the request names no tool", 'Give an object such as {"tool": "...", "arguments": {}}')
+        )
+    unknown = sorted(set(given) - _KEYS)
+    if unknown:
+        raise SettingsError(Fault("there is no such key", "The keys are " + ", ".join(sorted(_KEYS)), unknown[0]))
+    key = given.get("key")
+    return Request(
+        tool=given["tool"],
+        arguments=given.get("arguments"),
+        credentials=_principal(given.get("principal"), settings, caller),
+        keys=(key,) if isinstance(key, str) else (),
+        can_ask=bool(given.get("can_ask", False)),
+    )
+
+
+def _principal(given: Any, settings: Settings, caller: str | None) -> Principal:
+    """Who calls: as the request says, as a configured key, or as the one local caller there is."""
+    if given is not None:
+        return principal_of(given)
+    for key in settings.auth.api_keys:
+        if key.name == caller:
+            return principal_of(key.model_dump(exclude={"key", "name"}) | {"id": key.name})
+    local = settings.auth.stdio or settings.auth.anonymous
+    if caller is None and local is not None:
+        return principal_of(local.model_dump(exclude={"name"}) | {"id": local.name or "local"})
+    names = ", ".join(key.name for key in settings.auth.api_keys) or "none"
+    raise SettingsError(
+        Fault("nobody is calling", f"Say `principal` in the request, or --as one of: {names}", "principal")
+    )
+
+
+def principal_of(given: Any) -> Principal:
+    """A principal as JSON says it."""
+    if not isinstance(given, dict) or set(given) - _PRINCIPAL_KEYS or given.get("kind") not in KINDS:
+        keys = ", ".join(sorted(_PRINCIPAL_KEYS))
+        raise SettingsError(
+            Fault("this is no principal", f"Say kind: agent, human or service; the keys are {keys}", "principal")
+        )
+    return Principal(
+        id=str(given.get("id", "caller")),
+        kind=given["kind"],
+        tenant=str(given.get("tenant", "local")),
+        scopes=frozenset(map(str, given.get("scopes", ()))),
+        roles=frozenset(map(str, given.get("roles", ()))),
+        acr=given.get("acr"),
+        auth_time=given.get("auth_time"),
+        mode=given.get("mode", "live"),
+        actors=tuple(principal_of(actor) for actor in given.get("actors", ())),
+    )

@@ -1,0 +1,34 @@
+"""Which options do several commands share?"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from assent.core.principal import Principal
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def config_option(command: Command) -> Command:
+    """`-c FILE`: the configuration to use."""
+    return click.option(
+        "-c",
+        "--config",
+        "config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The configuration file; without it ./assent.yaml, then the user's own.",
+    )(command)
+
+
+def operator() -> Principal:
+    """The person at the command line: a human, the operating-system user, never the requester of an approval."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = "operator"
+    return Principal(f"operator:{name}", "human", scopes=frozenset({"*"}), roles=frozenset({"operator"}))

@@ -1,0 +1,37 @@
+"""Does a configured line speak of this call?"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from assent.contract.tiers import Risk, Tier
+from assent.core.call import Call
+
+
+class Match(BaseModel):
+    """What a limit, budget or guard applies to; everything said must hold, and nothing said means every call."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool: str | None = None
+    upstream: str | None = None
+    tier: Tier | None = None
+    risk: Risk | None = None
+    tenant: str | None = None
+    principal: str | None = None
+    kind: Literal["agent", "human", "service"] | None = None
+
+    def holds(self, call: Call) -> bool:
+        contract, principal = call.tool.contract, call.principal
+        return (
+            (self.tool is None or fnmatchcase(contract.name, self.tool))
+            and (self.upstream is None or fnmatchcase(call.tool.upstream, self.upstream))
+            and (self.tier is None or contract.side_effect is self.tier)
+            and (self.risk is None or contract.risk is self.risk)
+            and (self.tenant is None or fnmatchcase(principal.tenant, self.tenant))
+            and (self.principal is None or fnmatchcase(principal.id, self.principal))
+            and (self.kind is None or principal.kind == self.kind)
+        )

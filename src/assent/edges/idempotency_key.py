@@ -1,0 +1,44 @@
+"""Which idempotency key did a request bring beside its arguments?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+META_KEY = "dev.assent/idempotencyKey"
+HEADER = "idempotency-key"
+
+
+def keys_of(headers: Mapping[str, str], meta: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Every key sent by header or `_meta`; that they agree and can be used is for `validate` to say."""
+    found: list[str] = []
+    header = headers.get(HEADER)
+    if header is not None:
+        found.append(unquote(header))
+    said = (meta or {}).get(META_KEY)
+    if said is not None:
+        found.append(said if isinstance(said, str) else "")
+    return tuple(found)
+
+
+def unquote(value: str) -> str:
+    """The text of a structured-field string; a bare value is taken as it is. What is neither comes back empty."""
+    text = value.strip(" \t")
+    if not text.startswith('"'):
+        return text
+    if len(text) < 2 or not text.endswith('"'):
+        return ""
+    inner, plain, escaped = text[1:-1], [], False
+    for character in inner:
+        if escaped:
+            if character not in '"\\':
+                return ""
+            plain.append(character)
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character == '"':
+            return ""
+        else:
+            plain.append(character)
+    return "" if escaped else "".join(plain)

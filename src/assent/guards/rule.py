@@ -1,0 +1,62 @@
+"""What is common to all guards: where they apply, and which values they look at?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from assent.core.call import Call
+from assent.core.matching import Match
+
+Denial = tuple[str, str]
+
+
+class Rule(BaseModel):
+    """A parameterised rule on arguments. `fields` names the arguments it looks at; none means all of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    match: Match = Match()
+    fields: tuple[str, ...] = Field(default=())
+
+    @property
+    def rule(self) -> str:
+        return self.name
+
+    def applies(self, call: Call) -> bool:
+        return self.match.holds(call)
+
+    def denies(self, arguments: Mapping[str, Any]) -> Denial | None:
+        for field, value in self.values(arguments):
+            reason = self.objection(value)
+            if reason is not None:
+                return field, reason
+        return None
+
+    def objection(self, value: Any) -> str | None:
+        """Why this value is not allowed, or None."""
+        raise NotImplementedError
+
+    def values(self, arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Every plain value of the fields looked at, with the path that names it. Keys of free-form objects count."""
+        found: list[tuple[str, Any]] = []
+        for name, value in arguments.items():
+            if not self.fields or name in self.fields:
+                _gather(name, value, found)
+        return found
+
+
+def _gather(path: str, value: Any, found: list[tuple[str, Any]]) -> None:
+    kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            found.append((f"{path}.{key}", key))
+            _gather(f"{path}.{key}", item, found)
+    elif kind is list:
+        for index, item in enumerate(value):
+            _gather(f"{path}[{index}]", item, found)
+    else:
+        found.append((path, value))

@@ -1,0 +1,57 @@
+"""Where do our secret keys come from?"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from assent.errors import Fault, SettingsError
+
+
+class Keyring:
+    """Keys of 32 random bytes by purpose, in files of a directory that only we can read; made when first needed.
+
+    Without a directory they live as long as the process.
+    """
+
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+        self._keys: dict[str, bytes] = {}
+
+    def key(self, purpose: str) -> bytes:
+        if purpose not in self._keys:
+            self._keys[purpose] = secrets.token_bytes(32) if self._directory is None else self._from_file(purpose)
+        return self._keys[purpose]
+
+    def derive(self, claim: str) -> str:
+        """The key an upstream gets for a claim: the same for every try, and nobody else's."""
+        return hmac.new(self.key("derivation"), claim.encode(), hashlib.sha256).hexdigest()
+
+    def _from_file(self, purpose: str) -> bytes:
+        assert self._directory is not None
+        path = self._directory / f"{purpose}.key"
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                return self._read(path)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(32))
+                file.flush()
+                os.fsync(file.fileno())
+            return self._read(path)
+        except OSError as error:
+            reason = f"{path} cannot be used: {error.strerror}"
+            raise SettingsError(Fault(reason, "Name a directory we may write", "secrets.directory")) from None
+
+    def _read(self, path: Path) -> bytes:
+        if path.stat().st_mode & 0o077:
+            raise SettingsError(Fault(f"{path} can be read by others", f"Run chmod 600 {path}", "secrets.directory"))
+        key = path.read_bytes()
+        if len(key) != 32:
+            raise SettingsError(Fault(f"{path} is not a key of 32 bytes", "Restore it", "secrets.directory"))
+        return key

@@ -1,0 +1,181 @@
+"""How does a server author put contracts on a server of the official SDK?"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, Literal
+
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken, principal_components
+from mcp.server.context import ServerRequestContext
+from mcp.server.extension import Extension
+from mcp.server.mcpserver import MCPServer
+
+from assent.bootstrap import contract_paths
+from assent.contract.decorator import contract_of
+from assent.contract.files import load_contracts
+from assent.contract.model import Contract
+from assent.contract.profiles import profile as named_profile
+from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.core.tool import compile_tool
+from assent.edges.inprocess import Governed, InProcessEdge, ServerFunctions, sdk_tools
+from assent.errors import ContractError, Fault
+from assent.keyring import Keyring
+from assent.pipeline.work import Work
+from assent.ports import Guard, Ports, Store
+from assent.stores.address import open_embedded
+
+Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None] | Principal | None]
+LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}))
+
+
+class Assent:
+    """Contracts for one server of the official SDK.
+
+        assent = Assent(store="sqlite:///shop.db")
+        server = MCPServer("shop", extensions=[assent.extension()])
+
+        @server.tool()
+        @contract(side_effect="external_spend")
+        def place_order(item: str) -> Order: ...
+
+        assent.apply(server)
+
+    `stdio` is who the process that spawned the server is; `anonymous` is who an unauthenticated caller over HTTP is,
+    accepted from a loopback address only and never implied; `principal` decides for itself who calls.
+    """
+
+    def __init__(
+        self,
+        store: str | Store = "memory://",
+        contracts: str | Path | Iterable[str | Path] | Mapping[str, Contract] = (),
+        *,
+        profile: str = "spec",
+        mode: Literal["enforce", "observe"] = "enforce",
+        guards: Iterable[Guard] = (),
+        stdio: Principal | None = LOCAL,
+        anonymous: Principal | None = None,
+        principal: Identify | None = None,
+        secrets: str | Path | None = None,
+        now: Callable[[], float] = time.time,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.store: Store = open_embedded(store) if isinstance(store, str) else store
+        self._profile = named_profile(profile)
+        self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
+        self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
+        self.work = Work(self.store, now)
+        self._ports = Ports(
+            catalogue=self._catalogue,
+            store=self.store,
+            upstream=_NOT_BOUND,
+            authenticate=self._authenticate,
+            now=now,
+            new_id=new_id,
+            work=self.work,
+            derive_key=Keyring(Path(secrets) if secrets is not None else None).derive,
+            guards=tuple(guards),
+            mode=mode,
+        )
+        self._edge = InProcessEdge(self._ports, self._compile)
+
+    @property
+    def ports(self) -> Ports:
+        """The ports of this server, for `approve` and its like."""
+        return self._ports
+
+    def extension(self) -> Extension:
+        """What `MCPServer(extensions=[...])` takes: from then on every call is governed."""
+        return Governed(self._edge)
+
+    def apply(self, server: MCPServer[Any]) -> None:
+        """Derive titles, hints, `_meta` and schemas of the server's tools, and filter its list per caller."""
+        if not any(isinstance(extension, Governed) for extension in server._extensions):
+            raise ContractError(
+                Fault(
+                    "the server does not have this extension, so its calls would not be governed",
+                    "Build it with MCPServer(..., extensions=[assent.extension()])",
+                )
+            )
+        self._edge.apply(server)
+
+    async def close(self, deadline: float = 10.0) -> None:
+        """Wait for effects under way, then close the store."""
+        await self.work.drain(deadline)
+        await self.store.close()
+
+    def _catalogue(self) -> Catalogue:
+        return self._edge.catalogue()
+
+    def _compile(self, server: MCPServer[Any]) -> Catalogue:
+        tools, withheld, faults = [], {}, []
+        for sdk_tool in sdk_tools(server):
+            name, declared = sdk_tool.name, contract_of(sdk_tool.fn, sdk_tool.name)
+            if declared is not None and name in self._contracts:
+                faults.append(Fault("both the decorator and a contract file declare it", "Keep one of them", name))
+            contract = declared or self._contracts.get(name)
+            if contract is None:
+                withheld[name] = "it has no contract"
+                continue
+            definition = {
+                "name": name,
+                "description": sdk_tool.description,
+                "inputSchema": sdk_tool.parameters,
+                "_meta": sdk_tool.meta or {},
+            }
+            if sdk_tool.output_schema is not None:
+                definition["outputSchema"] = sdk_tool.output_schema
+            tools.append(compile_tool(contract, profile=self._profile, upstream=server.name, definition=definition))
+        if faults:
+            raise ContractError(faults)
+        return catalogue_of(tools, withheld)
+
+    async def _authenticate(self, ctx: ServerRequestContext[Any, Any]) -> Principal:
+        if self._identify is not None:
+            found = self._identify(ctx)
+            principal = await found if isawaitable(found) else found
+            if principal is None:
+                raise Refusal("authenticate.invalid")
+            return principal
+        token = get_access_token()
+        if token is not None:
+            return _of_token(token)
+        if ctx.request is None:
+            if self._stdio is not None:
+                return self._stdio
+        elif self._anonymous is not None and _is_loopback(ctx.request):
+            return self._anonymous
+        raise Refusal("authenticate.missing")
+
+
+_NOT_BOUND: Any = ServerFunctions
+
+
+def _of_token(token: AccessToken) -> Principal:
+    """A token the SDK has verified. Whoever holds one here is an agent, for itself or for its subject."""
+    claims = token.claims or {}
+    client, issuer, subject = principal_components(token)
+    auth_time = claims.get("auth_time")
+    return Principal(
+        id="|".join(part for part in (issuer, subject or client) if part),
+        kind="agent",
+        tenant=str(claims.get("tenant", "local")),
+        scopes=frozenset(token.scopes),
+        acr=str(claims["acr"]) if "acr" in claims else None,
+        auth_time=float(auth_time) if isinstance(auth_time, int | float) else None,
+        bearer=True,
+    )
+
+
+def _is_loopback(request: Any) -> bool:
+    try:
+        return ipaddress.ip_address(request.client.host).is_loopback
+    except (AttributeError, ValueError):
+        return False

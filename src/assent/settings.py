@@ -1,0 +1,326 @@
+"""What does `assent.yaml` say?"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from assent.contract.durations import Duration
+from assent.contract.profiles import profile_names
+from assent.contract.yaml_lines import Document
+from assent.core.matching import Match
+from assent.errors import Fault, FaultsError, SettingsError
+from assent.guards import build_guard
+from assent.guards.rule import Rule
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class Section(BaseModel):
+    """A part of the configuration in which unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _known_profile(name: str) -> str:
+    if name not in profile_names():
+        raise ValueError(f"there is no profile {name!r}; use one of {', '.join(profile_names())}")
+    return name
+
+
+ProfileName = Annotated[str, AfterValidator(_known_profile)]
+HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
+
+
+class TestEndpoint(Section):
+    """Where `test` principals are routed."""
+
+    __test__ = False
+    url: HttpUrl
+    headers: dict[str, str] = Field(default_factory=dict)
+
+
+class UpstreamSettings(Section):
+    """One server behind the gateway: a command, a URL, or an OpenAPI document."""
+
+    command: tuple[str, ...] | None = None
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    url: HttpUrl | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    openapi: str | None = None
+    base_url: HttpUrl | None = None
+    profile: ProfileName | None = None
+    prefix: str | None = None
+    timeout: Duration = 30
+    trust: Literal["inference", "annotations"] = "inference"
+    test: TestEndpoint | None = None
+    historic_names: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> UpstreamSettings:
+        kinds = [name for name in ("command", "url", "openapi") if getattr(self, name) is not None]
+        if len(kinds) != 1:
+            raise ValueError("an upstream is exactly one of command, url and openapi")
+        if self.command is not None and not self.command:
+            raise ValueError("the command is empty")
+        if self.openapi is not None and self.base_url is None:
+            raise ValueError("openapi needs base_url: the document itself never decides where calls go")
+        return self
+
+
+class Caller(Section):
+    """Who a caller is, as configured."""
+
+    kind: Literal["agent", "human", "service"]
+    tenant: str = "local"
+    scopes: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    mode: Literal["live", "test"] = "live"
+    name: str | None = None
+
+
+class ApiKey(Caller):
+    """A caller who brings a key."""
+
+    name: str
+    key: Annotated[str, Field(min_length=8)]
+
+
+class JwtSettings(Section):
+    """Whose tokens are believed."""
+
+    issuer: str
+    audience: str
+    jwks_url: HttpUrl | None = None
+    algorithms: tuple[Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"], ...] = ("RS256", "ES256")
+    kind: Literal["agent", "human", "service"] = "agent"
+    tenant: str = "local"
+
+
+class AuthSettings(Section):
+    """How callers are known."""
+
+    api_keys: tuple[ApiKey, ...] = ()
+    jwt: JwtSettings | None = None
+    anonymous: Caller | None = None
+    stdio: Caller | None = None
+
+
+class LimitSettings(Section):
+    """So many calls in so much time."""
+
+    match: Match = Match()
+    calls: Annotated[int, Field(ge=1)]
+    per: Duration
+
+
+class BudgetSettings(Section):
+    """So much money, or so many calls, in so much time."""
+
+    match: Match = Match()
+    amount: Annotated[float, Field(gt=0)]
+    currency: str | None = None
+    per: Duration
+
+
+class DefaultIdempotency(Section):
+    """What contracts say about idempotency where they say nothing."""
+
+    retention: Duration = 30 * 86400
+    in_flight_status: Literal[409, 425] = 409
+    mismatch_status: Literal[409, 422] = 422
+
+
+class Defaults(Section):
+    """Defaults for all contracts."""
+
+    idempotency: DefaultIdempotency = DefaultIdempotency()
+
+
+class AuditSettings(Section):
+    """Where checkpoints are kept beyond this machine."""
+
+    anchors: tuple[dict[str, Any], ...] = ()
+
+
+class SecretsSettings(Section):
+    """Where our own keys lie."""
+
+    directory: str = ".assent"
+
+
+class Settings(Section):
+    """The whole configuration."""
+
+    store: str = "sqlite:///assent.db"
+    public_url: HttpUrl = "http://127.0.0.1:8420"
+    profile: ProfileName = "spec"
+    mode: Literal["enforce", "observe"] = "enforce"
+    names: Literal["canonical", "safe"] = "canonical"
+    upstreams: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")], UpstreamSettings] = Field(
+        default_factory=dict
+    )
+    contracts: tuple[str, ...] = ()
+    without_contract: Literal["infer", "withhold"] = "infer"
+    defaults: Defaults = Defaults()
+    auth: AuthSettings = AuthSettings()
+    limits: tuple[LimitSettings, ...] = ()
+    budgets: tuple[BudgetSettings, ...] = ()
+    guards: tuple[dict[str, Any], ...] = ()
+    policies: tuple[str, ...] = ()
+    pins: str | None = None
+    audit: AuditSettings = AuditSettings()
+    secrets: SecretsSettings = SecretsSettings()
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The guards, built."""
+        return tuple(build_guard(guard) for guard in self.guards)
+
+
+def load_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Settings:
+    """The configuration in a file; raises SettingsError with every fault, each in its line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file with -c", file=str(path))) from None
+    return anchored(parse_settings(text, str(path), environment), path.resolve().parent)
+
+
+def anchored(settings: Settings, home: Path) -> Settings:
+    """The settings with every relative path taken from the folder the configuration stands in."""
+
+    def at_home(path: str) -> str:
+        return path if "://" in path else str(home / path)
+
+    store = settings.store
+    if store.startswith("sqlite:///") and not store.startswith("sqlite:////"):
+        store = f"sqlite:///{home / store.removeprefix('sqlite:///')}"
+    upstreams = {
+        name: upstream.model_copy(update={"openapi": at_home(upstream.openapi)}) if upstream.openapi else upstream
+        for name, upstream in settings.upstreams.items()
+    }
+    return settings.model_copy(
+        update={
+            "store": store,
+            "upstreams": upstreams,
+            "contracts": tuple(map(at_home, settings.contracts)),
+            "policies": tuple(map(at_home, settings.policies)),
+            "pins": at_home(settings.pins) if settings.pins else None,
+            "secrets": SecretsSettings(directory=at_home(settings.secrets.directory)),
+        }
+    )
+
+
+def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
+    """The configuration a command uses: the one named, `./assent.yaml`, or the user's own."""
+    if named is not None:
+        return load_settings(named, environment)
+    here = Path("assent.yaml")
+    user = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
+    for path in (here, user):
+        if path.exists():
+            return load_settings(path, environment)
+    raise SettingsError(Fault("there is no configuration", f"Name one with -c, or write {here} or {user}"))
+
+
+def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
+    """The configuration in a text: YAML, or a desktop client's `{"mcpServers": ...}` as it is."""
+    try:
+        document = Document(text, file)
+    except FaultsError as error:
+        raise SettingsError(error.faults) from None
+    faults: list[Fault] = []
+    value = _expanded({} if document.value is None else document.value, (), environment, document, faults)
+    if not isinstance(value, dict):
+        faults.append(Fault("a configuration is a set of keys", "See assent.yaml in the documentation", file=file))
+    if faults:
+        raise SettingsError(faults)
+    if "mcpServers" in value:
+        value = _from_client(value)
+    try:
+        settings = Settings(**value)
+    except ValidationError as error:
+        raise SettingsError([_fault(one, document) for one in error.errors(include_url=False)]) from None
+    for index, guard in enumerate(settings.guards):
+        try:
+            build_guard(guard)
+        except SettingsError as error:
+            where, line = document.locate(("guards", index))
+            faults += [Fault(f.message, f.remedy, f"guards.{index}.{f.field}", where, line) for f in error.faults]
+    if faults:
+        raise SettingsError(faults)
+    return settings
+
+
+def _expanded(
+    value: Any, path: tuple[Any, ...], environment: Mapping[str, str], document: Document, faults: list[Fault]
+) -> Any:
+    """The value with every `${NAME}` replaced from the environment."""
+    if isinstance(value, dict):
+        return {key: _expanded(item, (*path, key), environment, document, faults) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_expanded(item, (*path, index), environment, document, faults) for index, item in enumerate(value)]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    for name in _VARIABLE.findall(value):
+        if name not in environment:
+            file, line = document.locate(path)
+            field = ".".join(map(str, path))
+            faults.append(Fault(f"${{{name}}} is not in the environment", f"Set {name}", field, file, line))
+    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+
+
+def _from_client(value: dict[str, Any]) -> dict[str, Any]:
+    """A desktop client's file: stdio, one local user, and nothing enforced yet."""
+    servers = value["mcpServers"]
+    if not isinstance(servers, dict):
+        raise SettingsError(Fault("it must name servers", "See the client's documentation", "mcpServers"))
+    upstreams: dict[str, Any] = {}
+    for name, server in servers.items():
+        if not isinstance(server, dict) or not ("command" in server or "url" in server):
+            raise SettingsError(Fault("it has neither command nor url", "Correct it", f"mcpServers.{name}"))
+        plain = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:40] or "server"
+        if "command" in server:
+            upstreams[plain] = {
+                "command": [server["command"], *server.get("args", [])],
+                "env": server.get("env", {}),
+                "cwd": server.get("cwd"),
+            }
+        else:
+            upstreams[plain] = {"url": server["url"], "headers": server.get("headers", {})}
+    return {"mode": "observe", "upstreams": upstreams, "auth": {"stdio": {"kind": "agent", "scopes": ["*"]}}}
+
+
+def _fault(one: Any, document: Document) -> Fault:
+    loc = tuple(part for part in one["loc"] if not str(part).startswith("function-"))
+    file, line = document.locate(loc)
+    message, remedy = one["msg"].removeprefix("Value error, "), ""
+    if one["type"] == "extra_forbidden":
+        message, remedy = "there is no such key", _nearest(str(loc[-1]), loc[:-1])
+    return Fault(message[:1].lower() + message[1:], remedy, ".".join(map(str, loc)), file, line)
+
+
+def _nearest(key: str, path: tuple[Any, ...]) -> str:
+    model: Any = Settings
+    for part in path:
+        fields = getattr(model, "model_fields", {})
+        if part in fields:
+            model = _section_in(fields[part].annotation)
+    names = list(getattr(model, "model_fields", {}))
+    close = difflib.get_close_matches(key, names, n=1)
+    return f"Did you mean {close[0]}?" if close else "The keys here are " + ", ".join(names)
+
+
+def _section_in(annotation: Any) -> Any:
+    if hasattr(annotation, "model_fields"):
+        return annotation
+    inner = (_section_in(part) for part in getattr(annotation, "__args__", ()))
+    return next((part for part in inner if part is not None), None)
