@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("assent.testing.stores")  # asserts of the public suite say what differed
+# Asserts of the public suite of stores say what differed.
+pytest.register_assert_rewrite("assent.testing.stores")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

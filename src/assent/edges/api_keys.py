@@ -1,0 +1,54 @@
+"""Whose API key is this?"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assent.core.principal import Principal
+
+PREFIX = "assent_"
+_VISIBLE = len(PREFIX) + 8
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """A key as it is kept: never itself, only its digest and the start by which people recognise it."""
+
+    digest: str
+    start: str
+    principal: Principal
+    revoked: bool = False
+
+
+def make_key() -> str:
+    """A new key: shown once, 256 bits of it secret."""
+    return f"{PREFIX}{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
+
+
+def digest_key(key: str) -> str:
+    """Keys are random, so one hash is enough and costs nothing on the path of a call."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def record_key(key: str, principal: Principal) -> KeyRecord:
+    """What is kept of a key. A key people chose themselves shows nothing of it."""
+    return KeyRecord(digest_key(key), key[:_VISIBLE] if key.startswith(PREFIX) else "", principal)
+
+
+class ApiKeys:
+    """The keys there are, by digest."""
+
+    def __init__(self, records: Iterable[KeyRecord] = ()) -> None:
+        self._records = {record.digest: record for record in records}
+
+    def find(self, key: str) -> Principal | None:
+        """The principal of a key that is known and not revoked."""
+        digest = digest_key(key)
+        record = self._records.get(digest)
+        if record is None or record.revoked or not hmac.compare_digest(record.digest, digest):
+            return None
+        return record.principal

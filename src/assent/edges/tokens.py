@@ -1,0 +1,194 @@
+"""Whose token is this, and do we believe its issuer?"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jwt
+from jwt.algorithms import get_default_algorithms
+
+from assent.core.outcome import Refusal
+from assent.core.principal import KINDS, Kind, Principal
+
+Fetch = Callable[[str], Awaitable[Any]]
+"""Reads a JSON document from a URL that configuration named."""
+
+MOST_KEYS = 100
+MOST_CACHED = 10_000
+CACHED_FOR = 60.0
+REFRESH_AFTER = 3600.0
+REFRESH_AT_MOST_EVERY = 30.0
+LEEWAY = 30.0
+MOST_TOKEN = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """One issuer whose tokens are believed: who, for whom, and under which algorithms."""
+
+    issuer: str
+    audience: str
+    algorithms: tuple[str, ...] = ("RS256", "ES256")
+    jwks_url: str | None = None
+    kind: Kind = "agent"
+    tenant: str = "local"
+
+
+@dataclass(slots=True)
+class KeySet:
+    """An issuer's public keys, fetched when needed, kept within bounds, never refetched in a hurry."""
+
+    issuer: Issuer
+    fetch: Fetch
+    keys: dict[str, Any] = field(default_factory=dict)
+    fetched_at: float = float("-inf")
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def key(self, kid: str, algorithm: str, now: float) -> Any:
+        """The key of that id for that algorithm, or None. An unknown id refetches, but not more often than allowed."""
+        if now - self.fetched_at > REFRESH_AFTER or (
+            kid not in self.keys and now - self.fetched_at > REFRESH_AT_MOST_EVERY
+        ):
+            async with self._lock:
+                if now - self.fetched_at > REFRESH_AT_MOST_EVERY:
+                    await self._refresh(now)
+        found = self.keys.get(kid)
+        return found[1] if found is not None and found[0] in (None, algorithm) else None
+
+    async def _refresh(self, now: float) -> None:
+        self.fetched_at = now
+        try:
+            url = self.issuer.jwks_url or await self._discovered()
+            document = await self.fetch(url)
+        except Exception:
+            return  # what we have still stands; the next try is allowed after the pause
+        listed = document.get("keys") if isinstance(document, Mapping) else None
+        if isinstance(listed, list):
+            self.keys = dict(_usable(listed[:MOST_KEYS], self.issuer.algorithms))
+
+    async def _discovered(self) -> str:
+        """The key set's address by the issuer's own metadata, which must name the issuer itself."""
+        base = self.issuer.issuer.rstrip("/")
+        metadata = await self.fetch(f"{base}/.well-known/openid-configuration")
+        if not isinstance(metadata, Mapping) or metadata.get("issuer", "").rstrip("/") != base:
+            raise ValueError("the metadata is another issuer's")
+        url = metadata.get("jwks_uri")
+        if not isinstance(url, str) or not url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+            raise ValueError("the metadata names no key set we may fetch")
+        return url
+
+
+def _usable(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[str, tuple[str | None, Any]]]:
+    """(kid, (alg, key)) of every public key meant for signatures that can be parsed."""
+    known = get_default_algorithms()
+    kinds = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA"}
+    found: list[tuple[str, tuple[str | None, Any]]] = []
+    for one in listed:
+        if not isinstance(one, Mapping) or one.get("use", "sig") != "sig" or one.get("kty") not in kinds:
+            continue
+        algorithm = one.get("alg")
+        if algorithm is not None and algorithm not in algorithms:
+            continue
+        public = {name: value for name, value in one.items() if name not in ("d", "p", "q", "dp", "dq", "qi", "oth")}
+        try:
+            key = known[kinds[one["kty"]]].from_jwk(public)
+        except Exception:
+            continue
+        found.append((str(one.get("kid", "")), (algorithm, key)))
+    return found
+
+
+class Tokens:
+    """Tokens of one issuer. A verified one is remembered by its hash for a short while."""
+
+    def __init__(self, issuer: Issuer, fetch: Fetch, now: Callable[[], float]) -> None:
+        self._issuer, self._now = issuer, now
+        self._keys = KeySet(issuer, fetch)
+        self._verified: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+
+    async def principal(self, token: str) -> Principal:
+        """The principal a token names; raises the refusal `authenticate.invalid` for one that is not to be believed."""
+        if len(token) > MOST_TOKEN:
+            raise Refusal("authenticate.invalid")
+        now, digest = self._now(), hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        cached = self._verified.get(digest)
+        if cached is not None and now < cached[0]:
+            return cached[1]
+        claims = await self._verify(token, now)
+        principal = principal_of(claims, self._issuer)
+        self._remember(digest, min(now + CACHED_FOR, float(claims["exp"])), principal)
+        return principal
+
+    async def _verify(self, token: str, now: float) -> dict[str, Any]:
+        try:
+            header = jwt.get_unverified_header(token)
+            algorithm = header.get("alg")
+            if algorithm not in self._issuer.algorithms:
+                raise Refusal("authenticate.invalid")
+            key = await self._keys.key(str(header.get("kid", "")), algorithm, now)
+            if key is None:
+                raise Refusal("authenticate.invalid")
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                key,
+                algorithms=[algorithm],
+                audience=self._issuer.audience,
+                issuer=self._issuer.issuer,
+                options={"require": ["exp", "iss", "aud", "sub"], "verify_exp": False, "verify_nbf": False},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError):
+            raise Refusal("authenticate.invalid") from None
+        if not _current(claims, now):
+            raise Refusal("authenticate.invalid")
+        return claims
+
+    def _remember(self, digest: bytes, until: float, principal: Principal) -> None:
+        self._verified[digest] = (until, principal)
+        while len(self._verified) > MOST_CACHED:
+            self._verified.popitem(last=False)
+
+
+def _current(claims: dict[str, Any], now: float) -> bool:
+    """Whether a token is valid at this moment, by our clock."""
+    expires, begins = claims.get("exp"), claims.get("nbf", 0)
+    if isinstance(expires, bool) or not isinstance(expires, int | float) or not isinstance(begins, int | float):
+        return False
+    return begins - LEEWAY <= now < expires + LEEWAY
+
+
+def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
+    """The principal that verified claims describe, with the chain of actors of RFC 8693's `act`."""
+    kind = claims.get("kind") if claims.get("kind") in KINDS else issuer.kind
+    auth_time = claims.get("auth_time")
+    return Principal(
+        id=f"{issuer.issuer}|{claims['sub']}",
+        kind=kind,  # type: ignore[arg-type]
+        tenant=str(claims.get("tenant", issuer.tenant)),
+        scopes=_words(claims.get("scope", claims.get("scp"))),
+        roles=_words(claims.get("roles")),
+        acr=claims["acr"] if isinstance(claims.get("acr"), str) else None,
+        auth_time=float(auth_time) if isinstance(auth_time, int | float) and not isinstance(auth_time, bool) else None,
+        actors=_actors(claims.get("act"), issuer),
+        bearer=True,
+    )
+
+
+def _actors(act: Any, issuer: Issuer) -> tuple[Principal, ...]:
+    """Whoever stands in an `act` claim acts for the subject: agents, unless it says otherwise."""
+    chain: list[Principal] = []
+    while isinstance(act, Mapping) and len(chain) < 10:
+        kind: Kind = act["kind"] if act.get("kind") in KINDS else "agent"
+        chain.append(Principal(f"{issuer.issuer}|{act.get('sub', '')}", kind))
+        act = act.get("act")
+    return tuple(chain)
+
+
+def _words(value: Any) -> frozenset[str]:
+    if isinstance(value, str):
+        return frozenset(value.split())
+    return frozenset(one for one in value if isinstance(one, str)) if isinstance(value, list) else frozenset()

@@ -1,0 +1,30 @@
+"""API keys are kept as digests and recognised by their start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from assent.edges.api_keys import ApiKeys, digest_key, make_key, record_key
+from assent.testing import AGENT
+
+
+def test_a_key_is_found_until_it_is_revoked() -> None:
+    key = make_key()
+    record = record_key(key, AGENT)
+    assert ApiKeys([record]).find(key) is AGENT
+    assert ApiKeys([replace(record, revoked=True)]).find(key) is None
+    assert ApiKeys([record]).find(key + "x") is None
+    assert ApiKeys([record]).find("") is None
+
+
+def test_what_is_kept_does_not_hold_the_key() -> None:
+    key = make_key()
+    record = record_key(key, AGENT)
+    assert record.digest == digest_key(key)
+    assert key.startswith(record.start)
+    assert len(key) - len(record.start) >= 43
+    assert record_key("chosen-by-a-person", AGENT).start == ""
+
+
+def test_no_two_keys_are_the_same() -> None:
+    assert len({make_key() for _ in range(1000)}) == 1000

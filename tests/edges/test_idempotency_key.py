@@ -1,0 +1,33 @@
+"""The key beside the arguments is read as a structured field, quoted or bare."""
+
+from __future__ import annotations
+
+import pytest
+
+from assent.edges.idempotency_key import META_KEY, keys_of, unquote
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ("abc", "abc"),
+        ('"abc"', "abc"),
+        ('  "a b"\t', "a b"),
+        (r'"a\"b\\c"', r"a\"b\\c".replace(r"\"", '"').replace("\\\\", "\\")),
+        ('"', ""),
+        ('"abc', ""),
+        ('"a"b"', ""),
+        (r'"a\b"', ""),
+        ('"a\\"', ""),
+        ('""', ""),
+        ("", ""),
+    ],
+)
+def test_a_quoted_key_means_its_inside_and_broken_quotes_mean_no_usable_key(sent: str, read: str) -> None:
+    assert unquote(sent) == read
+
+
+def test_every_place_a_key_was_sent_is_reported() -> None:
+    assert keys_of({"idempotency-key": '"a"'}, {META_KEY: "b"}) == ("a", "b")
+    assert keys_of({}, None) == ()
+    assert keys_of({}, {META_KEY: 5}) == ("",), "a key that is no text is a key that cannot be used"
