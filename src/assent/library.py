@@ -30,7 +30,7 @@ from assent.errors import ContractError, Fault
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
 from assent.ports import Guard, Ports, Store
-from assent.stores.address import open_embedded
+from assent.stores.address import open_lazily
 
 Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None] | Principal | None]
 LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}))
@@ -67,7 +67,7 @@ class Assent:
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
-        self.store: Store = open_embedded(store) if isinstance(store, str) else store
+        self.store: Store = open_lazily(store) if isinstance(store, str) else store
         self._profile = named_profile(profile)
         self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal

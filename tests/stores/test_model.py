@@ -1,5 +1,6 @@
 """Do the stores agree with memory, operation by operation?"""
 
+import asyncio
 import tempfile
 from pathlib import Path
 from shutil import rmtree
@@ -7,8 +8,9 @@ from shutil import rmtree
 from hypothesis import HealthCheck, settings
 
 from assent.ports import Store
-from assent.stores import SqliteStore
+from assent.stores import SqliteStore, open_store
 from assent.testing.stores.model import StoreModel
+from postgres_server import drop_store, new_store_url
 
 SETTINGS = settings(
     max_examples=25,
@@ -34,3 +36,20 @@ class SqliteModel(StoreModel):
 
 TestSqliteAgainstMemory = SqliteModel.TestCase
 TestSqliteAgainstMemory.settings = SETTINGS
+
+
+class PostgresModel(StoreModel):
+    def __init__(self) -> None:
+        self.url = asyncio.run(new_store_url())
+        super().__init__()
+
+    async def open_subject(self) -> Store:
+        return await open_store(self.url)
+
+    def teardown(self) -> None:
+        super().teardown()
+        asyncio.run(drop_store(self.url))
+
+
+TestPostgresAgainstMemory = PostgresModel.TestCase
+TestPostgresAgainstMemory.settings = SETTINGS
