@@ -1,0 +1,1 @@
+"""Can a stranger verify what happened, without trusting us?"""

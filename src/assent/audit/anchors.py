@@ -1,0 +1,175 @@
+"""Where do checkpoints go so that whoever owns this machine cannot take them back?
+
+An anchor only ever gains checkpoints. It cannot forge any, since it has no key; if it forgets one, others
+remain.
+"""
+
+import asyncio
+import itertools
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from . import checkpoints
+from .disk import Disk
+
+GIT_TIMEOUT = 60.0
+Send = Callable[[str, bytes, Mapping[str, str]], Awaitable[int]]
+Fetch = Callable[[str], Awaitable[bytes]]
+
+
+class AnchorFailed(RuntimeError):
+    """The checkpoint is not there; the log goes on, and the next one is tried again."""
+
+
+class Anchor(Protocol):
+    name: str
+
+    async def publish(self, note: bytes) -> None:
+        """The checkpoint is kept when this returns; publishing it twice changes nothing."""
+
+    async def read(self) -> Sequence[bytes]:
+        """Every checkpoint ever published, smallest first, as far as the place lets them be read back."""
+
+
+def file_name(note: bytes) -> str:
+    """Sorts by size; the hash keeps two views of one size apart."""
+    checkpoint, _ = checkpoints.parse(note)
+    return f"{checkpoint.size:020d}-{sha256(note).hexdigest()[:16]}.checkpoint"
+
+
+class DirectoryAnchor:
+    """A directory on another machine or an append-only mount; nothing in it is ever replaced."""
+
+    def __init__(self, root: Path, name: str = "directory", disk: Disk | None = None) -> None:
+        self.name, self._root, self._disk = name, root, disk or Disk()
+
+    async def publish(self, note: bytes) -> None:
+        await asyncio.to_thread(self._publish, note)
+
+    def _publish(self, note: bytes) -> None:
+        name = file_name(note)
+        for number in itertools.count():
+            path = self._root / (f"{name}.{number}" if number else name)
+            try:
+                found = self._disk.read(path)
+                if found is None:
+                    self._disk.create_in_place(path, note, mode=0o444)
+            except OSError as error:
+                raise AnchorFailed(f"{path} could not be written: {error}") from error
+            if found in (None, note):
+                return
+            if not note.startswith(found):
+                raise AnchorFailed(f"{path} is there and says something else; somebody changed it")
+            # A crash cut it short, and it cannot be replaced here: the next name gets the whole.
+
+    async def read(self) -> Sequence[bytes]:
+        found = [path.read_bytes() for path in sorted(self._root.glob("*.checkpoint*"))]
+        pairs = zip(found, [*found[1:], b""], strict=True)
+        return [note for note, following in pairs if note == following or not following.startswith(note)]
+
+
+class GitAnchor:
+    """A git repository, pushed if a remote is named; its history is read, so deleting hides nothing."""
+
+    def __init__(self, repository: Path, remote: str | None = None, name: str = "git") -> None:
+        self.name, self._repository, self._remote = name, repository, remote
+
+    async def publish(self, note: bytes) -> None:
+        path = f"checkpoints/{file_name(note)}"
+        target = self._repository / path
+        if note not in await self.read():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(note)
+            checkpoint, _ = checkpoints.parse(note)
+            await self._git("add", "--force", "--", path)
+            message = f"Checkpoint of {checkpoint.origin} at {checkpoint.size}"
+            await self._git("commit", "--quiet", "--no-verify", "--message", message, "--", path)
+        if self._remote is not None:
+            await self._git("push", "--quiet", self._remote, "HEAD")
+
+    async def read(self) -> Sequence[bytes]:
+        if not (await self._git("for-each-ref", "--count=1")).strip():
+            return []
+        added = ["log", "--all", "--diff-filter=A", "--raw", "--no-abbrev", "--no-renames", "--format="]
+        lines = (await self._git(*added, "--", "*.checkpoint")).decode("utf-8", "replace").splitlines()
+        found = {line.split("\t")[-1]: line.split()[3] for line in lines}
+        return [await self._git("cat-file", "blob", found[path]) for path in sorted(found)]
+
+    async def _git(self, *arguments: str) -> bytes:
+        identity = [
+            "-c",
+            "user.name=assent",
+            "-c",
+            "user.email=assent@localhost",
+            "-c",
+            "commit.gpgsign=false",
+        ]
+        environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "git",
+                "-C",
+                str(self._repository),
+                *identity,
+                *arguments,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=environment,
+            )
+        except OSError as error:
+            raise AnchorFailed(f"git could not be run: {error}") from error
+        output, errors = await _finished(process)
+        if process.returncode:
+            reason = errors.decode("utf-8", "replace").strip()
+            raise AnchorFailed(f"git {arguments[0]} in {self._repository} failed: {reason}")
+        return output
+
+
+async def _finished(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
+    try:
+        async with asyncio.timeout(GIT_TIMEOUT):
+            return await process.communicate()
+    except TimeoutError as error:
+        process.kill()
+        await process.wait()
+        raise AnchorFailed(f"git took longer than {GIT_TIMEOUT:.0f} seconds") from error
+
+
+class WebhookAnchor:
+    """Somebody else's address that takes checkpoints; it is read back if it can be."""
+
+    def __init__(self, url: str, send: Send, fetch: Fetch | None = None, name: str = "webhook") -> None:
+        self.name, self._url, self._send, self._fetch = name, url, send, fetch
+
+    async def publish(self, note: bytes) -> None:
+        headers = {"Content-Type": "text/plain; charset=utf-8", "Idempotency-Key": f'"{file_name(note)}"'}
+        try:
+            status = await self._send(self._url, note, headers)
+        except Exception as error:
+            raise AnchorFailed(f"{self._url} could not be reached: {type(error).__name__}") from error
+        if not 200 <= status < 300:
+            raise AnchorFailed(f"{self._url} answered {status}")
+
+    async def read(self) -> Sequence[bytes]:
+        if self._fetch is None:
+            return []
+        try:
+            return checkpoints.split(await self._fetch(self._url))
+        except Exception as error:
+            raise AnchorFailed(f"{self._url} could not be read: {type(error).__name__}") from error
+
+
+async def publish_all(anchors: Sequence[Anchor], note: bytes) -> dict[str, str]:
+    """Publishes to each; the names of those that failed, and why."""
+    outcomes = await asyncio.gather(*(anchor.publish(note) for anchor in anchors), return_exceptions=True)
+    failed = {}
+    for anchor, outcome in zip(anchors, outcomes, strict=True):
+        if isinstance(outcome, AnchorFailed):
+            failed[anchor.name] = str(outcome)
+        elif isinstance(outcome, BaseException):
+            raise outcome
+    return failed

@@ -1,0 +1,184 @@
+"""What is handed to an auditor, so that nothing else is needed?
+
+A bundle is a set of files, in a directory or a .zip archive: a log in the C2SP tlog-tiles layout
+(`checkpoint`, `tile/…`, `tile/entries/…`), the values beside the entries in the same numbering (`values/…`,
+each behind its length as a big-endian uint32), `keys`, the `checkpoints` kept, what the `anchors/…` kept,
+and `bundle.json`.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+
+from . import checkpoints
+from .canonical import canonical
+from .merkle import hash_leaf
+from .notes import PublicKey
+from .sources import EntrySource
+from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, pack_entries
+
+FORMAT = "assent-audit-bundle/1"
+
+
+class BadBundle(ValueError):
+    """Files that are not a bundle."""
+
+
+class Sink(Protocol):
+    def put(self, path: str, data: bytes) -> None: ...
+
+
+class DirectorySink:
+    """Writes a bundle as a directory; it must not be there yet, or be empty."""
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        if any(root.iterdir()):
+            raise BadBundle(f"{root} is not empty; name a new directory")
+        self._root = root
+
+    def put(self, path: str, data: bytes) -> None:
+        target = self._root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+
+class ZipSink:
+    """Writes a bundle as one archive; equal bundles are equal bytes."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def put(self, path: str, data: bytes) -> None:
+        info = zipfile.ZipInfo(path)
+        info.compress_type = zipfile.ZIP_DEFLATED
+        self._archive.writestr(info, data)
+
+
+class MemorySink(dict[str, bytes]):
+    def put(self, path: str, data: bytes) -> None:
+        self[path] = data
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known about a log beside its entries."""
+
+    origin: str
+    keys: Sequence[PublicKey]
+    kept: Sequence[bytes]
+    anchors: Mapping[str, Sequence[bytes]]
+
+
+async def write_bundle(
+    sink: Sink,
+    evidence: Evidence,
+    entries: EntrySource,
+    *,
+    values: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> int:
+    """Writes the log as it was signed last and says how many entries that is.
+
+    Values are read as they are now: nothing may be erased between that checkpoint and the end of this.
+    """
+    if not evidence.kept:
+        raise BadBundle("nothing is signed yet; sign a checkpoint first")
+    newest, _ = checkpoints.parse(evidence.kept[-1])
+    edge = Edge()
+    for number, width in bundles_of(newest.size):
+        first = number * 256
+        leaves = await entries.leaves(first, first + width)
+        sink.put(bundle_path(ENTRIES, number, width), pack_entries(leaves))
+        _put_tiles(sink, edge.extend([hash_leaf(leaf) for leaf in leaves]))
+        if values:
+            blobs = await entries.values(first, first + width)
+            sink.put(bundle_path(VALUES, number, width), pack_values(blobs))
+        progress(first + width, newest.size)
+    _put_tiles(sink, edge.partial())
+    if edge.root != newest.root:
+        raise BadBundle("the entries are not those that were signed; `assent audit verify` says where")
+    _put_evidence(sink, evidence, newest.size, values)
+    return newest.size
+
+
+def _put_tiles(sink: Sink, tiles: Sequence[tuple[Tile, bytes]]) -> None:
+    for tile, data in tiles:
+        sink.put(tile.path, data)
+
+
+def _put_evidence(sink: Sink, evidence: Evidence, size: int, values: bool) -> None:
+    sink.put("checkpoint", evidence.kept[-1])
+    sink.put("checkpoints", checkpoints.join(evidence.kept))
+    sink.put("keys", "".join(f"{key.text}\n" for key in evidence.keys).encode())
+    for name, found in evidence.anchors.items():
+        sink.put(f"anchors/{name}", checkpoints.join(found))
+    sink.put("bundle.json", head_bytes(size, evidence.origin, values))
+
+
+def head_bytes(size: int, origin: str, values: bool) -> bytes:
+    return canonical({"entries": size, "format": FORMAT, "origin": origin, "values": values})
+
+
+def parse_head(data: bytes | None) -> tuple[int, str, bool]:
+    """Number of entries, origin, and whether there are values."""
+    try:
+        head = orjson.loads(data or b"")
+        size, origin, values = head["entries"], head["origin"], head["values"]
+        right = type(size) is int and size >= 0 and type(origin) is str and type(values) is bool
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        right = False
+    if not right or head_bytes(size, origin, values) != data:
+        raise BadBundle(f"bundle.json does not describe a bundle of format {FORMAT}")
+    return size, origin, values
+
+
+def pack_values(blobs: Sequence[bytes | None]) -> bytes:
+    return b"".join(len(blob or b"").to_bytes(4, "big") + (blob or b"") for blob in blobs)
+
+
+def unpack_values(data: bytes, width: int, path: str) -> list[bytes | None]:
+    blobs: list[bytes | None] = []
+    at = 0
+    for _ in range(width):
+        end = at + 4 + int.from_bytes(data[at : at + 4], "big")
+        if at + 4 > len(data) or end > len(data):
+            raise TornTile(f"{path} ends after {len(blobs)} of {width} values")
+        blobs.append(data[at + 4 : end] or None)
+        at = end
+    if at != len(data):
+        raise TornTile(f"{path} has {len(data) - at} bytes after its {width} values")
+    return blobs
+
+
+class BundleFiles(Mapping[str, bytes]):
+    """The files of a bundle on disk, read when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._read: Callable[[str], bytes]
+        if path.is_dir():
+            found = (item for item in sorted(path.rglob("*")) if item.is_file())
+            names = [item.relative_to(path).as_posix() for item in found]
+            self._read = lambda name: (path / name).read_bytes()
+        else:
+            archive = zipfile.ZipFile(path)
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            self._read = archive.read
+        if len(set(names)) != len(names):
+            raise BadBundle(f"{path} holds two files of one name")
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

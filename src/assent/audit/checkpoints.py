@@ -1,0 +1,136 @@
+"""What did the log look like, and who signed that? (C2SP tlog-checkpoint, tlog-proof)"""
+
+import base64
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from . import notes
+from .merkle import BadProof, hash_leaf, verify_consistency, verify_inclusion
+from .notes import BadNote, PublicKey, SecretKey, decode_base64
+
+_SIZE = re.compile(r"0|[1-9]\d{0,18}")
+_PROOF = "c2sp.org/tlog-proof@v1"
+
+
+class BadCheckpoint(BadNote):
+    """A note that is not a checkpoint of this log."""
+
+
+class Inconsistent(RuntimeError):
+    """Signing this would contradict a checkpoint signed before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    origin: str
+    size: int
+    root: bytes
+    note: bytes = b""
+
+    @property
+    def text(self) -> str:
+        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
+
+
+def parse(data: bytes) -> tuple[Checkpoint, notes.Note]:
+    """The checkpoint and its note; the signatures are not checked yet."""
+    note = notes.parse(data)
+    lines = note.text[:-1].split("\n")
+    if len(lines) != 3:
+        raise BadCheckpoint("a checkpoint of this log has three lines: origin, size, root")
+    origin, size, encoded = lines
+    root = decode_base64(encoded)
+    if not origin or not _SIZE.fullmatch(size) or root is None or len(root) != 32:
+        raise BadCheckpoint("a checkpoint has an origin, a decimal size and a base64 root")
+    return Checkpoint(origin, int(size), root, data), note
+
+
+def open_checkpoint(data: bytes, origin: str, keys: Sequence[PublicKey]) -> Checkpoint:
+    """The checkpoint, if it is of this log and one of the keys signed it."""
+    checkpoint, note = parse(data)
+    if checkpoint.origin != origin:
+        raise BadCheckpoint(f"this is a checkpoint of {checkpoint.origin}, not of {origin}")
+    if not notes.find_keys(note, keys):
+        raise BadCheckpoint(f"no known key of {origin} signed this checkpoint")
+    return checkpoint
+
+
+def issue(
+    previous: Checkpoint | None,
+    head: Checkpoint,
+    proof: Sequence[bytes],
+    signers: Sequence[SecretKey],
+    seconds: int,
+) -> Checkpoint:
+    """Signs the head, but never one that does not contain the log as signed before."""
+    if previous is not None:
+        if previous.origin != head.origin:
+            raise Inconsistent(f"the log was {previous.origin}; it cannot become {head.origin}")
+        try:
+            verify_consistency(previous.size, head.size, previous.root, head.root, proof)
+        except BadProof as error:
+            raise Inconsistent(f"not signed: {error}. Restore the entries, or start a new log") from error
+    if not signers or any(signer.name != head.origin for signer in signers):
+        raise Inconsistent(f"a checkpoint of {head.origin} is signed by a key of that name")
+    note = notes.sign(head.text, signers, seconds)
+    return Checkpoint(head.origin, head.size, head.root, note)
+
+
+def join(checkpoints: Iterable[bytes]) -> bytes:
+    """Many checkpoints as one text, a blank line between them."""
+    return b"\n".join(checkpoints)
+
+
+def split(data: bytes) -> list[bytes]:
+    """The checkpoints of such a text; pieces that are none come back too, to be refused one by one."""
+    pieces = data.split(b"\n\n")
+    if pieces == [b""]:
+        return []
+    joined = [b"\n\n".join(pieces[at : at + 2]) for at in range(0, len(pieces), 2)]
+    return [piece + b"\n" for piece in joined[:-1]] + joined[-1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """That one leaf is in a signed log (C2SP tlog-proof)."""
+
+    index: int
+    path: tuple[bytes, ...]
+    checkpoint: bytes
+    extra: bytes = b""
+
+    def encode(self) -> bytes:
+        lines = [_PROOF]
+        if self.extra:
+            lines.append(f"extra {base64.b64encode(self.extra).decode()}")
+        lines.append(f"index {self.index}")
+        lines += [base64.b64encode(item).decode() for item in self.path]
+        return "\n".join(lines).encode() + b"\n\n" + self.checkpoint
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Proof":
+        head, _, checkpoint = data.partition(b"\n\n")
+        lines = head.decode("ascii", "replace").split("\n")
+        if lines.pop(0) != _PROOF:
+            raise BadProof(f"a proof begins with {_PROOF}")
+        extra: bytes | None = b""
+        if lines and lines[0].startswith("extra "):
+            extra = decode_base64(lines.pop(0)[6:])
+        index = lines.pop(0) if lines else ""
+        path = [decode_base64(line) for line in lines]
+        if extra is None or not index.startswith("index ") or not _SIZE.fullmatch(index[6:]):
+            raise BadProof("a proof has an index line after its first line")
+        return cls(int(index[6:]), tuple(_hash(item) for item in path), checkpoint, extra)
+
+    def verify(self, leaf: bytes, origin: str, keys: Sequence[PublicKey]) -> Checkpoint:
+        """The checkpoint under which the leaf is proved to be."""
+        checkpoint = open_checkpoint(self.checkpoint, origin, keys)
+        verify_inclusion(self.index, checkpoint.size, hash_leaf(leaf), self.path, checkpoint.root)
+        return checkpoint
+
+
+def _hash(item: bytes | None) -> bytes:
+    if item is None or len(item) != 32:
+        raise BadProof("a line of a proof is a base64 hash of 32 bytes")
+    return item

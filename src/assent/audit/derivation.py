@@ -1,0 +1,81 @@
+"""Are the tiles what the entries say, and what is done about one that is not?"""
+
+from collections.abc import AsyncIterator
+
+from .merkle import complete_root, hash_leaf
+from .sources import EntrySource, TileStore
+from .tiles import HASH, WIDTH, Edge, Tile, split, tiles_of
+
+CHUNK = 16 * WIDTH
+
+
+class Derivation:
+    """Reads tiles, and makes those again that are missing or torn; `repaired` names them."""
+
+    def __init__(self, entries: EntrySource, tiles: TileStore) -> None:
+        self.entries, self.tiles = entries, tiles
+        self.repaired: list[str] = []
+
+    async def fetch(self, tile: Tile) -> bytes:
+        data = await self._stored(tile)
+        if data is None:
+            data = await self.derive(tile)
+            if tile.width == WIDTH:  # partial ones come and go with every batch
+                self.repaired.append(tile.path)
+                await self.tiles.write([(tile, data)])
+        return data
+
+    async def _stored(self, tile: Tile) -> bytes | None:
+        """The tile as stored; a wider one begins with it."""
+        for width in (tile.width, WIDTH) if tile.width < WIDTH else (WIDTH,):
+            data = await self.tiles.read(Tile(tile.level, tile.number, width))
+            if data is not None and len(data) == width * HASH:
+                return data[: tile.width * HASH]
+        return None
+
+    async def derive(self, tile: Tile) -> bytes:
+        """The tile's bytes from the level below; of the lowest, from the entries."""
+        first = tile.number * WIDTH
+        if tile.level:
+            below = [Tile(tile.level - 1, first + at) for at in range(tile.width)]
+            return b"".join([complete_root(split(await self.fetch(item))) for item in below])
+        leaves = await self.entries.leaves(first, first + tile.width)
+        return b"".join([hash_leaf(leaf) for leaf in leaves])
+
+    async def edge(self, size: int) -> Edge:
+        """The right edge of the log of this size, from the rightmost tiles."""
+        rows: dict[Tile, bytes] = {}
+        level, row = 0, size
+        while row:
+            tile = Tile(level, row // WIDTH, row % WIDTH)
+            rows[tile] = await self.fetch(tile) if tile.width else b""
+            level, row = level + 1, row // WIDTH
+        return Edge.at(size, lambda tile: rows.get(tile, b""))
+
+    async def rebuild(self, size: int) -> Edge:
+        """Every tile anew from the entries; those that differ are written and named."""
+        edge = Edge()
+        async for leaves in self._chunks(size):
+            await self._settle(edge.extend([hash_leaf(leaf) for leaf in leaves]))
+        await self._settle(edge.partial())
+        return edge
+
+    async def _settle(self, tiles: list[tuple[Tile, bytes]]) -> None:
+        for tile, data in tiles:
+            if await self.tiles.read(tile) != data:
+                self.repaired.append(tile.path)
+                await self.tiles.write([(tile, data)])
+
+    async def _chunks(self, size: int) -> AsyncIterator[list[bytes]]:
+        for start in range(0, size, CHUNK):
+            yield list(await self.entries.leaves(start, min(size, start + CHUNK)))
+
+
+async def missing_tiles(tiles: TileStore, size: int) -> list[str]:
+    """The paths of tiles that a log of this size should have and that are missing or torn."""
+    paths = []
+    for tile in tiles_of(size):
+        data = await tiles.read(tile)
+        if data is None or len(data) != tile.width * HASH:
+            paths.append(tile.path)
+    return paths

@@ -1,0 +1,284 @@
+"""What exactly is written down, so that it can be proved later and yet be erased?
+
+A leaf is canonical JSON of facts that are nobody's personal data, and of commitments: one salted hash per
+value. Values and salts lie beside the leaf, packed into one blob; deleting them leaves every proof intact.
+"""
+
+import binascii
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from .canonical import STRICT, NotCanonical, canonical
+from .tiles import LEAF_LIMIT
+
+KINDS = frozenset(
+    {
+        "intent",
+        "outcome",
+        "denial",
+        "approval",
+        "decision",
+        "definition",
+        "configuration",
+        "operator",
+        "authentication",
+        "key",
+        "redaction",
+    }
+)
+FACTS: Mapping[str, type] = {
+    "call": str,  # an id nobody can guess anything from; joins intent, approval and outcome
+    "approval": str,
+    "tool": str,
+    "upstream": str,
+    "tier": str,
+    "risk": str,
+    "mode": str,  # live or test
+    "observed": bool,  # recorded only, by `mode: observe`
+    "principal_kind": str,
+    "contract": str,
+    "policy": str,
+    "configuration": str,
+    "definition": str,
+    "before": str,
+    "after": str,
+    "event": str,
+    "outcome": str,
+    "code": str,
+    "dry_run": bool,
+    "replayed": bool,
+    "open_world": bool,
+    "action": str,
+    "count": int,
+    "since": int,
+    "until": int,
+    "entry": int,
+    "fields": list,
+    "key": str,
+    "previous": str,
+}
+SALT = 16
+DOMAIN = b"assent/commitment/v1\n"
+VERSION = 1
+LAST_TIME = 253_402_300_799_999  # the end of the year 9999
+
+_FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_TEXT = rb'"[!#-\[\]-~]{1,512}"'
+_FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|\d{1,16}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*\])"
+_COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
+_LEAF = re.compile(
+    rb'\{"at":\d++,"commitments":\{(?:%s(?:,%s)*+)?\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}'
+    % (_COMMITMENT, _COMMITMENT, _FACT, _FACT)
+)
+
+
+class BadEntry(ValueError):
+    """An entry that cannot be written down, or one that is not what was written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What a leaf says, read back."""
+
+    kind: str
+    at: int
+    facts: Mapping[str, Any]
+    commitments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """One row of the log: the leaf, and the packed values beside it."""
+
+    leaf: bytes
+    values: bytes | None
+
+
+def make_salts(fields: Collection[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
+    pool, at, salts = randomness(SALT * len(fields)), 0, {}
+    for field in fields:
+        salts[field] = pool[at : at + SALT]
+        at += SALT
+    return salts
+
+
+def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:
+    """Field by field, the salted hash that stands in the leaf for the value."""
+    return {field: _commitment(_record(field, values[field], salts[field])) for field in values}
+
+
+def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Mapping[str, str]) -> bytes:
+    """The canonical leaf; `at` is in milliseconds since 1970."""
+    if kind not in KINDS:
+        raise BadEntry(f"{kind!r} is no kind of entry; the kinds are {', '.join(sorted(KINDS))}")
+    if type(at) is not int or not 0 <= at <= LAST_TIME:
+        raise BadEntry(f"{at!r} is no time in milliseconds")
+    body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
+    try:
+        leaf = orjson.dumps(body, option=STRICT)
+    except orjson.JSONEncodeError as error:
+        raise BadEntry(f"a leaf cannot be written: {error}") from error
+    for name, value in facts.items():
+        if type(value) is not FACTS.get(name):
+            raise BadEntry(_why_not(name))
+    if not _LEAF.fullmatch(leaf):
+        raise BadEntry(
+            "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
+            " a whole number, true or false; a commitment is the base64 of 32 bytes"
+        )
+    if len(leaf) > LEAF_LIMIT:
+        raise BadEntry(f"a leaf has at most {LEAF_LIMIT} bytes, this one {len(leaf)}; commit to fewer fields")
+    return leaf
+
+
+def seal(
+    kind: str,
+    at: int,
+    facts: Mapping[str, object],
+    values: Mapping[str, object],
+    randomness: Callable[[int], bytes],
+) -> Sealed:
+    """The row to append: commits to every value with a fresh salt."""
+    salts = make_salts(sorted(values), randomness)
+    records = [_record(field, values[field], salt) for field, salt in salts.items()]
+    commitments = dict(zip(salts, map(_commitment, records), strict=True))
+    return Sealed(leaf_bytes(kind, at, facts, commitments), _frame(records))
+
+
+def pack(values: Mapping[str, object], salts: Mapping[str, bytes]) -> bytes | None:
+    """The blob beside the leaf; None when nothing is left in it."""
+    return _frame([_record(field, values[field], salts[field]) for field in sorted(values)])
+
+
+def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Values (canonical JSON) and salts of a blob."""
+    values: dict[str, bytes] = {}
+    salts: dict[str, bytes] = {}
+    for record in records_of(blob):
+        field, start = field_of(record)
+        if field in values:
+            raise BadEntry(f"the value of {field} is there twice")
+        values[field], salts[field] = record[start:], record[:SALT]
+    return values, salts
+
+
+def records_of(blob: bytes | None) -> list[bytes]:
+    records, at = [], 0
+    blob = blob or b""
+    while at < len(blob):
+        end = at + 4 + int.from_bytes(blob[at : at + 4], "big")
+        if end > len(blob) or end < at + 4 + SALT + 2:
+            raise BadEntry(f"the values are torn at byte {at} of {len(blob)}")
+        records.append(blob[at + 4 : end])
+        at = end
+    return records
+
+
+def field_of(record: bytes) -> tuple[str, int]:
+    """The field a record is about, and where its value begins."""
+    start = SALT + 1 + record[SALT]
+    field = record[SALT + 1 : start].decode("ascii", "replace")
+    if start >= len(record):
+        raise BadEntry("the values are torn: a field has no value")
+    return field, start
+
+
+def commitments_of(blob: bytes | None) -> dict[str, str]:
+    """Field by field, the commitment that the value gives."""
+    found: dict[str, str] = {}
+    for record in records_of(blob):
+        field, _ = field_of(record)
+        if field in found:
+            raise BadEntry(f"the value of {field} is there twice")
+        found[field] = _commitment(record)
+    return found
+
+
+def agree(leaf: bytes, blob: bytes | None) -> bool:
+    """Whether every value is there and is the one committed to; quick, without reading the leaf as JSON."""
+    try:
+        found = commitments_of(blob)
+    except BadEntry:
+        return False
+    text = ",".join([f'"{field}":"{commitment}"' for field, commitment in found.items()])
+    return leaf.startswith(f',"commitments":{{{text}}},"facts":{{'.encode(), leaf.find(b","))
+
+
+def parse_leaf(leaf: bytes) -> Leaf:
+    try:
+        body = orjson.loads(leaf)
+        parsed = Leaf(body["kind"], body["at"], body["facts"], body["commitments"])
+        again = leaf_bytes(parsed.kind, parsed.at, parsed.facts, parsed.commitments)
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v") from error
+    if again != leaf:
+        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v, and nothing else")
+    return parsed
+
+
+def check(leaf: bytes, values: Mapping[str, object], salts: Mapping[str, bytes]) -> list[str]:
+    """The fields whose value is not the one committed to; a field without a value is not among them."""
+    commitments = parse_leaf(leaf).commitments
+    return sorted(
+        field
+        for field in values
+        if field not in salts or commit({field: values[field]}, salts)[field] != commitments.get(field)
+    )
+
+
+def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
+    """The blob without value and salt of these fields."""
+    values, salts = unpack(blob)
+    gone = set(fields)
+    missing = sorted(gone - values.keys())
+    if missing:
+        raise BadEntry(f"there is no value to erase for {', '.join(missing)}")
+    return pack({field: value for field, value in values.items() if field not in gone}, salts)
+
+
+def redaction(
+    index: int,
+    fields: Iterable[str],
+    at: int,
+    values: Mapping[str, object],
+    randomness: Callable[[int], bytes],
+) -> Sealed:
+    """The entry that says so; `values` are who erased it, and why."""
+    facts = {"action": "redact", "entry": index, "fields": sorted(fields)}
+    return seal("redaction", at, facts, values, randomness)
+
+
+def _why_not(name: str) -> str:
+    if name not in FACTS:
+        return f"{name!r} is no fact of a leaf; what is not a fact is a value, and committed to"
+    return f"the fact {name} is of type {FACTS[name].__name__}"
+
+
+@lru_cache(maxsize=256)
+def _heading(field: str) -> bytes:
+    if not _FIELD.fullmatch(field):
+        raise BadEntry(f"{field!r} names no field: a lower-case letter, then letters, digits and underscores")
+    return bytes([len(field)]) + field.encode()
+
+
+def _record(field: str, value: object, salt: bytes) -> bytes:
+    if len(salt) != SALT:
+        raise BadEntry(f"a salt has {SALT} bytes")
+    try:
+        return salt + _heading(field) + canonical(value)
+    except NotCanonical as error:
+        raise BadEntry(f"the value of {field} cannot be recorded: {error}") from error
+
+
+def _commitment(record: bytes) -> str:
+    return binascii.b2a_base64(sha256(DOMAIN + record).digest(), newline=False).decode()
+
+
+def _frame(records: list[bytes]) -> bytes | None:
+    return b"".join([len(record).to_bytes(4, "big") + record for record in records]) or None

@@ -1,0 +1,26 @@
+"""What is wrong with a log, and where?"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    code: str
+    place: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Report:
+    entries: int = 0
+    erased: int = 0
+    checkpoints: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults
+
+    def wrong(self, code: str, place: str, detail: str) -> None:
+        self.faults.append(Fault(code, place, detail))

@@ -1,0 +1,134 @@
+"""What did the agents do, in sentences a person can read and hostile text cannot bend?"""
+
+import re
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from .canonical import NotCanonical, canonical
+from .entries import BadEntry, parse_leaf, unpack
+
+TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, MARKS, OPEN_CALLS = 500, 80, 400, 2, 10_000
+ERASED, ABSENT = "[erased]", "[not given]"
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_-]{0,63})\}|([^{}]+)")
+_TOKEN = re.compile(r"[\w.@:/+#%&=~-]+")
+# Drawn as nothing although Unicode counts them as letters, marks or symbols.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+class BadTemplate(ValueError):
+    """An action template that cannot be rendered safely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Literal text and the names of arguments, in turn."""
+
+    pieces: tuple[tuple[str, bool], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Template":
+        if len(text) > TEMPLATE_LIMIT:
+            raise BadTemplate(f"an action template has at most {TEMPLATE_LIMIT} characters")
+        pieces, at = [], 0
+        while at < len(text):
+            match = _PIECE.match(text, at)
+            if match is None:
+                raise BadTemplate(
+                    f"the template breaks at {text[at : at + 20]!r}: write {{name}} for an argument and"
+                    " {{ or }} for a brace; nothing else may stand in braces"
+                )
+            literal = match[2] or match[0][:1]
+            pieces.append((match[1], True) if match[1] else (literal, False))
+            at = match.end()
+        return cls(tuple(pieces))
+
+    def render(self, values: Mapping[str, object] | None) -> str:
+        """The sentence; None for values means that they were erased."""
+        parts = [_shown(name, values) if is_name else visible(name) for name, is_name in self.pieces]
+        return _cut("".join(parts), LINE_LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    index: int
+    at: int
+    text: str
+    tool: str
+    mode: str
+    outcome: str
+    open_world: bool
+
+
+def visible(text: str) -> str:
+    """The text with everything escaped that is invisible, reorders its neighbours or piles up on them."""
+    shown, marks = [], 0
+    for char in text:
+        category = unicodedata.category(char)
+        marks = marks + 1 if category[0] == "M" else 0
+        hidden = category[0] in "CZ" and char != " "
+        shown.append(f"\\u{{{ord(char):x}}}" if hidden or marks > MARKS or _UNSEEN.match(char) else char)
+    return "".join(shown)
+
+
+def _shown(name: str, values: Mapping[str, object] | None) -> str:
+    if values is None:
+        return ERASED
+    if name not in values:
+        return ABSENT
+    value = values[name]
+    if not isinstance(value, str):
+        try:
+            text = canonical(value).decode()
+        except NotCanonical:
+            return ABSENT
+        return _cut(visible(text[: VALUE_LIMIT + 1]), VALUE_LIMIT)
+    text = _cut(visible(value[: VALUE_LIMIT + 1]), VALUE_LIMIT)
+    # Words of their own get quotes, so that no argument can continue the sentence.
+    return text if _TOKEN.fullmatch(text) else "\u201c" + re.sub("[\u201c\u201d]", "'", text) + "\u201d"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "\u2026"
+
+
+def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
+    """A line per call that ended: rows are index, leaf, packed values; templates go by the tool's name."""
+    arguments: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
+    for index, leaf, blob in rows:
+        try:
+            entry, values = parse_leaf(leaf), unpack(blob)[0]
+        except BadEntry:
+            continue
+        call, tool = str(entry.facts.get("call", "")), str(entry.facts.get("tool", ""))
+        if "arguments" in entry.commitments:
+            arguments[call] = _arguments(values.get("arguments"))
+            if len(arguments) > OPEN_CALLS:
+                arguments.popitem(last=False)
+        if entry.kind in ("outcome", "denial"):
+            recorded = arguments.pop(call, {})
+            text = templates[tool].render(recorded) if tool in templates else visible(tool)
+            outcome = str(entry.facts.get("outcome") or entry.facts.get("code") or entry.kind)
+            mode, open_world = str(entry.facts.get("mode", "live")), bool(entry.facts.get("open_world"))
+            yield Line(index, entry.at, text, tool, mode, outcome, open_world)
+
+
+def open_world(lines: Iterable[Line]) -> Iterator[Line]:
+    """Only the calls that reached beyond what the tool's owner controls."""
+    return (line for line in lines if line.open_world)
+
+
+def _arguments(value: bytes | None) -> Mapping[str, object] | None:
+    if value is None:
+        return None
+    try:
+        parsed = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        parsed = None
+    return parsed if isinstance(parsed, dict) else {}

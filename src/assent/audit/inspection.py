@@ -1,0 +1,179 @@
+"""Is what we keep still what we signed, and if not, what is wrong and where?
+
+The same questions as the stand-alone verifier asks, answered with our own modules, of a running store or of a
+bundle. The two must agree about every log; the tests hold them to it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from . import checkpoints, notes
+from .bundle import BadBundle
+from .checkpoints import Checkpoint
+from .faults import Report
+from .notes import BadKey, BadNote, PublicKey
+from .subjects import BundleSubject, Subject
+from .walk import CLOCK_SLACK, Walk
+
+Claim = tuple[str, Checkpoint, notes.Note]
+
+
+class Inspection:
+    """One pass over the entries; then keys, checkpoints, tiles and erasures are held against it."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject, self.report = subject, Report()
+        self.walk = Walk(subject, self.report)
+
+    async def run(self, kept: Sequence[tuple[str, bytes]], trusted: Sequence[str]) -> Report:
+        claims = self._parse_claims(kept)
+        await self.walk.run([claim.size for _, claim, _ in claims])
+        if not self.walk.broken:
+            for name in self.subject.surplus():
+                self.report.wrong("bundle.surplus", name, "a log of this size has no such file")
+        self._check_newest(claims)
+        chain = self._chain()
+        seen = self._check_claims(claims, chain)
+        self._check_suspects(claims)
+        self._check_redactions()
+        if trusted and not seen & set(trusted):
+            self.report.wrong("key.untrusted", "keys", "no checkpoint here is signed by a key you trust")
+        self.report.entries, self.report.checkpoints = self.walk.count, len(claims)
+        return self.report
+
+    def _parse_claims(self, kept: Sequence[tuple[str, bytes]]) -> list[Claim]:
+        named = list(self.subject.claims)
+        for name, data in kept:
+            many = checkpoints.split(data)
+            named += [(f"kept {name}" + (f" #{at}" if len(many) > 1 else ""), note) for at, note in enumerate(many)]
+            if not many:
+                self.report.wrong("checkpoint.malformed", f"kept {name}", "it is empty")
+        claims = []
+        for place, data in named:
+            try:
+                claims.append((place, *checkpoints.parse(data)))
+            except BadNote as error:
+                self.report.wrong("checkpoint.malformed", place, str(error))
+        return claims
+
+    def _check_newest(self, claims: list[Claim]) -> None:
+        newest = self.subject.newest
+        kept = [data for place, data in self.subject.claims if place.startswith("checkpoints #")]
+        if newest is None:
+            self.report.wrong("checkpoint.missing", "checkpoint", "nothing says what the log was signed as")
+        elif kept[-1:] != [newest]:
+            self.report.wrong("checkpoint.missing", "checkpoints", "its last one is not the newest checkpoint")
+        size = next((claim.size for place, claim, _ in claims if place == "checkpoint"), self.subject.size)
+        if size < self.subject.size:
+            place = f"entries {size} to {self.subject.size - 1}"
+            if self.subject.growing:
+                self.report.remarks.append(f"{place} are not signed yet")
+            else:
+                self.report.wrong("entries.uncovered", place, "no checkpoint covers them")
+
+    def _chain(self) -> list[tuple[int, PublicKey]]:
+        """The keys in force: from which size on, and which."""
+        listed = []
+        for number, line in enumerate(self.subject.keys):
+            try:
+                listed.append(PublicKey.parse(line))
+            except BadKey as error:
+                self.report.wrong("key.malformed", f"keys #{number}", str(error))
+        if not listed:
+            self.report.wrong("key.missing", "keys", "there is no key to check signatures with")
+            return []
+        chain = [(0, listed[0])]
+        for index, facts in self.walk.keys:
+            try:
+                key = PublicKey.parse(str(facts.get("key")))
+            except BadKey:
+                key = None
+            if key is None or facts.get("previous", key.text) != chain[-1][1].text:
+                self.report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
+            elif key != chain[-1][1]:
+                chain.append((index + 1, key))
+        if not self.walk.broken and [key.text for _, key in chain] != list(self.subject.keys):
+            self.report.wrong("key.broken", "keys", "not the first key and those the entries name, in order")
+        return chain
+
+    def _check_claims(self, claims: list[Claim], chain: list[tuple[int, PublicKey]]) -> set[str]:
+        """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
+        seen: set[str] = set()
+        endorsed: set[int] = set()
+        for place, claim, note in claims:
+            in_force = next((key for start, key in reversed(chain) if start <= claim.size), None)
+            signers = [key for _, key in chain if signed_at(note, key) is not None]
+            alone = place.startswith("kept ") or not note.strange(signers)
+            why = self._why_wrong(claim, in_force if in_force in signers and alone else None)
+            if why:
+                self.report.wrong(why[0], place, why[1])
+            elif in_force is not None:
+                seen |= {key.text for key in signers}
+                endorsed |= {
+                    start
+                    for (start, _), (_, before) in zip(chain[1:], chain, strict=False)
+                    if start <= claim.size and before in signers
+                }
+                if (signed_at(note, in_force) or 0) * 1000 + CLOCK_SLACK < self.walk.times.get(claim.size, 0):
+                    self.report.remarks.append(f"{place} was signed before its last entry says it was written")
+        for start, _ in chain[1:]:
+            if start not in endorsed and not self.walk.broken:
+                self.report.wrong("key.unendorsed", f"entry {start - 1}", "no checkpoint by the key before it")
+        return seen
+
+    def _why_wrong(self, claim: Checkpoint, signer: PublicKey | None) -> tuple[str, str] | None:
+        if claim.origin != self.subject.origin:
+            return "checkpoint.origin", f"it is of {claim.origin!r}, not of {self.subject.origin!r}"
+        if signer is None:
+            return "checkpoint.unsigned", f"the key in force at size {claim.size} did not sign it"
+        if claim.size > self.subject.size:
+            gone = claim.size - self.subject.size
+            return "checkpoint.beyond", f"it covers {claim.size} entries; {gone} are missing here"
+        if self.walk.roots.get(claim.size, claim.root) != claim.root:
+            return "checkpoint.inconsistent", f"the first {claim.size} entries give another root"
+        return None
+
+    def _check_suspects(self, claims: list[Claim]) -> None:
+        signed = {claim.root for _, claim, _ in claims if claim.size == self.subject.size}
+        right = self.walk.roots.get(self.subject.size) in signed
+        for path, first, last in self.walk.suspects:
+            place = f"entry {first}" if first == last else f"entries {first} to {last}"
+            if right:
+                self.report.wrong("tile.wrong", path, f"it is not what {place} give")
+            else:
+                self.report.wrong("entry.altered", place, f"not what {path} says, and not what was signed")
+
+    def _check_redactions(self) -> None:
+        if self.walk.broken or not self.subject.with_values:
+            return
+        erased = {(entry, name): index for index, entry, names in self.walk.redactions for name in names}
+        for (entry, name), index in erased.items():
+            if (entry, name) not in self.walk.missing:
+                self.report.wrong("redaction.ineffective", f"entry {entry} {name}", f"erased, says entry {index}")
+        self.report.erased = len(self.walk.missing & erased.keys())
+        for entry, name in sorted(self.walk.missing - erased.keys()):
+            self.report.wrong("value.missing", f"entry {entry} {name}", "not there, and no redaction says why")
+
+
+def signed_at(note: notes.Note, key: PublicKey) -> int | None:
+    """When the key signed the note, in seconds; None unless both its signatures are there and right."""
+    try:
+        return note.stamped_by(key) if note.signed_by(key) else None
+    except BadNote:
+        return None
+
+
+async def inspect(subject: Subject, kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()) -> Report:
+    """Everything that is wrong with a log; `kept` are named checkpoints from elsewhere."""
+    return await Inspection(subject).run(kept, trusted)
+
+
+async def inspect_bundle(
+    files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()
+) -> Report:
+    try:
+        subject = BundleSubject(files)
+    except BadBundle as error:
+        report = Report()
+        report.wrong("bundle.malformed", "bundle.json", str(error))
+        return report
+    return await inspect(subject, kept, trusted)

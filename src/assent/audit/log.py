@@ -1,0 +1,242 @@
+"""How does the log grow, and what may be signed about it?
+
+One process at a time works with a log. Entries are durable before they come here; a checkpoint is durable
+before anybody sees it; nothing is signed that does not contain everything signed before.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from . import checkpoints, notes
+from .checkpoints import Checkpoint, Inconsistent, Proof
+from .derivation import CHUNK, Derivation
+from .entries import parse_leaf
+from .keys import Keys
+from .merkle import (
+    BadProof,
+    Node,
+    Range,
+    complete_root,
+    consistency_ranges,
+    hash_leaf,
+    hash_ranges,
+    inclusion_ranges,
+    nodes_needed,
+    peaks,
+    verify_consistency,
+    verify_inclusion,
+)
+from .notes import PublicKey, SecretKey
+from .sources import CheckpointStore, EntrySource, TileStore
+from .tiles import HASH, Edge, Tile, node_in, tile_of
+
+HEARTBEAT = 60
+KEEP_EVERY = 600
+_KEY_LEAF = b',"kind":"key","v":1}'
+
+
+class RolledBack(RuntimeError):
+    """The entries are fewer than, or other than, what was signed."""
+
+
+class Log:
+    """Made by `open_log`. A rotation begins by giving `keys` the next key, before an entry names it."""
+
+    def __init__(self, origin: str, keys: Keys, derivation: Derivation, store: CheckpointStore) -> None:
+        self.origin, self.keys = origin, keys
+        self._derivation, self._store = derivation, store
+        self._edge = Edge()
+        self._latest: Checkpoint | None = None
+        self._seconds = self._kept_at = 0
+        self._signed_peaks: dict[Node, bytes] = {}
+        self._since: list[bytes] = []
+        self._in_force = keys.public[0]
+        self._retiring: list[PublicKey] = []
+        self._unwritten: dict[Tile, bytes] = {}
+
+    @property
+    def size(self) -> int:
+        return self._edge.size
+
+    @property
+    def root(self) -> bytes:
+        return self._edge.root
+
+    @property
+    def latest(self) -> Checkpoint | None:
+        return self._latest
+
+    @property
+    def in_force(self) -> PublicKey:
+        return self._in_force
+
+    @property
+    def repaired(self) -> Sequence[str]:
+        """The tiles that were missing, torn or wrong and have been made again."""
+        return self._derivation.repaired
+
+    async def extend(self, leaves: Sequence[bytes]) -> None:
+        """Takes in leaves that are already durable as the next entries."""
+        for leaf in leaves:
+            if leaf.endswith(_KEY_LEAF):
+                self._take_key(leaf)
+        hashes = [hash_leaf(leaf) for leaf in leaves]
+        self._since += hashes
+        self._unwritten.update(self._edge.extend(hashes))
+        await self._write_tiles()
+
+    async def _write_tiles(self) -> None:
+        """Full tiles go to the store; if it cannot take them they wait here, for they are only derived."""
+        try:
+            if self._unwritten:
+                await self._derivation.tiles.write(list(self._unwritten.items()))
+            self._unwritten.clear()
+        except OSError:
+            return
+
+    async def flush(self) -> None:
+        """Writes the partial tiles too, so that the next start and other readers find them."""
+        await self._write_tiles()
+        await self._derivation.tiles.write(self._edge.partial())
+
+    def _take_key(self, leaf: bytes) -> None:
+        facts = parse_leaf(leaf).facts
+        key = PublicKey.parse(str(facts.get("key")))
+        previous = facts.get("previous", key.text)
+        if previous != self._in_force.text or key not in self.keys.public:
+            raise Inconsistent(f"an entry brings in the key {key.text}, which does not follow {self._in_force.text}")
+        if key != self._in_force:
+            self._retiring.append(self._in_force)
+            self._in_force = key
+
+    async def checkpoint(self, seconds: int) -> Checkpoint:
+        """Signs the log as it is now."""
+        head = Checkpoint(self.origin, self._edge.size, self._edge.root)
+        issued = checkpoints.issue(self._latest, head, self._growth(), self._signers(), seconds)
+        keep = bool(self._retiring) or not self._kept_at or seconds - self._kept_at >= KEEP_EVERY
+        await self._store.save(issued.note, self._latest.note if self._latest else None, keep=keep)
+        self._kept_at = seconds if keep else self._kept_at
+        self._settle(issued, seconds)
+        return issued
+
+    async def beat(self, seconds: int) -> Checkpoint | None:
+        """Signs an idle log again when its last checkpoint is old: silence is not absence."""
+        due = self._latest is None or not 0 <= seconds - self._seconds < HEARTBEAT
+        return await self.checkpoint(seconds) if due else None
+
+    def _growth(self) -> list[bytes]:
+        """The consistency proof from the last checkpoint to now."""
+        if self._latest is None:
+            return []
+        first = self._latest.size
+
+        def read(node: Node) -> bytes:
+            height, position = node
+            start = (position << height) - first
+            return self._signed_peaks[node] if start < 0 else complete_root(self._since[start : start + (1 << height)])
+
+        return hash_ranges(consistency_ranges(first, self._edge.size), read)
+
+    def _signers(self) -> list[SecretKey]:
+        signers = []
+        for key in (self._in_force, *reversed(self._retiring)):
+            signer = self.keys.signer(key)
+            if signer is None:
+                raise Inconsistent(f"not signed: the secret key of {key.text} is not here")
+            signers.append(signer)
+        return signers
+
+    def _settle(self, checkpoint: Checkpoint, seconds: int) -> None:
+        self._latest, self._seconds = checkpoint, seconds
+        self._signed_peaks = dict(zip(peaks(0, checkpoint.size), self._edge.peaks, strict=True))
+        self._since.clear()
+        self._retiring.clear()
+
+    async def prove_inclusion(self, index: int, checkpoint: Checkpoint | None = None) -> Proof:
+        """That an entry is in the log as signed; by default as signed last."""
+        signed = self._or_latest(checkpoint)
+        ranges = inclusion_ranges(index, signed.size)
+        leaf = hash_leaf((await self._derivation.entries.leaves(index, index + 1))[0])
+
+        def verify(path: list[bytes]) -> None:
+            verify_inclusion(index, signed.size, leaf, path, signed.root)
+
+        path = await self._proved(ranges, signed, verify)
+        return Proof(index, tuple(path), signed.note)
+
+    async def prove_consistency(self, old: Checkpoint, new: Checkpoint | None = None) -> list[bytes]:
+        """That the log as signed then is the beginning of the log as signed later; by default, last."""
+        signed = self._or_latest(new)
+
+        def verify(path: list[bytes]) -> None:
+            verify_consistency(old.size, signed.size, old.root, signed.root, path)
+
+        return await self._proved(consistency_ranges(old.size, signed.size), signed, verify)
+
+    def _or_latest(self, checkpoint: Checkpoint | None) -> Checkpoint:
+        signed = checkpoint or self._latest
+        if signed is None or signed.size > self.size:
+            raise Inconsistent("no such checkpoint is signed; sign one first")
+        return signed
+
+    async def _proved(
+        self, ranges: list[Range], signed: Checkpoint, verify: Callable[[list[bytes]], None]
+    ) -> list[bytes]:
+        """A proof that verifies: if it does not, the tiles are made again from the entries first."""
+        path = await self._hashes(ranges, signed.size)
+        try:
+            verify(path)
+        except BadProof:
+            await self._derivation.rebuild(self.size)
+            path = await self._hashes(ranges, signed.size)
+            verify(path)
+        return path
+
+    async def _hashes(self, ranges: list[Range], size: int) -> list[bytes]:
+        data = await self._fetch({tile_of(node, size)[0] for node in nodes_needed(ranges)})
+
+        def read(node: Node) -> bytes:
+            tile, start, stop = tile_of(node, size)
+            return node_in(data[tile], start, stop)
+
+        return hash_ranges(ranges, read)
+
+    async def _fetch(self, tiles: Iterable[Tile]) -> dict[Tile, bytes]:
+        near = {(tile.level, tile.number): data for tile, data in self._edge.partial()}
+        near |= {(tile.level, tile.number): data for tile, data in self._unwritten.items()}
+        found = {}
+        for tile in tiles:
+            data = near.get((tile.level, tile.number))
+            found[tile] = await self._derivation.fetch(tile) if data is None else data[: tile.width * HASH]
+        return found
+
+    async def resume(self) -> None:
+        """Takes the log up where it was signed last; refuses if the entries are not those signed."""
+        note = await self._store.latest()
+        if note is not None:
+            await self._resume_from(note)
+        count = await self._derivation.entries.count()
+        for start in range(self.size, count, CHUNK):
+            await self.extend(await self._derivation.entries.leaves(start, min(count, start + CHUNK)))
+
+    async def _resume_from(self, note: bytes) -> None:
+        signed = checkpoints.open_checkpoint(note, self.origin, self.keys.public)
+        count = await self._derivation.entries.count()
+        if count < signed.size:
+            gone = signed.size - count
+            raise RolledBack(f"{signed.size} entries were signed and {count} are here: {gone} are gone")
+        self._edge = await self._derivation.edge(signed.size)
+        if self._edge.root != signed.root:
+            self._edge = await self._derivation.rebuild(signed.size)
+        if self._edge.root != signed.root:
+            raise RolledBack(
+                f"the first {signed.size} entries are not those that were signed; see `assent audit verify`"
+            )
+        parsed = notes.parse(note)
+        self._in_force = next(key for key in reversed(self.keys.public) if parsed.signed_by(key))
+        self._settle(signed, parsed.stamped_by(self._in_force) or 0)
+
+
+async def open_log(origin: str, keys: Keys, entries: EntrySource, tiles: TileStore, store: CheckpointStore) -> Log:
+    log = Log(origin, keys, Derivation(entries, tiles), store)
+    await log.resume()
+    return log

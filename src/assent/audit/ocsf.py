@@ -1,0 +1,125 @@
+"""What is an entry called in the Open Cybersecurity Schema Framework (1.6.0)?
+
+Calls are API Activity (6003), failed authentication is Authentication (3002), and what operators and the
+gateway itself change is Entity Management (3004). What has no name there is under `unmapped`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .export import Row
+
+SCHEMA = "1.6.0"
+_SEVERITY = {"low": 1, "medium": 2, "high": 3, "critical": 4, "forbidden": 4}
+_ACTIVITY = {
+    "read": (2, "Read"),
+    "write": (3, "Update"),
+    "share_export": (1, "Create"),
+    "destructive": (4, "Delete"),
+}
+_STATUS = {"succeeded": (1, "Success"), "failed": (2, "Failure"), "failed_no_effect": (2, "Failure")}
+_MAPPED = frozenset({"call", "tool", "upstream", "outcome", "code", "count", "since", "until"})
+_MANAGED = {"redaction": (4, "Delete"), "key": (1, "Create")}
+
+
+def shape_for(origin: str) -> Callable[[Row], Mapping[str, Any]]:
+    """The mapping for one log, as `export` takes it."""
+    return lambda row: ocsf_event(row, origin)
+
+
+def ocsf_event(row: Row, origin: str) -> dict[str, Any]:
+    if row.leaf.kind == "authentication":
+        event = _authentication(row)
+    elif row.leaf.kind in ("operator", "definition", "configuration", "key", "redaction"):
+        event = _management(row)
+    else:
+        event = _call(row)
+    event["type_uid"] = event["class_uid"] * 100 + event["activity_id"]
+    event |= {"time": row.leaf.at, "severity_id": _SEVERITY.get(row.fact("risk") or "low", 0)}
+    event["metadata"] = _metadata(row, origin)
+    facts = {name: value for name, value in row.leaf.facts.items() if name not in _MAPPED}
+    event["unmapped"] = {**facts, "values": dict(row.values), "erased": row.erased}
+    return event
+
+
+def _metadata(row: Row, origin: str) -> dict[str, Any]:
+    call = row.fact("call")
+    return {
+        "version": SCHEMA,
+        "product": {"name": "Assent", "vendor_name": "Assent"},
+        "uid": row.leaf_hash.hex(),
+        "sequence": row.index,
+        "log_name": origin,
+        "event_code": row.leaf.kind,
+    } | ({"correlation_uid": call} if call else {})
+
+
+def _user(row: Row) -> dict[str, Any]:
+    principal = row.values.get("principal") or row.values.get("operator")
+    name = principal.get("id") if isinstance(principal, dict) else principal
+    if name is None:
+        name = "erased" if {"principal", "operator"} & row.leaf.commitments.keys() else "unknown"
+    kinds = {"human": (1, "User"), "agent": (4, "Service"), "service": (4, "Service")}
+    type_id, type_name = kinds.get(row.fact("principal_kind") or "", (0, "Unknown"))
+    return {"uid": str(name), "type_id": type_id, "type": type_name}
+
+
+def _call(row: Row) -> dict[str, Any]:
+    tier = row.fact("tier") or row.leaf.kind
+    activity, name = _ACTIVITY.get(tier, (99, tier))
+    if row.leaf.kind in ("approval", "decision"):
+        activity, name = 99, row.leaf.kind
+    status, status_name = _status(row)
+    code, upstream = row.fact("code"), row.fact("upstream")
+    api: dict[str, Any] = {"operation": row.fact("tool") or row.leaf.kind}
+    api |= {"service": {"name": upstream}} if upstream else {}
+    api |= {"response": {"error": code}} if code else {}
+    return {
+        "category_uid": 6,
+        "class_uid": 6003,
+        "activity_id": activity,
+        "activity_name": name,
+        "status_id": status,
+        "status": status_name,
+        "actor": {"user": _user(row)},
+        "api": api,
+        "src_endpoint": {"name": str(row.values.get("source", "unknown"))},
+    } | ({"status_code": code} if code else {})
+
+
+def _status(row: Row) -> tuple[int, str]:
+    if row.leaf.kind == "denial":
+        return 2, "Failure"
+    outcome = row.fact("outcome")
+    return _STATUS.get(outcome, (99, outcome)) if outcome else (0, "Unknown")
+
+
+def _authentication(row: Row) -> dict[str, Any]:
+    event = {
+        "category_uid": 3,
+        "class_uid": 3002,
+        "activity_id": 1,
+        "activity_name": "Logon",
+        "status_id": 2,
+        "status": "Failure",
+        "user": {"name": "unknown", "type_id": 0, "type": "Unknown"},
+        "service": {"name": "assent"},
+    }
+    names = {"count": "count", "since": "start_time", "until": "end_time", "code": "status_detail"}
+    return event | {ours: row.fact(name) for name, ours in names.items() if row.fact(name) is not None}
+
+
+def _management(row: Row) -> dict[str, Any]:
+    activity, name = _MANAGED.get(row.leaf.kind, (3, "Update"))
+    subjects = ("key", "after", "configuration", "definition", "action", "entry")
+    uid = next((str(row.fact(fact)) for fact in subjects if row.fact(fact) is not None), row.leaf.kind)
+    return {
+        "category_uid": 3,
+        "class_uid": 3004,
+        "activity_id": activity,
+        "activity_name": name,
+        "status_id": 1,
+        "status": "Success",
+        "actor": {"user": _user(row)},
+        "entity": {"name": row.leaf.kind, "type": row.leaf.kind, "uid": uid},
+    }

@@ -1,0 +1,123 @@
+"""What can be inspected: a bundle, or a log where it is kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from . import checkpoints
+from .bundle import Evidence, parse_head, unpack_values
+from .sources import EntrySource, TileStore
+from .tiles import (
+    ENTRIES,
+    HASH,
+    VALUES,
+    WIDTH,
+    Tile,
+    TornTile,
+    bundle_path,
+    bundles_of,
+    check_width,
+    tiles_of,
+    unpack_entries,
+)
+
+
+class Subject(Protocol):
+    """A log to be inspected. What is not there raises KeyError, what cannot be read TornTile."""
+
+    origin: str
+    size: int
+    with_values: bool
+    growing: bool  # whether entries may be waiting for their checkpoint
+
+    @property
+    def keys(self) -> Sequence[str]: ...
+
+    @property
+    def newest(self) -> bytes | None: ...
+
+    @property
+    def claims(self) -> Sequence[tuple[str, bytes]]: ...
+
+    async def leaves(self, number: int, width: int) -> Sequence[bytes]: ...
+
+    async def values(self, number: int, width: int) -> Sequence[bytes | None]: ...
+
+    async def tile(self, tile: Tile) -> bytes | None:
+        """The tile; None where none is kept, as a log is free to do with derived things."""
+
+    def surplus(self) -> Sequence[str]:
+        """The names of files that a log of this size does not have."""
+
+
+class BundleSubject:
+    growing = False
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+        self.size, self.origin, self.with_values = parse_head(files.get("bundle.json"))
+        *self.keys, rest = files.get("keys", b"").decode("utf-8", "replace").split("\n")
+        self.keys += [f"{rest} (cut)"] if rest else []
+        self.newest = files.get("checkpoint")
+        self.claims = [("checkpoint", self.newest)] if self.newest is not None else []
+        for name in sorted(files):
+            if name == "checkpoints" or name.startswith("anchors/"):
+                found = checkpoints.split(files[name])
+                self.claims += [(f"{name} #{at}", note) for at, note in enumerate(found)]
+
+    async def leaves(self, number: int, width: int) -> Sequence[bytes]:
+        path = bundle_path(ENTRIES, number, width)
+        return unpack_entries(self._files[path], width, path)
+
+    async def values(self, number: int, width: int) -> Sequence[bytes | None]:
+        path = bundle_path(VALUES, number, width)
+        return unpack_values(self._files[path], width, path)
+
+    async def tile(self, tile: Tile) -> bytes | None:
+        return check_width(tile, self._files[tile.path])
+
+    def surplus(self) -> Sequence[str]:
+        expected = {tile.path for tile in tiles_of(self.size)}
+        expected |= {bundle_path(ENTRIES, *pair) for pair in bundles_of(self.size)}
+        if self.with_values:
+            expected |= {bundle_path(VALUES, *pair) for pair in bundles_of(self.size)}
+        return sorted(name for name in self._files if name.startswith(("tile/", "values/")) and name not in expected)
+
+
+class StoreSubject:
+    """A log where it is kept; `await measure()` first."""
+
+    growing = True
+
+    def __init__(self, evidence: Evidence, entries: EntrySource, tiles: TileStore | None = None) -> None:
+        self.origin, self.keys = evidence.origin, [key.text for key in evidence.keys]
+        self.size, self.with_values = 0, True
+        self.newest = evidence.kept[-1] if evidence.kept else None
+        self.claims = [("checkpoint", self.newest)] if self.newest is not None else []
+        self.claims += [(f"checkpoints #{at}", note) for at, note in enumerate(evidence.kept)]
+        for name, found in evidence.anchors.items():
+            self.claims += [(f"anchors/{name} #{at}", note) for at, note in enumerate(found)]
+        self._entries, self._tiles = entries, tiles
+
+    async def measure(self) -> "StoreSubject":
+        self.size = await self._entries.count()
+        return self
+
+    async def leaves(self, number: int, width: int) -> Sequence[bytes]:
+        return await self._whole(await self._entries.leaves(number * WIDTH, number * WIDTH + width), width)
+
+    async def values(self, number: int, width: int) -> Sequence[bytes | None]:
+        return await self._entries.values(number * WIDTH, number * WIDTH + width)
+
+    async def _whole(self, rows: Sequence[bytes], width: int) -> Sequence[bytes]:
+        if len(rows) != width:
+            raise TornTile(f"{width - len(rows)} entries are missing from the store")
+        return rows
+
+    async def tile(self, tile: Tile) -> bytes | None:
+        data = None if self._tiles is None else await self._tiles.read(tile)
+        if data is not None and len(data) != tile.width * HASH:
+            raise TornTile(f"{tile.path} has {len(data)} bytes where {tile.width * HASH} belong")
+        return data
+
+    def surplus(self) -> Sequence[str]:
+        return []

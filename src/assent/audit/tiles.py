@@ -1,0 +1,186 @@
+"""Where does each hash of the log live, in the C2SP tlog-tiles layout, and how does the layout grow?
+
+A tile holds up to 256 hashes of one level; level n + 1 holds the roots of full tiles of level n. Tiles are
+derived from the entries and can always be made again from them.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from .merkle import EMPTY_ROOT, Node, complete_root, fold, peaks
+
+WIDTH = 256
+HASH = 32
+LEAF_LIMIT = 0xFFFF
+ENTRIES, VALUES = "tile/entries", "values"
+
+_PATH = re.compile(r"tile/(0|[1-9]\d?)/((?:x\d{3}/)*\d{3})(?:\.p/([1-9]\d{0,2}))?")
+
+
+class TornTile(ValueError):
+    """A tile or bundle whose bytes are not what its name says."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Tile:
+    level: int
+    number: int
+    width: int = WIDTH
+
+    @property
+    def path(self) -> str:
+        return bundle_path(f"tile/{self.level}", self.number, self.width)
+
+
+def bundle_path(prefix: str, number: int, width: int = WIDTH) -> str:
+    """A path of three-digit elements: 1234067 is `x001/x234/067`; `.p/W` marks a partial one."""
+    elements = [f"{number % 1000:03d}"]
+    while number >= 1000:
+        number //= 1000
+        elements.append(f"x{number % 1000:03d}")
+    path = f"{prefix}/{'/'.join(reversed(elements))}"
+    return path if width == WIDTH else f"{path}.p/{width}"
+
+
+def parse_path(path: str) -> Tile:
+    match = _PATH.fullmatch(path)
+    if match is None:
+        raise TornTile(f"{path} is not the path of a tile")
+    number = int(match[2].replace("/", "").replace("x", ""))
+    tile = Tile(int(match[1]), number, int(match[3] or WIDTH))
+    if tile.path != path or tile.level > 63 or (match[3] and tile.width >= WIDTH):
+        raise TornTile(f"{path} is not the path of a tile")
+    return tile
+
+
+def tiles_of(size: int) -> Iterator[Tile]:
+    """Every tile of a log of this size, lowest level first."""
+    level, row = 0, size
+    while row:
+        yield from (Tile(level, number, width) for number, width in bundles_of(row))
+        level, row = level + 1, row // WIDTH
+
+
+def bundles_of(size: int) -> Iterator[tuple[int, int]]:
+    """Number and width of every bundle of entries (or values) of a log of this size."""
+    yield from ((number, WIDTH) for number in range(size // WIDTH))
+    if size % WIDTH:
+        yield size // WIDTH, size % WIDTH
+
+
+def tile_of(node: Node, size: int) -> tuple[Tile, int, int]:
+    """The tile that holds a node in a log of this size, and where in it the node's hashes are."""
+    height, position = node
+    level, inside = divmod(height, 8)
+    start = position << inside
+    row = size >> (8 * level)
+    number = start // WIDTH
+    width = min(WIDTH, row - number * WIDTH)
+    return Tile(level, number, width), start % WIDTH, start % WIDTH + (1 << inside)
+
+
+def node_in(data: bytes, start: int, stop: int) -> bytes:
+    return complete_root(split(data[start * HASH : stop * HASH]))
+
+
+def split(data: bytes) -> list[bytes]:
+    return [data[at : at + HASH] for at in range(0, len(data), HASH)]
+
+
+def check_width(tile: Tile, data: bytes) -> bytes:
+    if len(data) == tile.width * HASH:
+        return data
+    raise TornTile(f"{tile.path} has {len(data)} bytes where {tile.width * HASH} belong")
+
+
+def pack_entries(leaves: Iterable[bytes]) -> bytes:
+    """An entry bundle: each leaf behind its length as a big-endian uint16."""
+    return b"".join(struct.pack(">H", len(leaf)) + leaf for leaf in leaves)
+
+
+def unpack_entries(data: bytes, width: int, path: str) -> list[bytes]:
+    leaves: list[bytes] = []
+    at = 0
+    for _ in range(width):
+        if at + 2 > len(data):
+            raise TornTile(f"{path} ends after {len(leaves)} of {width} entries")
+        end = at + 2 + int.from_bytes(data[at : at + 2], "big")
+        if end > len(data):
+            raise TornTile(f"{path} ends inside its entry {len(leaves)} of {width}")
+        leaves.append(data[at + 2 : end])
+        at = end
+    if at != len(data):
+        raise TornTile(f"{path} has {len(data) - at} bytes after its {width} entries")
+    return leaves
+
+
+class Edge:
+    """The growing right edge of a log: all that an append needs, however long the log is."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._rows: list[list[bytes]] = [[]]
+        self._peaks: list[bytes] = []
+
+    @property
+    def root(self) -> bytes:
+        return fold(self._peaks) if self._peaks else EMPTY_ROOT
+
+    @property
+    def peaks(self) -> tuple[bytes, ...]:
+        return tuple(self._peaks)
+
+    def extend(self, leaf_hashes: Sequence[bytes]) -> list[tuple[Tile, bytes]]:
+        """Takes leaf hashes in; gives back the tiles that became full."""
+        full: list[tuple[Tile, bytes]] = []
+        rows, stack, size = self._rows, self._peaks, self.size
+        bottom = rows[0]
+        for node in leaf_hashes:
+            bottom.append(node)
+            position, height = size, 0
+            while position & 1:
+                node = sha256(b"\x01" + stack.pop() + node).digest()
+                position >>= 1
+                height += 1
+                if not height & 7:
+                    full.append(self._lift(height >> 3, position, node))
+            stack.append(node)
+            size += 1
+        self.size = size
+        return full
+
+    def _lift(self, level: int, position: int, root: bytes) -> tuple[Tile, bytes]:
+        data = b"".join(self._rows[level - 1])
+        self._rows[level - 1].clear()
+        if level == len(self._rows):
+            self._rows.append([])
+        self._rows[level].append(root)
+        return Tile(level - 1, position), data
+
+    def partial(self) -> list[tuple[Tile, bytes]]:
+        """The partial tiles that a checkpoint of this size needs beside the full ones."""
+        return [
+            (Tile(level, self.size >> (8 * (level + 1)), len(row)), b"".join(row))
+            for level, row in enumerate(self._rows)
+            if row
+        ]
+
+    @classmethod
+    def at(cls, size: int, read: Callable[[Tile], bytes]) -> "Edge":
+        """The edge of a log of this size, read from its rightmost tiles only."""
+        edge = cls()
+        edge.size = size
+        edge._rows = []
+        row = size
+        while row or not edge._rows:
+            level = len(edge._rows)
+            tile = Tile(level, row // WIDTH, row % WIDTH)
+            edge._rows.append(split(check_width(tile, read(tile))) if tile.width else [])
+            row //= WIDTH
+        for node in peaks(0, size):
+            tile, start, stop = tile_of(node, size)
+            edge._peaks.append(complete_root(edge._rows[tile.level][start:stop]))
+        return edge

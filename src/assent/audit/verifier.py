@@ -1,0 +1,668 @@
+#!/usr/bin/env python3
+"""Is this bundle of an audit log complete, in order, signed and unaltered, and every erasure accounted for?
+
+    python verifier.py BUNDLE [--key FILE]... [--checkpoint FILE]... [--json]
+
+BUNDLE is a directory or a .zip file. This is one file on purpose: it needs Python 3.11, `cryptography` and
+nothing of Assent, so that it can be read and run by somebody who trusts neither the log nor its authors.
+
+`--key` names the log's public keys as you got them from elsewhere; `--checkpoint` names checkpoints, a file
+or a directory of them, that you, an anchor or a witness kept. Without the first, a forger could have made
+bundle and keys together; without the second, whoever holds the secret key could have rewritten history
+before you saw it.
+
+What is checked. Leaves are hashed into the Merkle tree of RFC 6962. Every checkpoint (C2SP tlog-checkpoint)
+must be of this log, be signed, plainly and with a timestamp, by the key in force at its size, and have the
+root that the leaves give at that size; only one that was kept elsewhere may carry signatures of strangers.
+Entries of kind `key` change the key in force; a checkpoint signed by the key before must cover them. Tiles
+must be what the leaves give (C2SP tlog-tiles). Beside a leaf lie its values: each must match the leaf's
+commitment, SHA-256("assent/commitment/v1\\n" + salt + length + field + value); one that is not there must be
+named by a later entry of kind `redaction`.
+
+Exit code: 0 nothing is wrong, 1 something is, 2 the bundle could not be read.
+"""
+
+import argparse
+import base64
+import binascii
+import json
+import re
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+FORMAT = "assent-audit-bundle/1"
+COMMITMENT = b"assent/commitment/v1\n"
+CLOCK_SLACK = 5000
+SHOWN = 20
+_SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
+_KEY = re.compile(r"([^\s+\x00-\x1f\x7f]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)")
+_LINE = re.compile("\u2014 ([^\\s+\x00-\x1f\x7f]+) ([A-Za-z0-9+/=]+)")
+
+
+@dataclass(frozen=True)
+class Fault:
+    code: str
+    place: str
+    detail: str
+
+
+@dataclass
+class Report:
+    entries: int = 0
+    erased: int = 0
+    checkpoints: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults
+
+    def wrong(self, code: str, place: str, detail: str) -> None:
+        self.faults.append(Fault(code, place, detail))
+
+
+@dataclass(frozen=True)
+class Key:
+    name: str
+    raw: bytes
+    text: str
+
+    def key_id(self, kind: int) -> bytes:
+        return sha256(self.name.encode() + b"\n" + bytes([kind]) + self.raw).digest()[:4]
+
+
+@lru_cache(maxsize=4096)
+def is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(raw).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@dataclass
+class Claim:
+    """A checkpoint: that the log had this root at this size."""
+
+    place: str
+    origin: str
+    size: int
+    root: bytes
+    text: bytes
+    signatures: list[tuple[str, bytes, bytes]]
+
+    def signed_by(self, key: Key) -> int | None:
+        """When the key signed this, in seconds; None unless both its signatures are there and right."""
+        plain = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(1))]
+        stamped = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(4))]
+        if not plain or not stamped or not all(is_signed(key.raw, self.text, blob) for blob in plain):
+            return None
+        times = [int.from_bytes(blob[:8], "big") for blob in stamped]
+        for seconds, blob in zip(times, stamped, strict=True):
+            if not is_signed(key.raw, b"cosignature/v1\ntime %d\n" % seconds + self.text, blob[8:]):
+                return None
+        return max(times)
+
+    def strange(self, keys: Sequence[Key]) -> bool:
+        """Whether it carries a signature that is not a right one of these keys."""
+        right = [key for key in keys if self.signed_by(key) is not None]
+        known = {(key.name, key.key_id(kind)) for key in right for kind in (1, 4)}
+        return any((name, key_id) not in known for name, key_id, _ in self.signatures)
+
+
+def exact_base64(text: str) -> bytes | None:
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return data if base64.b64encode(data).decode() == text else None
+
+
+def parse_key(text: str) -> Key | None:
+    match = _KEY.fullmatch(text)
+    data = exact_base64(match[3]) if match else None
+    if match is None or data is None or len(data) != 33 or data[0] != 1:
+        return None
+    key = Key(match[1], data[1:], text)
+    return key if key.key_id(1).hex() == match[2] else None
+
+
+def parse_claim(place: str, data: bytes) -> Claim | None:
+    try:
+        note = data.decode()
+    except UnicodeDecodeError:
+        return None
+    text, blank, tail = note.rpartition("\n\n")
+    lines, body = tail[:-1].split("\n"), text.split("\n")
+    if not blank or not tail.endswith("\n") or len(body) != 3 or len(lines) > 64:
+        return None
+    if not body[0] or not _SIZE.fullmatch(body[1]) or any(char < " " and char != "\n" for char in note):
+        return None
+    root = exact_base64(body[2])
+    signatures = []
+    for line in lines:
+        match = _LINE.fullmatch(line)
+        blob = exact_base64(match[2]) if match else None
+        if match is None or blob is None or len(blob) < 5:
+            return None
+        signatures.append((match[1], blob[:4], blob[4:]))
+    if root is None or len(root) != 32:
+        return None
+    return Claim(place, body[0], int(body[1]), root, (text + "\n").encode(), signatures)
+
+
+def split_checkpoints(data: bytes) -> list[bytes]:
+    """Checkpoints are written one after the other with a blank line between them."""
+    pieces = data.split(b"\n\n") if data else []
+    pairs = [b"\n\n".join(pieces[at : at + 2]) for at in range(0, len(pieces), 2)]
+    return [pair + b"\n" for pair in pairs[:-1]] + pairs[-1:]
+
+
+def pair_up(row: list[bytes]) -> bytes:
+    while len(row) > 1:
+        row = [sha256(b"\x01" + row[at] + row[at + 1]).digest() for at in range(0, len(row), 2)]
+    return row[0]
+
+
+def bundle_path(prefix: str, number: int, width: int) -> str:
+    digits = f"{number:03d}"
+    digits = digits.zfill(-(-len(digits) // 3) * 3)
+    parts = [digits[at : at + 3] for at in range(0, len(digits), 3)]
+    path = "/".join([prefix, *(f"x{part}" for part in parts[:-1]), parts[-1]])
+    return path if width == 256 else f"{path}.p/{width}"
+
+
+def bundles(size: int) -> Iterator[tuple[int, int]]:
+    for number in range(-(-size // 256)):
+        yield number, min(256, size - number * 256)
+
+
+def unpack(data: bytes, width: int, prefix: int) -> list[bytes] | None:
+    """Items behind their length; None unless they are exactly that many."""
+    items, at = [], 0
+    for _ in range(width):
+        start = at + prefix
+        at = start + int.from_bytes(data[at:start], "big")
+        items.append(data[start:at])
+    return items if at == len(data) else None
+
+
+class Walk:
+    """One pass over the entries: the tree they give, and what they say about keys, erasures and time."""
+
+    def __init__(self, files: Mapping[str, bytes], head: dict[str, Any], report: Report) -> None:
+        self.files, self.report = files, report
+        self.size, self.with_values = head["entries"], head["values"]
+        self.count = 0
+        self.broken = False
+        self.peaks: list[tuple[int, bytes]] = []
+        self.rows: list[list[bytes]] = [[]]
+        self.roots: dict[int, bytes] = {}
+        self.times: dict[int, int] = {}
+        self.keys: list[tuple[int, dict[str, Any]]] = []
+        self.redactions: list[tuple[int, int, list[str]]] = []
+        self.missing: set[tuple[int, str]] = set()
+        self.suspects: list[tuple[str, int, int]] = []
+        self._last = 0
+        self._back: list[tuple[int, int]] = []
+
+    def run(self, sizes: Sequence[int]) -> None:
+        wanted = sorted(set(sizes), reverse=True)
+        while wanted and wanted[-1] == 0:
+            self.roots[wanted.pop()] = sha256(b"").digest()
+        for number, width in bundles(self.size):
+            if not self._bundle(number, width, wanted):
+                self.broken = True
+                return
+        self._upper_tiles()
+        if self._back:
+            index, by = self._back[0]
+            more = f", and {len(self._back) - 1} times more" if len(self._back) > 1 else ""
+            self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
+
+    def _bundle(self, number: int, width: int, wanted: list[int]) -> bool:
+        leaves = self._read("entries", bundle_path("tile/entries", number, width), width, 2)
+        if leaves is None:
+            return False
+        first = number * 256
+        row = [sha256(b"\x00" + leaf).digest() for leaf in leaves]
+        while wanted and wanted[-1] <= first + width:
+            self.roots[wanted[-1]] = self._root(row[: wanted[-1] - first])
+            self.times[wanted[-1]] = _time(leaves[wanted[-1] - first - 1])
+            wanted.pop()
+        self._compare(number, width, row)
+        self._values(number, width, first, leaves)
+        self.count += width
+        if width == 256:
+            self.rows[0].append(pair_up(row))
+            self._push(self.peaks, self.rows[0][-1])
+        return True
+
+    def _read(self, what: str, path: str, width: int, prefix: int) -> list[bytes] | None:
+        data = self.files.get(path)
+        if data is None:
+            self.report.wrong(f"{what}.missing", path, f"{width} {what} are not there")
+            return None
+        items = unpack(data, width, prefix)
+        if items is None:
+            self.report.wrong(f"{what}.torn", path, f"it does not hold exactly {width} {what}")
+        return items
+
+    @staticmethod
+    def _push(peaks: list[tuple[int, bytes]], root: bytes) -> None:
+        """Takes the root of 256 leaves more into the complete subtrees so far."""
+        height = 8
+        while peaks and peaks[-1][0] == height:
+            root = sha256(b"\x01" + peaks.pop()[1] + root).digest()
+            height += 1
+        peaks.append((height, root))
+
+    def _root(self, row: list[bytes]) -> bytes:
+        """The root over the subtrees so far and these leaf hashes after them."""
+        parts = [root for _, root in self.peaks]
+        while row:
+            power = 1 << (len(row).bit_length() - 1)
+            parts.append(pair_up(row[:power]))
+            row = row[power:]
+        root = parts.pop()
+        while parts:
+            root = sha256(b"\x01" + parts.pop() + root).digest()
+        return root
+
+    def _compare(self, number: int, width: int, row: list[bytes]) -> None:
+        """Leaf hashes against the lowest tiles; who is right if they differ is decided by the signatures."""
+        path = bundle_path("tile/0", number, width)
+        data = self._tile(path, width)
+        if data is not None and data != b"".join(row):
+            differ = [at for at in range(width) if data[at * 32 : at * 32 + 32] != row[at]]
+            self.suspects.append((path, number * 256 + differ[0], number * 256 + differ[-1]))
+
+    def _tile(self, path: str, width: int) -> bytes | None:
+        data = self.files.get(path)
+        if data is None:
+            self.report.wrong("tile.missing", path, "the tile is not there")
+        elif len(data) != width * 32:
+            self.report.wrong("tile.torn", path, f"it has {len(data)} bytes where {width * 32} belong")
+            return None
+        return data
+
+    def _upper_tiles(self) -> None:
+        for level, row in enumerate(self.rows, 1):  # grows as it goes
+            lifted = []
+            for number, width in bundles(len(row)):
+                part = row[number * 256 : number * 256 + width]
+                path = bundle_path(f"tile/{level}", number, width)
+                data = self._tile(path, width)
+                if data is not None and data != b"".join(part):
+                    self.report.wrong("tile.wrong", path, "it is not what the entries give")
+                if width == 256:
+                    lifted.append(pair_up(part))
+            if lifted:
+                self.rows.append(lifted)
+
+    def _values(self, number: int, width: int, first: int, leaves: list[bytes]) -> None:
+        blobs: Sequence[bytes | None] = [None] * width
+        if self.with_values:
+            read = self._read("values", bundle_path("values", number, width), width, 4)
+            blobs = blobs if read is None else read
+        for index, (leaf, blob) in enumerate(zip(leaves, blobs, strict=True), first):
+            comma = leaf.find(b",")
+            try:
+                at = int(leaf[6:comma])
+            except ValueError:
+                at = self._last
+            if at + CLOCK_SLACK < self._last:
+                self._back.append((index, self._last - at))
+            self._last = at
+            if blob is not None and not self._matches(leaf, comma, blob):
+                self._inspect(index, leaf, blob)
+            if leaf.endswith((b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')):
+                self._special(index, leaf)
+
+    @staticmethod
+    def _matches(leaf: bytes, comma: int, blob: bytes) -> bool:
+        """Quickly: whether the values give exactly the commitments with which the leaf begins."""
+        parts, at, end = [], 0, len(blob)
+        while at < end:
+            start = at + 4
+            at = start + int.from_bytes(blob[at:start], "big")
+            record = blob[start:at]
+            if len(record) < 18 or at > end:
+                return False
+            digest = binascii.b2a_base64(sha256(COMMITMENT + record).digest(), newline=False)
+            parts.append(b'"' + record[17 : 17 + record[16]] + b'":"' + digest + b'"')
+        return leaf.startswith(b',"commitments":{' + b",".join(parts) + b'},"facts":{', comma)
+
+    def _inspect(self, index: int, leaf: bytes, blob: bytes) -> None:
+        """Slowly: which of the values is wrong, too much, or not there."""
+        body = _load(leaf)
+        if body is None:
+            self.report.wrong("leaf.malformed", f"entry {index}", "the leaf is not what an entry looks like")
+            return
+        commitments = body["commitments"]
+        records = _records(blob)
+        if records is None:
+            self.report.wrong("value.torn", f"entry {index}", "the values beside the leaf are torn")
+            return
+        for name, digest in records:
+            if name not in commitments:
+                self.report.wrong("value.surplus", f"entry {index} {name}", "the leaf does not know this value")
+            elif commitments.pop(name) != digest:
+                self.report.wrong("value.wrong", f"entry {index} {name}", "this is not the value that was recorded")
+        self.missing |= {(index, name) for name in commitments}
+
+    def _special(self, index: int, leaf: bytes) -> None:
+        body = _load(leaf)
+        facts = body["facts"] if body else {}
+        if body is None:
+            self.report.wrong("leaf.malformed", f"entry {index}", "the leaf is not what an entry looks like")
+        elif body["kind"] == "key":
+            self.keys.append((index, facts))
+        else:
+            entry, names = facts.get("entry"), facts.get("fields")
+            if isinstance(entry, int) and isinstance(names, list) and names and 0 <= entry < index:
+                self.redactions.append((index, entry, [str(name) for name in names]))
+            else:
+                self.report.wrong("redaction.baseless", f"entry {index}", "it names no earlier entry and fields")
+
+
+def _load(leaf: bytes) -> dict[str, Any] | None:
+    try:
+        body = json.loads(leaf)
+    except (ValueError, RecursionError):
+        return None
+    shape = {"at": int, "commitments": dict, "facts": dict, "kind": str, "v": int}
+    if not isinstance(body, dict) or body.keys() != shape.keys():
+        return None
+    return body if all(isinstance(body[name], kind) for name, kind in shape.items()) else None
+
+
+def _records(blob: bytes) -> list[tuple[str, str]] | None:
+    """Field and commitment of each value, as the value gives it."""
+    found, at = [], 0
+    while at < len(blob):
+        start = at + 4
+        at = start + int.from_bytes(blob[start - 4 : start], "big")
+        record = blob[start:at]
+        if at > len(blob) or len(record) < 18 or len(record) <= 17 + record[16]:
+            return None
+        name = record[17 : 17 + record[16]].decode("ascii", "replace")
+        found.append((name, base64.b64encode(sha256(COMMITMENT + record).digest()).decode()))
+    return found if len({name for name, _ in found}) == len(found) else None
+
+
+def _time(leaf: bytes) -> int:
+    digits = leaf[6 : leaf.find(b",")]
+    return int(digits) if digits.isdigit() else 0
+
+
+def read_head(files: Mapping[str, bytes], report: Report) -> dict[str, Any] | None:
+    data = files.get("bundle.json", b"")
+    try:
+        head = json.loads(data)
+    except (ValueError, RecursionError):
+        head = None
+    shape = {"entries": int, "format": str, "origin": str, "values": bool}
+    if isinstance(head, dict) and head.keys() == shape.keys():
+        written = json.dumps(head, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+        typed = all(type(head[name]) is kind for name, kind in shape.items())
+        if typed and head["format"] == FORMAT and head["entries"] >= 0 and written == data:
+            return head
+    report.wrong("bundle.malformed", "bundle.json", f"it must describe a bundle of format {FORMAT}")
+    return None
+
+
+def read_claims(files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]], report: Report) -> list[Claim]:
+    texts = [("checkpoint", files["checkpoint"])] if "checkpoint" in files else []
+    for name in sorted(files):
+        if name == "checkpoints" or name.startswith("anchors/"):
+            texts += [(f"{name} #{at}", text) for at, text in enumerate(split_checkpoints(files[name]))]
+    for name, data in kept:
+        many = split_checkpoints(data)
+        texts += [(f"kept {name}" + (f" #{at}" if len(many) > 1 else ""), text) for at, text in enumerate(many)]
+        if not many:
+            report.wrong("checkpoint.malformed", f"kept {name}", "it is empty")
+    claims = []
+    for place, text in texts:
+        claim = parse_claim(place, text)
+        if claim is None:
+            report.wrong("checkpoint.malformed", place, "this is not a signed checkpoint")
+        else:
+            claims.append(claim)
+    return claims
+
+
+def check_newest(files: Mapping[str, bytes], claims: list[Claim], size: int, report: Report) -> None:
+    newest = next((claim for claim in claims if claim.place == "checkpoint"), None)
+    if "checkpoint" not in files:
+        report.wrong("checkpoint.missing", "checkpoint", "nothing says what the log was signed as")
+    elif split_checkpoints(files.get("checkpoints", b""))[-1:] != [files["checkpoint"]]:
+        report.wrong("checkpoint.missing", "checkpoints", "its last one is not the newest checkpoint")
+    if newest is not None and newest.size < size:
+        report.wrong("entries.uncovered", f"entries {newest.size} to {size - 1}", "no checkpoint covers them")
+
+
+def check_names(files: Mapping[str, bytes], walk: Walk, report: Report) -> None:
+    if walk.broken:
+        return
+    expected = {bundle_path("tile/entries", *pair) for pair in bundles(walk.size)}
+    if walk.with_values:
+        expected |= {bundle_path("values", *pair) for pair in bundles(walk.size)}
+    level, row = 0, walk.size
+    while row:
+        expected |= {bundle_path(f"tile/{level}", *pair) for pair in bundles(row)}
+        level, row = level + 1, row // 256
+    for name in sorted(files):
+        if name.startswith(("tile/", "values/")) and name not in expected:
+            report.wrong("bundle.surplus", name, f"a log of {walk.size} entries has no such file")
+
+
+def check_keys(files: Mapping[str, bytes], walk: Walk, report: Report) -> list[tuple[int, Key]]:
+    """The keys in force: from which size on, and which."""
+    listed = []
+    *lines, rest = files.get("keys", b"").decode("utf-8", "replace").split("\n")
+    for number, line in enumerate([*lines, rest + " (cut)"] if rest else lines):
+        key = parse_key(line)
+        if key is None:
+            report.wrong("key.malformed", f"keys #{number}", "this is not a public key")
+        else:
+            listed.append(key)
+    if not listed:
+        report.wrong("key.missing", "keys", "there is no key to check signatures with")
+        return []
+    chain = [(0, listed[0])]
+    for index, facts in walk.keys:
+        key = parse_key(str(facts.get("key")))
+        if key is None or facts.get("previous", key.text) != chain[-1][1].text:
+            report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
+        elif key != chain[-1][1]:
+            chain.append((index + 1, key))
+    if not walk.broken and b"".join(key.text.encode() + b"\n" for _, key in chain) != files.get("keys"):
+        report.wrong("key.broken", "keys", "these are not the first key and those the entries name, in order")
+    return chain
+
+
+def check_claims(
+    claims: list[Claim], walk: Walk, chain: list[tuple[int, Key]], origin: str, report: Report
+) -> set[str]:
+    """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
+    seen: set[str] = set()
+    endorsed = {start: start == 0 for start, _ in chain}
+    for claim in claims:
+        if claim.origin != origin:
+            report.wrong("checkpoint.origin", claim.place, f"it is of {claim.origin!r}, the bundle of {origin!r}")
+            continue
+        in_force = [key for start, key in chain if start <= claim.size][-1:]
+        seconds = claim.signed_by(in_force[0]) if in_force else None
+        own = not claim.place.startswith("kept ")
+        if seconds is None or (own and claim.strange([key for _, key in chain])):
+            name = in_force[0].text if in_force else "any key"
+            report.wrong("checkpoint.unsigned", claim.place, f"at size {claim.size} it must be signed by {name}")
+            continue
+        if claim.size > walk.size:
+            gone = claim.size - walk.size
+            report.wrong("checkpoint.beyond", claim.place, f"it covers {claim.size} entries; {gone} are missing here")
+            continue
+        root = walk.roots.get(claim.size)
+        if root is not None and root != claim.root:
+            report.wrong("checkpoint.inconsistent", claim.place, f"the first {claim.size} entries give another root")
+            continue
+        seen |= {key.text for _, key in chain if claim.signed_by(key) is not None}
+        for (start, _), (_, before) in zip(chain[1:], chain, strict=False):
+            if start <= claim.size and claim.signed_by(before) is not None:
+                endorsed[start] = True
+        if seconds * 1000 + CLOCK_SLACK < walk.times.get(claim.size, 0):
+            report.remarks.append(f"{claim.place} was signed before its last entry says it was written")
+    if not walk.broken:
+        for start, ok in endorsed.items():
+            if not ok:
+                report.wrong("key.unendorsed", f"entry {start - 1}", "no checkpoint by the key before covers it")
+    return seen
+
+
+def check_suspects(claims: list[Claim], walk: Walk, report: Report) -> None:
+    """Where leaves and tiles differ: if the signed root is that of the leaves, the tiles are wrong."""
+    signed = {claim.root for claim in claims if claim.size == walk.size}
+    leaves_right = walk.roots.get(walk.size) in signed
+    for path, first, last in walk.suspects:
+        if leaves_right:
+            report.wrong("tile.wrong", path, f"it is not what entries {first} to {last} give")
+            continue
+        place = f"entry {first}" if first == last else f"entries {first} to {last}"
+        report.wrong("entry.altered", place, f"not what {path} says, and not what was signed")
+
+
+def check_redactions(walk: Walk, report: Report) -> None:
+    if walk.broken or not walk.with_values:
+        return
+    missing = set(walk.missing)
+    for index, entry, names in walk.redactions:
+        for name in names:
+            if (entry, name) in walk.missing:
+                missing.discard((entry, name))
+            else:
+                report.wrong("redaction.ineffective", f"entry {entry} {name}", f"entry {index} says it was erased")
+    report.erased = len(walk.missing) - len(missing)
+    for index, name in sorted(missing):
+        report.wrong("value.missing", f"entry {index} {name}", "it is not there, and no redaction says why")
+
+
+def check_trust(seen: set[str], chain: list[tuple[int, Key]], trusted: Sequence[str], report: Report) -> None:
+    if not trusted:
+        names = ", ".join(key.text for _, key in chain)
+        report.remarks.append(f"the keys are those of the bundle itself; compare them with ones you trust: {names}")
+    elif not seen & set(trusted):
+        report.wrong("key.untrusted", "keys", "no checkpoint here is signed by a key you trust")
+
+
+def verify(files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()) -> Report:
+    """Everything that is wrong with a bundle, given as paths and bytes."""
+    report = Report()
+    head = read_head(files, report)
+    if head is None:
+        return report
+    claims = read_claims(files, kept, report)
+    walk = Walk(files, head, report)
+    walk.run([walk.size, *(claim.size for claim in claims if claim.size <= walk.size)])
+    check_names(files, walk, report)
+    check_newest(files, claims, walk.size, report)
+    chain = check_keys(files, walk, report)
+    seen = check_claims(claims, walk, chain, head["origin"], report)
+    check_suspects(claims, walk, report)
+    check_redactions(walk, report)
+    check_trust(seen, chain, trusted, report)
+    if not walk.with_values:
+        report.remarks.append("the bundle has no values, so no commitment was checked")
+    report.entries, report.checkpoints = walk.count, len(claims)
+    return report
+
+
+class Files(Mapping[str, bytes]):
+    """The files of a bundle, read when they are asked for."""
+
+    def __init__(self, names: Sequence[str], read: Callable[[str], bytes]) -> None:
+        self._names, self._read = dict.fromkeys(names), read
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._read(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def open_bundle(path: Path) -> Files:
+    if path.is_dir():
+        names = [item.relative_to(path).as_posix() for item in sorted(path.rglob("*")) if item.is_file()]
+        return Files(names, lambda name: (path / name).read_bytes())
+    archive = zipfile.ZipFile(path)
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    if len(set(names)) != len(names):
+        raise ValueError("the archive holds two files of one name")
+    return Files(names, archive.read)
+
+
+def read_kept(paths: Sequence[str]) -> list[tuple[str, bytes]]:
+    kept = []
+    for path in map(Path, paths):
+        files = sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+        kept += [(str(file), file.read_bytes()) for file in files]
+    return kept
+
+
+def render(report: Report) -> str:
+    lines = [f"WRONG  {fault.place}: {fault.detail} [{fault.code}]" for fault in report.faults[:SHOWN]]
+    if len(report.faults) > SHOWN:
+        rest = Counter(fault.code for fault in report.faults[SHOWN:])
+        lines.append("WRONG  and more: " + ", ".join(f"{count} x {code}" for code, count in rest.items()))
+    lines += [f"note   {remark}" for remark in report.remarks]
+    verdict = "nothing is wrong" if report.ok else f"{len(report.faults)} things are wrong"
+    counts = f"entries: {report.entries}, checkpoints: {report.checkpoints}, erased values: {report.erased}"
+    lines.append(f"{counts}; {verdict}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("bundle", type=Path, help="a directory or a .zip file")
+    parser.add_argument("--checkpoint", action="append", default=[], metavar="FILE", help="one kept elsewhere")
+    parser.add_argument("--key", action="append", default=[], metavar="FILE", help="public keys you trust")
+    parser.add_argument("--json", action="store_true", help="the report as JSON")
+    options = parser.parse_args(arguments)
+    try:
+        trusted = [line for path in options.key for line in Path(path).read_text("utf-8").split()]
+        if any(parse_key(line) is None for line in trusted) or (options.key and not trusted):
+            raise ValueError("a --key file holds one public key (name+id+base64) per line")
+        report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        sys.stderr.write(f"{options.bundle} could not be read: {error}\n")
+        return 2
+    if options.json:
+        faults = [vars(fault) for fault in report.faults]
+        output = json.dumps({**vars(report), "faults": faults, "ok": report.ok}, indent=1)
+    else:
+        output = render(report)
+    sys.stdout.write(output + "\n")
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""What do the entries say, read once from the first to the last?"""
+
+from collections.abc import Mapping, Sequence
+
+from .entries import BadEntry, agree, commitments_of, parse_leaf
+from .faults import Report
+from .merkle import EMPTY_ROOT, hash_leaf
+from .subjects import Subject
+from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
+
+CLOCK_SLACK = 5000
+_SPECIAL = (b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')
+
+
+class Walk:
+    """The tree the entries give, held against the tiles; what they say of keys, erasures and time."""
+
+    def __init__(self, subject: Subject, report: Report) -> None:
+        self.subject, self.report = subject, report
+        self.broken = False
+        self.roots: dict[int, bytes] = {0: EMPTY_ROOT}
+        self.times: dict[int, int] = {}
+        self.suspects: list[tuple[str, int, int]] = []
+        self.keys: list[tuple[int, Mapping[str, object]]] = []
+        self.redactions: list[tuple[int, int, list[str]]] = []
+        self.missing: set[tuple[int, str]] = set()
+        self._edge = Edge()
+        self._upper: list[tuple[Tile, bytes]] = []
+        self._clock: list[tuple[int, int]] = []
+        self._last = 0
+
+    @property
+    def count(self) -> int:
+        return self._edge.size
+
+    async def run(self, sizes: Sequence[int]) -> None:
+        wanted = sorted({*sizes, self.subject.size} - {0}, reverse=True)
+        for number, width in bundles_of(self.subject.size):
+            try:
+                leaves = await self.subject.leaves(number, width)
+            except (KeyError, TornTile) as error:
+                code = "entries.missing" if isinstance(error, KeyError) else "entries.torn"
+                self.report.wrong(code, bundle_path(ENTRIES, number, width), str(error))
+                self.broken = True
+                return
+            await self._take(number * 256, leaves, wanted)
+            await self._read_values(number, width, leaves)
+        self._upper += [item for item in self._edge.partial() if item[0].level]
+        await self._compare([item for item in self._edge.partial() if not item[0].level])
+        await self._check_upper()
+        if self._clock:
+            index, by = self._clock[0]
+            more = f", and {len(self._clock) - 1} times more" if len(self._clock) > 1 else ""
+            self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
+
+    async def _take(self, first: int, leaves: Sequence[bytes], wanted: list[int]) -> None:
+        hashes = [hash_leaf(leaf) for leaf in leaves]
+        full: list[tuple[Tile, bytes]] = []
+        done = 0
+        while wanted and wanted[-1] <= first + len(leaves):
+            size = wanted.pop()
+            full += self._edge.extend(hashes[done : size - first])
+            done = size - first
+            self.roots[size], self.times[size] = self._edge.root, _time(leaves[done - 1])
+        full += self._edge.extend(hashes[done:])
+        self._upper += [item for item in full if item[0].level]
+        await self._compare([item for item in full if not item[0].level])
+
+    async def _stored(self, tile: Tile) -> bytes | None:
+        try:
+            return await self.subject.tile(tile)
+        except KeyError:
+            self.report.wrong("tile.missing", tile.path, "the tile is not there")
+        except TornTile as error:
+            self.report.wrong("tile.torn", tile.path, str(error))
+        return None
+
+    async def _compare(self, tiles: Sequence[tuple[Tile, bytes]]) -> None:
+        """Leaf hashes against the lowest tiles; which of them is right, the signatures decide."""
+        for tile, data in tiles:
+            stored = await self._stored(tile)
+            if stored is not None and stored != data:
+                pairs = enumerate(zip(split(stored), split(data), strict=True), tile.number * 256)
+                differ = [at for at, (one, other) in pairs if one != other]
+                self.suspects.append((tile.path, differ[0], differ[-1]))
+
+    async def _check_upper(self) -> None:
+        for tile, data in self._upper:
+            stored = await self._stored(tile)
+            if stored is not None and stored != data:
+                self.report.wrong("tile.wrong", tile.path, "it is not what the entries give")
+
+    async def _read_values(self, number: int, width: int, leaves: Sequence[bytes]) -> None:
+        blobs: Sequence[bytes | None] | None = None
+        if self.subject.with_values:
+            try:
+                blobs = await self.subject.values(number, width)
+            except (KeyError, TornTile) as error:
+                code = "values.missing" if isinstance(error, KeyError) else "values.torn"
+                self.report.wrong(code, bundle_path(VALUES, number, width), str(error))
+        for at, leaf in enumerate(leaves):
+            index = number * 256 + at
+            self._check_time(index, leaf)
+            if blobs is not None and not agree(leaf, blobs[at]):
+                self._check_values(index, leaf, blobs[at])
+            if leaf.endswith(_SPECIAL):
+                self._take_special(index, leaf)
+
+    def _check_time(self, index: int, leaf: bytes) -> None:
+        at = _time(leaf) or self._last
+        if at + CLOCK_SLACK < self._last:
+            self._clock.append((index, self._last - at))
+        self._last = at
+
+    def _check_values(self, index: int, leaf: bytes, blob: bytes | None) -> None:
+        try:
+            commitments = dict(parse_leaf(leaf).commitments)
+        except BadEntry as error:
+            self.report.wrong("leaf.malformed", f"entry {index}", str(error))
+            return
+        try:
+            found = commitments_of(blob)
+        except BadEntry as error:
+            self.report.wrong("value.torn", f"entry {index}", str(error))
+            return
+        for name, commitment in found.items():
+            if name not in commitments:
+                self.report.wrong("value.surplus", f"entry {index} {name}", "the leaf does not know this value")
+            elif commitments[name] != commitment:
+                self.report.wrong("value.wrong", f"entry {index} {name}", "not the value that was recorded")
+        self.missing |= {(index, name) for name in commitments.keys() - found.keys()}
+
+    def _take_special(self, index: int, leaf: bytes) -> None:
+        try:
+            parsed = parse_leaf(leaf)
+        except BadEntry as error:
+            self.report.wrong("leaf.malformed", f"entry {index}", str(error))
+            return
+        entry, names = parsed.facts.get("entry"), parsed.facts.get("fields")
+        if parsed.kind == "key":
+            self.keys.append((index, parsed.facts))
+        elif isinstance(entry, int) and names and entry < index:
+            self.redactions.append((index, entry, names))
+        else:
+            self.report.wrong("redaction.baseless", f"entry {index}", "it names no earlier entry and fields")
+
+
+def _time(leaf: bytes) -> int:
+    digits = leaf[6 : leaf.find(b",")]
+    return int(digits) if digits.isdigit() else 0

@@ -1,0 +1,150 @@
+"""Is a checkpoint what tlog-checkpoint says, and is nothing signed that contradicts an earlier one?"""
+
+from base64 import b64encode
+
+import pytest
+
+from assent.audit import checkpoints, notes
+from assent.audit.checkpoints import BadCheckpoint, Checkpoint, Inconsistent, Proof, issue
+from assent.audit.merkle import (
+    BadProof,
+    consistency_ranges,
+    hash_leaf,
+    hash_ranges,
+    inclusion_ranges,
+    reader_of,
+    root_of,
+)
+from assent.audit.notes import BadNote, PublicKey, SecretKey
+
+from . import vectors
+from .scenes import ORIGIN, secret_key
+
+ROW = [hash_leaf(b"%d" % number) for number in range(20)]
+NOW = 1_764_000_000
+
+
+def head(size, row=ROW, origin=ORIGIN):
+    return Checkpoint(origin, size, root_of(row[:size]))
+
+
+def grown(old, new, row=ROW):
+    return hash_ranges(consistency_ranges(old, new), reader_of(row))
+
+
+def test_the_published_checkpoint_of_a_checksum_database_is_read_and_signed_byte_for_byte():
+    key = PublicKey.parse(vectors.SUMDB_KEY)
+    opened = checkpoints.open_checkpoint(vectors.SUMDB_SIX.encode(), "go.sum database tree", [key])
+    assert opened.size == 6
+    assert notes.sign(opened.text, [SecretKey.parse(vectors.SUMDB_SECRET)]).decode() == vectors.SUMDB_SIX
+
+
+def test_a_checkpoint_is_origin_size_and_root_signed_twice():
+    signed = issue(None, head(5), [], [secret_key()], NOW)
+    lines = signed.note.decode().split("\n")
+    assert lines[:4] == [ORIGIN, "5", b64encode(root_of(ROW[:5])).decode(), ""]
+    assert all(line.startswith(f"\u2014 {ORIGIN} ") for line in lines[4:6])
+    assert checkpoints.open_checkpoint(signed.note, ORIGIN, [secret_key().public]) == signed
+
+
+def test_a_log_that_grew_is_signed():
+    first = issue(None, head(5), [], [secret_key()], NOW)
+    second = issue(first, head(13), grown(5, 13), [secret_key()], NOW)
+    assert issue(second, head(13), [], [secret_key()], NOW + 60).size == 13
+
+
+def test_nothing_is_signed_that_contradicts_the_checkpoint_before():
+    first = issue(None, head(13), [], [secret_key()], NOW)
+    other = [hash_leaf(b"other %d" % number) for number in range(20)]
+    for new, proof in (
+        (head(5), []),
+        (head(13, other), []),
+        (head(20, other), grown(13, 20, other)),
+        (head(20), grown(12, 20)),
+        (head(20), []),
+        (head(20, origin="audit.example/other"), grown(13, 20)),
+    ):
+        with pytest.raises(Inconsistent):
+            issue(first, new, proof, [secret_key()], NOW)
+
+
+def test_only_a_key_of_the_logs_name_signs_it():
+    for signers in ([], [secret_key(name="other")]):
+        with pytest.raises(Inconsistent, match="key of that name"):
+            issue(None, head(5), [], signers, NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\n1\n",
+        "\n1\n" + "A" * 43 + "=\n",
+        "a\n01\n" + "A" * 43 + "=\n",
+        "a\n-1\n" + "A" * 43 + "=\n",
+        "a\n1\nAAAA\n",
+        "a\n1\n" + "A" * 42 + "B=\n",
+        "a\n1\n" + "A" * 43 + "=\nextension\n",
+        "a\n99999999999999999999\n" + "A" * 43 + "=\n",
+    ],
+)
+def test_a_note_that_is_no_checkpoint_is_refused(text):
+    with pytest.raises(BadCheckpoint):
+        checkpoints.parse(notes.sign(text, [secret_key()]))
+
+
+def test_a_checkpoint_of_another_log_or_key_is_refused():
+    signed = issue(None, head(5), [], [secret_key()], NOW)
+    with pytest.raises(BadCheckpoint, match=r"of audit\.example/acme, not of other"):
+        checkpoints.open_checkpoint(signed.note, "other", [secret_key().public])
+    with pytest.raises(BadCheckpoint, match="no known key"):
+        checkpoints.open_checkpoint(signed.note, ORIGIN, [secret_key(1).public])
+
+
+def test_checkpoints_in_one_text_are_told_apart():
+    signed = [issue(None, head(size), [], [secret_key()], NOW).note for size in range(4)]
+    for count in range(5):
+        assert checkpoints.split(checkpoints.join(signed[:count])) == signed[:count]
+    broken = checkpoints.split(checkpoints.join(signed)[:-40])
+    assert broken[:3] == signed[:3]
+    with pytest.raises(BadNote):
+        checkpoints.parse(broken[3])
+
+
+def proof(index=7, size=20):
+    signed = issue(None, head(size), [], [secret_key()], NOW)
+    path = hash_ranges(inclusion_ranges(index, size), reader_of(ROW))
+    return Proof(index, tuple(path), signed.note)
+
+
+def test_a_proof_file_proves_its_entry_to_somebody_with_the_key_alone():
+    data = proof().encode()
+    assert data.startswith(b"c2sp.org/tlog-proof@v1\nindex 7\n")
+    assert Proof.decode(data) == proof()
+    assert Proof.decode(data).verify(b"7", ORIGIN, [secret_key().public]).size == 20
+    with_extra = Proof(7, proof().path, proof().checkpoint, b"for you")
+    assert Proof.decode(with_extra.encode()) == with_extra
+
+
+def test_a_proof_does_not_prove_another_entry():
+    for leaf, index in ((b"8", 7), (b"7", 8)):
+        with pytest.raises(BadProof):
+            Proof(index, proof().path, proof().checkpoint).verify(leaf, ORIGIN, [secret_key().public])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"wrong\nindex 0\n\n",
+        b"c2sp.org/tlog-proof@v1\nextra !!\nindex 0\n\n",
+        b"c2sp.org/tlog-proof@v1\n\n",
+        b"c2sp.org/tlog-proof@v1\nindex -5\n\n",
+        b"c2sp.org/tlog-proof@v1\nindex 05\n\n",
+        b"c2sp.org/tlog-proof@v1\nindex 0\n!!\n\n",
+        b"c2sp.org/tlog-proof@v1\nindex 0\n" + b64encode(bytes(64)) + b"\n\n",
+        b"c2sp.org/tlog-proof@v1\nindex 0\n\xff\n\n",
+    ],
+)
+def test_what_is_not_a_proof_is_refused(data):
+    with pytest.raises(BadProof):
+        Proof.decode(data)

@@ -1,0 +1,198 @@
+"""Does a log in a directory survive a failure of every single write, sync and rename?"""
+
+import contextlib
+import itertools
+import random
+
+import pytest
+
+from assent.audit.directory import DirectoryCheckpoints, DirectoryEntries, DirectoryTiles, TornLog
+from assent.audit.disk import Disk
+from assent.audit.entries import redact, redaction
+from assent.audit.keys import KeyFile
+from assent.audit.log import open_log
+from assent.audit.merkle import hash_leaf, root_of
+from assent.audit.notes import BadKey, PublicKey
+from assent.audit.sources import StaleCheckpoint
+
+from .scenes import ORIGIN, START, call_entry, keys_of, secret_key
+
+NOW = START // 1000
+
+
+class Crash(BaseException):
+    """The process dies: nobody catches it, nothing is tidied up."""
+
+
+class FailingDisk(Disk):
+    """Fails at its n-th step: a write after half of the bytes, everything else before it happens."""
+
+    def __init__(self, steps, failure):
+        self.steps, self._failure = steps, failure
+
+    def _step(self):
+        self.steps -= 1
+        if self.steps == 0:
+            raise self._failure
+
+    def write(self, descriptor, data):
+        try:
+            self._step()
+        except BaseException:
+            super().write(descriptor, data[: len(data) // 2])
+            raise
+        super().write(descriptor, data)
+
+    def sync(self, descriptor):
+        self._step()
+
+    def rename(self, source, target):
+        self._step()
+        super().rename(source, target)
+
+    def link(self, source, target):
+        self._step()
+        super().link(source, target)
+
+    def sync_directory(self, path):
+        self._step()
+
+
+async def open_in(root, disk):
+    return await open_log(
+        ORIGIN,
+        keys_of(secret_key()),
+        (entries := DirectoryEntries(root, disk)),
+        DirectoryTiles(root, disk),
+        DirectoryCheckpoints(root, disk),
+    ), entries
+
+
+async def work(root, disk, acknowledged):
+    """A life of a log; what is in `acknowledged` was promised to somebody."""
+    chance = random.Random(5)
+    log, entries = await open_in(root, disk)
+    for batch in range(6):
+        rows = [call_entry(batch * 60 + number, chance) for number in range(60)]
+        pairs = [(row.leaf, row.values) for row in rows]
+        await entries.append(pairs)
+        acknowledged += [row.leaf for row in rows]
+        await log.extend([row.leaf for row in rows])
+        await log.checkpoint(NOW + batch * 700)
+        await log.flush()
+
+
+async def recover(root):
+    checkpoint = await DirectoryCheckpoints(root).latest()
+    signed = int(checkpoint.split(b"\n")[1]) if checkpoint else 0
+    entries, torn = DirectoryEntries.recover(root, signed)
+    log = await open_log(ORIGIN, keys_of(secret_key()), entries, DirectoryTiles(root), DirectoryCheckpoints(root))
+    return log, entries, torn
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), Crash()], ids=["error", "crash"])
+async def test_after_the_nth_failure_nothing_acknowledged_is_lost_for_any_n(tmp_path, failure):
+    for step in itertools.count(1):
+        root = tmp_path / str(step)
+        root.mkdir()
+        acknowledged: list[bytes] = []
+        disk = FailingDisk(step, failure)
+        with contextlib.suppress(OSError, Crash):
+            await work(root, disk, acknowledged)
+        log, entries, torn = await recover(root)
+        leaves = await entries.leaves(0, await entries.count())
+        assert list(leaves[: len(acknowledged)]) == acknowledged, step
+        assert torn is None or torn.index >= len(acknowledged), step
+        assert log.root == root_of([hash_leaf(leaf) for leaf in leaves]), step
+        assert (await log.checkpoint(NOW + 90_000)).size == len(leaves)
+        if disk.steps > 0:
+            break
+    assert step > 40
+    assert len(acknowledged) == 360
+
+
+async def test_a_torn_tail_is_named_and_only_cut_where_nothing_was_signed(tmp_path):
+    log, entries = await open_in(tmp_path, Disk())
+    rows = [call_entry(number, random.Random(1)) for number in range(10)]
+    await entries.append([(row.leaf, row.values) for row in rows])
+    path = tmp_path / "entries.log"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-3])
+    with pytest.raises(TornLog, match=r"entry 9 is torn at byte \d+ of \d+"):
+        DirectoryEntries(tmp_path)
+    with pytest.raises(TornLog):
+        DirectoryEntries.recover(tmp_path, signed=10)
+    recovered, torn = DirectoryEntries.recover(tmp_path, signed=9)
+    assert (torn.index, await recovered.count()) == (9, 9)
+    assert log.size == 0
+
+
+async def test_damage_in_the_middle_is_named(tmp_path):
+    _, entries = await open_in(tmp_path, Disk())
+    rows = [call_entry(number, random.Random(1)) for number in range(10)]
+    await entries.append([(row.leaf, row.values) for row in rows])
+    path = tmp_path / "entries.log"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(TornLog, match=r"entry [4-6] is torn"):
+        DirectoryEntries(tmp_path)
+
+
+async def test_an_erased_value_is_nowhere_in_the_directory(tmp_path):
+    log, entries = await open_in(tmp_path, Disk())
+    rows = [call_entry(number, random.Random(2)) for number in range(20)]
+    await entries.append([(row.leaf, row.values) for row in rows])
+    await log.extend([row.leaf for row in rows])
+    index = next(at for at, row in enumerate(rows) if b"arguments" in (row.values or b""))
+    blob = (await entries.values(index, index + 1))[0]
+    await entries.replace_values(index, redact(blob, ["arguments"]))
+    row = redaction(index, ["arguments"], START, {}, random.Random(3).randbytes)
+    await entries.append([(row.leaf, row.values)])
+    again = DirectoryEntries(tmp_path)
+    assert await again.leaves(0, 99) == [*(row.leaf for row in rows), row.leaf]
+    assert f"scene {index}".encode() not in (tmp_path / "entries.log").read_bytes()
+
+
+async def test_a_checkpoint_signed_elsewhere_is_not_replaced(tmp_path):
+    store = DirectoryCheckpoints(tmp_path)
+    await store.save(b"one\n\nsig\n", None, keep=True)
+    await store.save(b"two\n\nsig\n", b"one\n\nsig\n", keep=False)
+    assert await store.kept() == [b"one\n\nsig\n", b"two\n\nsig\n"]
+    with pytest.raises(StaleCheckpoint):
+        await store.save(b"x", b"one\n\nsig\n", keep=False)
+
+
+def test_a_key_file_is_private_made_once_and_rotates(tmp_path):
+    file, chance = KeyFile(tmp_path / "audit.keys"), random.Random(1)
+    first = file.create(ORIGIN, chance.randbytes)
+    assert (tmp_path / "audit.keys").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        file.create(ORIGIN, chance.randbytes)
+    both = file.add(chance.randbytes)
+    assert both.public[0] == first.newest
+    assert len(both.secret) == 2
+    with pytest.raises(BadKey, match="under way"):
+        file.add(chance.randbytes)
+    after = file.retire(both.newest)
+    assert after.public == both.public
+    assert [key.public for key in after.secret] == [both.newest]
+    assert after.signer(first.newest) is None
+    assert isinstance(after.public[0], PublicKey)
+
+
+def test_a_key_file_that_others_can_read_is_refused(tmp_path):
+    file = KeyFile(tmp_path / "audit.keys")
+    file.create(ORIGIN, random.Random(1).randbytes)
+    (tmp_path / "audit.keys").chmod(0o644)
+    with pytest.raises(BadKey, match="chmod 600"):
+        file.load()
+
+
+def test_a_key_file_of_two_logs_or_of_none_is_refused(tmp_path):
+    path = tmp_path / "audit.keys"
+    for lines in ([secret_key().text, secret_key(name="other").text], [secret_key().public.text], []):
+        path.write_text("".join(f"{line}\n" for line in lines))
+        path.chmod(0o600)
+        with pytest.raises(BadKey, match="keys of one log"):
+            KeyFile(path).load()
