@@ -1,6 +1,7 @@
 """Do the stores agree with memory, operation by operation?"""
 
 import asyncio
+import sys
 import tempfile
 from pathlib import Path
 from shutil import rmtree
@@ -12,9 +13,10 @@ from assent.stores import SqliteStore, open_store
 from assent.testing.stores.model import StoreModel
 from postgres_server import drop_store, new_store_url
 
+TORTURE = "--torture" in sys.argv
 SETTINGS = settings(
-    max_examples=25,
-    stateful_step_count=30,
+    max_examples=2000 if TORTURE else 40,
+    stateful_step_count=100 if TORTURE else 30,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -52,4 +54,5 @@ class PostgresModel(StoreModel):
 
 
 TestPostgresAgainstMemory = PostgresModel.TestCase
-TestPostgresAgainstMemory.settings = SETTINGS
+# Every step asks a server in another process, so the short form takes fewer.
+TestPostgresAgainstMemory.settings = settings(SETTINGS, max_examples=500 if TORTURE else 10)

@@ -165,8 +165,8 @@ class Records:
         if sum(one.state_at(now) is ApprovalState.PENDING for one in theirs) >= most_pending:
             raise TooManyPending(draft.requester)
         denials = [one.declined_at for one in theirs if one.tool == draft.tool and one.declined_at is not None]
-        if denials and now < max(denials) + cooldown:
-            raise CoolingDown(max(denials) + cooldown - now)
+        if cooldown and denials and now < max(denials) + cooldown:
+            raise CoolingDown(min(max(denials) - now, 0) + cooldown)
         if draft.id in self.approvals:
             raise StoreError(f"There is an approval {draft.id} already.")
         self._put_approval(draft)
