@@ -13,6 +13,7 @@ from assent.errors import AssentError, FaultsError
 # Each command lives in a module of its own and is imported when it is called.
 COMMANDS = {
     "approvals": "See and decide what waits for a person.",
+    "classify": "Say what tools probably do, from their definitions.",
     "contract": "Show contracts, and the schema of contract files.",
     "decide": "Explain one call, stage by stage, without running it.",
 }

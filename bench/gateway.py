@@ -1,0 +1,111 @@
+"""What does a call through the gateway cost, beside a raw ASGI echo and FastMCP's proxy, in one run?
+
+`python -m bench.gateway [--calls N] [--rounds N]`. Each server has one core to itself; the load and the
+upstream share the other. Read the ratios, not the rates, and nothing into differences below one half.
+"""
+
+import argparse
+import asyncio
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import orjson
+
+from bench.load import Measured, measure
+
+_VERSION = "2026-07-28"
+_META = {
+    "io.modelcontextprotocol/protocolVersion": _VERSION,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+}
+_ARGUMENTS = {"a": 1, "b": "two", "c": 3.5, "d": [1, 2, 3], "e": {"f": True}}
+
+
+def post(method: str, params: dict[str, object], *headers: str) -> bytes:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": _META}}
+    body = orjson.dumps(message)
+    lines = [
+        "POST /mcp HTTP/1.1",
+        "Host: 127.0.0.1",
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+        f"MCP-Protocol-Version: {_VERSION}",
+        f"Mcp-Method: {method}",
+        *headers,
+        f"Content-Length: {len(body)}",
+        "",
+        "",
+    ]
+    return "\r\n".join(lines).encode() + body
+
+
+CALL = post("tools/call", {"name": "echo", "arguments": _ARGUMENTS}, "Mcp-Name: echo")
+LIST = post("tools/list", {})
+ECHOED = orjson.dumps(_ARGUMENTS)
+
+
+@contextmanager
+def server(name: str, *arguments: str, core: int) -> Iterator[tuple[int, int]]:
+    """A measured server on a core of its own; gives its process id and port."""
+    command = [sys.executable, "-m", "bench.servers", name, *arguments]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, {core})
+    )
+    try:
+        assert process.stdout is not None
+        yield process.pid, int(process.stdout.readline())
+    finally:
+        process.terminate()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+Row = tuple[str, list[str], bytes, bytes, int]
+
+
+async def run(calls: int, rounds: int) -> None:
+    with server("echo", core=1) as (_, upstream_port):
+        url = f"http://127.0.0.1:{upstream_port}/mcp"
+        rows: list[Row] = [
+            ("raw ASGI echo (ref)", ["echo"], CALL, ECHOED, calls),
+            ("relay, tools/call", ["relay", url], CALL, ECHOED, calls),
+            ("gateway without the sentence, tools/call", ["gateway", url], CALL, ECHOED, calls),
+            ("gateway, tools/list of 100", ["gateway", url], LIST, b'"tool_99"', calls),
+        ]
+        if importlib.util.find_spec("fastmcp") is not None:
+            rows.append(("FastMCP proxy, tools/call", ["fastmcp", url], CALL, ECHOED, max(64, calls // 200)))
+        results: dict[str, list[Measured]] = {row[0]: [] for row in rows}
+        for _ in range(rounds):
+            for title, arguments, request, expected, count in rows:
+                with server(*arguments, core=0) as (pid, port):
+                    results[title].append(await measure(pid, port, request, expected, calls=count))
+    report(results)
+
+
+def report(results: dict[str, list[Measured]]) -> None:
+    reference = statistics.median(measured.cpu_us for measured in next(iter(results.values())))
+    print(f"{'':44} {'calls/s':>9} {'CPU us/call':>12} {'/ ref':>6}")
+    for title, measures in results.items():
+        cpu = statistics.median(measured.cpu_us for measured in measures)
+        rate = statistics.median(measured.per_second for measured in measures)
+        print(f"{title:44} {rate:9,.0f} {cpu:12.1f} {cpu / reference:6.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    os.sched_setaffinity(0, {1})
+    asyncio.run(run(options.calls, options.rounds))
+
+
+if __name__ == "__main__":
+    main()

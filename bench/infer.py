@@ -1,0 +1,231 @@
+"""How often is the inference right, on families of servers that it does not know?
+
+    python -m bench.infer --tools tools.jsonl.gz --gold gold.jsonl
+
+`--tools` has one definition per line with `server`, `family` and the author's `annotations`; `--gold` has one careful
+label per line: `family`, `read_only`, `destructive`, and the definition as `tool`. Nothing of either is kept.
+
+Four things are measured, each for the careful labels and for what the authors declared:
+- the lexicon as it is;
+- the lexicon by family: each family is judged without the verbs that no other family uses, as if it were unseen;
+- families drawn with replacement, for the spread that the choice of families alone makes;
+- a logistic model over the same evidence, trained on the other families, which has to earn its place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assent.infer import classify, lexicon
+from assent.infer.evidence import gather
+
+BARS = {
+    "read-only accuracy": 0.95,
+    "read-only precision": 0.99,
+    "destructive recall": 0.90,
+    "destructive precision": 0.80,
+}
+FOLDS, EPOCHS, RATE, SHRINK = 10, 12, 0.1, 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A definition, the family it comes from, and what is known about it."""
+
+    family: str
+    tool: dict[str, Any]
+    read_only: bool
+    destructive: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Hits and misses of a yes-or-no question."""
+
+    pairs: Sequence[tuple[bool, bool]]
+
+    def count(self, guess: bool, truth: bool) -> int:
+        return sum(pair == (guess, truth) for pair in self.pairs)
+
+    @property
+    def accuracy(self) -> float:
+        return sum(guess == truth for guess, truth in self.pairs) / max(len(self.pairs), 1)
+
+    @property
+    def precision(self) -> float:
+        return self.count(True, True) / max(self.count(True, True) + self.count(True, False), 1)
+
+    @property
+    def recall(self) -> float:
+        return self.count(True, True) / max(self.count(True, True) + self.count(False, True), 1)
+
+    def __str__(self) -> str:
+        wrong = f"{self.count(True, False)} wrongly yes, {self.count(False, True)} wrongly no of {len(self.pairs)}"
+        return f"accuracy {self.accuracy:.3f}  precision {self.precision:.3f}  recall {self.recall:.3f}  ({wrong})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", type=Path, required=True)
+    parser.add_argument("--gold", type=Path, required=True)
+    options = parser.parse_args()
+    tools, gold = list(read_lines(options.tools)), list(careful(read_lines(options.gold)))
+    stated = list(declared(tools))
+    speed(tools)
+    families = len({one["family"] for one in tools}), len({one.family for one in gold})
+    print("\n{} families, {} of them with careful labels".format(*families))
+    report("the lexicon as it is", lambda one: classify(one.tool), gold, stated)
+    report("the lexicon by family", unseen(tools), gold, stated)
+    spread(gold)
+    compare(gold, stated)
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def careful(rows: Iterable[dict[str, Any]]) -> Iterator[Labelled]:
+    for row in rows:
+        yield Labelled(row["family"], row["tool"], row["read_only"], row["destructive"])
+
+
+def declared(rows: Iterable[dict[str, Any]]) -> Iterator[Labelled]:
+    """What authors say of reading: their word on destruction means something else with each of them."""
+    for row in rows:
+        hints = row.get("annotations") or {}
+        if hints.get("readOnlyHint") is not None or hints.get("destructiveHint"):
+            yield Labelled(row["family"], row, hints.get("readOnlyHint") is True, None)
+
+
+def speed(tools: Sequence[dict[str, Any]]) -> None:
+    for one in tools:
+        classify(one)
+    start = time.process_time()
+    for one in tools:
+        classify(one)
+    print(f"{len(tools)} definitions, {len(tools) / (time.process_time() - start):,.0f} per second of one core")
+
+
+def report(title: str, judge: Callable[[Labelled], Any], gold: Sequence[Labelled], stated: Sequence[Labelled]) -> None:
+    print(f"\n{title}")
+    found = [(judge(one), one) for one in gold]
+    reading = Score([(inference.read_only, one.read_only) for inference, one in found])
+    losing = Score([(inference.destructive, bool(one.destructive)) for inference, one in found])
+    print(f"  careful, read-only    {reading}")
+    print(f"  careful, destructive  {losing}")
+    print(f"  destroyers called read-only: {sum(i.read_only and bool(one.destructive) for i, one in found)}")
+    print(f"  declared, read-only   {Score([(judge(one).read_only, one.read_only) for one in stated])}")
+    reached = (reading.accuracy, reading.precision, losing.recall, losing.precision)
+    missed = [name for (name, bar), value in zip(BARS.items(), reached, strict=True) if value < bar]
+    print(f"  bars: {'all reached' if not missed else 'missed ' + ', '.join(missed)}")
+
+
+def unseen(tools: Sequence[dict[str, Any]]) -> Callable[[Labelled], Any]:
+    """Judge each definition without the verbs that only its own family uses."""
+    used: dict[str, set[str]] = defaultdict(set)
+    for one in tools:
+        evidence = gather(one)
+        used[one["family"]] |= {*evidence.words, *evidence.prose.verbs} & lexicon.VERBS.keys()
+    own = {
+        family: verbs.difference(*(others for other, others in used.items() if other != family))
+        for family, verbs in used.items()
+    }
+
+    def judge(one: Labelled) -> Any:
+        with without(own.get(one.family, set())):
+            return classify(one.tool)
+
+    return judge
+
+
+@contextmanager
+def without(verbs: set[str]) -> Iterator[None]:
+    """The lexicon, some verbs poorer."""
+    words: dict[str, str] = lexicon.VERBS  # type: ignore[assignment]
+    taken = {verb: words.pop(verb) for verb in verbs if verb in words}
+    if taken:
+        lexicon.find_verb.cache_clear()
+    try:
+        yield
+    finally:
+        words.update(taken)
+        if taken:
+            lexicon.find_verb.cache_clear()
+
+
+def spread(gold: Sequence[Labelled], draws: int = 2000) -> None:
+    by_family: dict[str, list[tuple[bool, bool, bool, bool]]] = defaultdict(list)
+    for one in gold:
+        found = classify(one.tool)
+        by_family[one.family].append((found.read_only, one.read_only, found.destructive, bool(one.destructive)))
+    chance, families = random.Random(7), sorted(by_family)
+    drawn: dict[str, list[float]] = {name: [] for name in BARS}
+    for _ in range(draws):
+        rows = [row for family in chance.choices(families, k=len(families)) for row in by_family[family]]
+        reading, losing = Score([row[:2] for row in rows]), Score([row[2:] for row in rows])
+        values = (reading.accuracy, reading.precision, losing.recall, losing.precision)
+        for name, value in zip(BARS, values, strict=True):
+            drawn[name].append(value)
+    print(f"\n{draws} draws of {len(families)} families: the worst twentieth")
+    for name, values_drawn in drawn.items():
+        print(f"  {name:22} {sorted(values_drawn)[draws // 20]:.3f} (bar {BARS[name]})")
+
+
+def compare(gold: Sequence[Labelled], stated: Sequence[Labelled]) -> None:
+    """A model over words and classes, trained on what the authors of other families declare."""
+    families = sorted({one.family for one in (*gold, *stated)})
+    random.Random(3).shuffle(families)
+    fold = {family: number % FOLDS for number, family in enumerate(families)}
+    features = {id(one): traits(one.tool) for one in (*gold, *stated)}
+    guesses: dict[int, bool] = {}
+    for number in range(FOLDS):
+        training = [one for one in stated if fold[one.family] != number]
+        weights = train([(features[id(one)], one.read_only) for one in training])
+        for one in (*gold, *stated):
+            if fold[one.family] == number:
+                guesses[id(one)] = margin(weights, features[id(one)]) > 0
+    print(f"\na logistic model over the same evidence, {FOLDS} folds by family")
+    print(f"  careful, read-only    {Score([(guesses[id(one)], one.read_only) for one in gold])}")
+    print(f"  declared, read-only   {Score([(guesses[id(one)], one.read_only) for one in stated])}")
+
+
+def traits(tool: dict[str, Any]) -> list[str]:
+    evidence = gather(tool)
+    prose, inputs = evidence.prose, evidence.inputs
+    found = {f"name {evidence.kind}", f"text {prose.kind}", f"both {evidence.kind} {prose.kind}", "always"}
+    found |= {f"word {word}" for word in evidence.words} | {f"verb {verb}" for verb in prose.verbs}
+    found |= {f"input {name}" for name in inputs.names} | {f"flag {flag}" for flag in inputs.flags}
+    found |= {f"choice {choice.kind}" for choice in inputs.choices}
+    return sorted(found)
+
+
+def train(rows: list[tuple[list[str], bool]]) -> dict[str, float]:
+    weights: dict[str, float] = defaultdict(float)
+    order = random.Random(5)
+    for epoch in range(EPOCHS):
+        order.shuffle(rows)
+        for found, truth in rows:
+            step = RATE / (1 + epoch) * (truth - 1 / (1 + math.exp(-max(min(margin(weights, found), 30), -30))))
+            for trait in found:
+                weights[trait] += step - SHRINK * weights[trait]
+    return weights
+
+
+def margin(weights: dict[str, float], found: list[str]) -> float:
+    return sum(weights.get(trait, 0.0) for trait in found)
+
+
+if __name__ == "__main__":
+    main()

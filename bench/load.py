@@ -1,0 +1,98 @@
+"""How much processor time does a server need per request, with 32 connections that never rest?"""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Measured:
+    calls: int
+    seconds: float
+    cpu: float
+
+    @property
+    def per_second(self) -> float:
+        return self.calls / self.seconds
+
+    @property
+    def cpu_us(self) -> float:
+        return self.cpu / self.calls * 1e6
+
+
+class Caller(asyncio.Protocol):
+    """One connection: the next request goes out when the answer to the last one is whole and right."""
+
+    def __init__(self, request: bytes, expected: bytes, calls: int, done: asyncio.Future[None]) -> None:
+        self._request = request
+        self._expected = expected
+        self._left = calls
+        self._done = done
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        head, found, body = self._buffer.partition(b"\r\n\r\n")
+        if not found:
+            return
+        at = head.lower().find(b"content-length: ")
+        if at < 0:
+            return self._fail(f"no content-length: {head!r}")
+        if len(body) < int(head[at + 16 :].split(b"\r\n", 1)[0]):
+            return
+        if not head.startswith(b"HTTP/1.1 200") or self._expected not in body:
+            return self._fail(f"wrong answer: {self._buffer[:500]!r}")
+        self._buffer = b""
+        self._left -= 1
+        if self._left:
+            self._transport.write(self._request)
+        else:
+            self._transport.close()
+            self._done.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._done.done():
+            self._fail("connection lost")
+
+    def _fail(self, words: str) -> None:
+        if not self._done.done():
+            self._done.set_exception(RuntimeError(words))
+        self._transport.abort()
+
+
+async def drive(port: int, request: bytes, expected: bytes, *, calls: int, connections: int) -> float:
+    """Send `calls` requests over `connections`; gives the seconds it took."""
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    dones = []
+    for _ in range(connections):
+        done = loop.create_future()
+        dones.append(done)
+        share = calls // connections
+        await loop.create_connection(
+            lambda done=done, share=share: Caller(request, expected, share, done), "127.0.0.1", port
+        )
+    await asyncio.gather(*dones)
+    return loop.time() - started
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+async def measure(
+    pid: int, port: int, request: bytes, expected: bytes, *, calls: int, connections: int = 32
+) -> Measured:
+    await drive(port, request, expected, calls=max(connections, calls // 10), connections=connections)
+    before = cpu_seconds(pid)
+    seconds = await drive(port, request, expected, calls=calls, connections=connections)
+    return Measured(calls // connections * connections, seconds, cpu_seconds(pid) - before)

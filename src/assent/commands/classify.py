@@ -1,0 +1,27 @@
+"""`assent classify`: what do these tools probably do?"""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+import click
+
+from assent.errors import Fault, FaultsError
+from assent.infer import classify_lines
+
+
+@click.command()
+@click.argument("file", type=click.File(encoding="utf-8-sig"), default="-")
+@click.option("--trust-annotations", is_flag=True, help="Believe declared hints instead of ignoring them.")
+def classify(file: TextIO, trust_annotations: bool) -> None:
+    """Infer the effect of tools from their definitions.
+
+    FILE (or standard input) has one tool definition per line, or is a tools/list result. One JSON object is written
+    for each tool, in the same order: name, tier, risk, read_only, destructive, overwrites, open_world, confidence,
+    reasons and labels.
+    """
+    try:
+        for line in classify_lines(file, trust_annotations=trust_annotations):
+            click.echo(line)
+    except UnicodeDecodeError:
+        raise FaultsError(Fault("the input is not UTF-8 text", "Convert it to UTF-8")) from None

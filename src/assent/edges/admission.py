@@ -1,0 +1,68 @@
+"""Who sends this HTTP request?"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.edges.api_keys import ApiKeys
+from assent.edges.http import Headers, Scope
+from assent.edges.tokens import Tokens
+
+FindKey = Callable[[str], Awaitable[Principal | None]]
+
+
+@dataclass(slots=True)
+class Admission:
+    """The ways to be known: a configured key, a kept key, a token, or being on this machine where that is allowed.
+
+    Credentials that are given are the ones that count: a bad key never falls through to anybody else.
+    """
+
+    keys: ApiKeys = field(default_factory=ApiKeys)
+    kept_key: FindKey | None = None
+    tokens: Tokens | None = None
+    anonymous: Principal | None = None
+
+    async def admit(self, headers: Headers, scope: Scope) -> Principal:
+        credential = credential_of(headers)
+        if credential is None:
+            if self.anonymous is not None and is_loopback(scope):
+                return self.anonymous
+            raise Refusal("authenticate.missing")
+        found = self.keys.find(credential)
+        if found is None and self.kept_key is not None:
+            found = await self.kept_key(credential)
+        if found is None and self.tokens is not None and credential.count(".") == 2:
+            found = await self.tokens.principal(credential)
+        if found is None:
+            raise Refusal("authenticate.invalid")
+        return found
+
+
+def credential_of(headers: Headers) -> str | None:
+    """The one credential of a request. Two of them, or one that cannot be read, are invalid rather than none."""
+    found: list[str] = []
+    for name, value in headers:
+        if name == b"authorization":
+            scheme, _, rest = value.partition(b" ")
+            found.append(rest.strip().decode("latin-1") if scheme.lower() == b"bearer" else "")
+        elif name == b"x-api-key":
+            found.append(value.strip().decode("latin-1"))
+    if not found:
+        return None
+    if any(one != found[0] for one in found) or not found[0]:
+        raise Refusal("authenticate.invalid")
+    return found[0]
+
+
+def is_loopback(scope: Scope) -> bool:
+    """Whether the connection itself comes from this machine; a header never says so."""
+    client = scope.get("client")
+    try:
+        return client is not None and ipaddress.ip_address(client[0]).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,54 @@
+"""May a request with this Host and this Origin come in at all?"""
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+_LOOPBACK = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
+
+
+class Doors:
+    """The names this server answers to, which is what stops DNS rebinding.
+
+    A page on evil.example that resolves to our address still says `Host: evil.example` and
+    `Origin: http://evil.example`; neither is a name of ours. Names of this machine are let in with any
+    port (tunnels and forwarded ports are common); any other name must be listed with its exact origin.
+    """
+
+    def __init__(self, public_urls: Iterable[str] = (), *, loopback: bool = True) -> None:
+        self._loopback = loopback
+        self._hosts: set[bytes] = set()
+        self._origins: set[bytes] = set()
+        for url in public_urls:
+            parts = urlsplit(url)
+            self._origins.add(f"{parts.scheme}://{parts.netloc}".lower().encode())
+            self._hosts |= _spellings(parts.scheme, parts.netloc.lower())
+
+    def refuse(self, host: bytes | None, origin: bytes | None) -> tuple[int, str] | None:
+        """The HTTP status and the reason, or None where the request may come in."""
+        if host is None or not self._knows_host(host.lower()):
+            return 421, "Invalid Host header"
+        if origin is not None and not self._knows_origin(origin.lower()):
+            return 403, "Invalid Origin header"
+        return None
+
+    def _knows_host(self, host: bytes) -> bool:
+        return host in self._hosts or (self._loopback and _without_port(host) in _LOOPBACK)
+
+    def _knows_origin(self, origin: bytes) -> bool:
+        if origin in self._origins:
+            return True
+        scheme, _, rest = origin.partition(b"://")
+        return self._loopback and scheme in (b"http", b"https") and _without_port(rest) in _LOOPBACK
+
+
+def _without_port(host: bytes) -> bytes:
+    name, colon, port = host.rpartition(b":")
+    return name if colon and port.isdigit() else host
+
+
+def _spellings(scheme: str, netloc: str) -> set[bytes]:
+    """A default port may be written in `Host` or left out."""
+    default = b":80" if scheme == "http" else b":443"
+    name = netloc.encode()
+    bare = name.removesuffix(default)
+    return {bare, bare + default} if _without_port(bare) == bare else {name}

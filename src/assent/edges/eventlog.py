@@ -1,0 +1,76 @@
+"""What was said on a stream, so that a client that lost it can hear the rest?"""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator
+
+_PREFIX = "assent."
+
+
+class EventLog:
+    """The events of one stream, numbered, with a bound on what is kept."""
+
+    def __init__(self, number: int, size: int) -> None:
+        self._number = number
+        self._size = size
+        self._held = 0
+        self._count = 0
+        self._events: deque[tuple[int, bytes]] = deque()
+        self._ended = False
+        self._news = asyncio.Event()
+
+    def add(self, event: bytes) -> bytes:
+        """Keep an event; returns it with its id in front."""
+        self._count += 1
+        event = b"id: %b%d.%d\r\n%b" % (_PREFIX.encode(), self._number, self._count, event)
+        self._events.append((self._count, event))
+        self._held += len(event)
+        while self._held > self._size:
+            self._held -= len(self._events.popleft()[1])
+        self._news.set()
+        return event
+
+    def end(self) -> None:
+        self._ended = True
+        self._news.set()
+
+    async def after(self, last: int) -> AsyncIterator[bytes]:
+        """Every event after the given one, as they come, until the stream's own end."""
+        while True:
+            self._news.clear()
+            for count, event in list(self._events):
+                if count > last:
+                    last = count
+                    yield event
+            if self._ended and last >= self._count:
+                return
+            await self._news.wait()
+
+
+class EventLogs:
+    """The streams of one session that can be resumed; the oldest is forgotten for a new one."""
+
+    def __init__(self, streams: int = 16, size: int = 1024 * 1024) -> None:
+        self._streams = streams
+        self._size = size
+        self._logs: OrderedDict[int, EventLog] = OrderedDict()
+        self._count = 0
+
+    def open(self) -> EventLog:
+        self._count += 1
+        if len(self._logs) >= self._streams:
+            self._logs.popitem(last=False)
+        log = self._logs[self._count] = EventLog(self._count, self._size)
+        return log
+
+    def find(self, event_id: str) -> tuple[EventLog, int] | None:
+        """The stream an event id of ours belongs to, and the event's number in it."""
+        number, _, count = event_id.removeprefix(_PREFIX).partition(".")
+        if not (number.isdecimal() and count.isdecimal() and len(number) < 16 and len(count) < 16):
+            return None
+        log = self._logs.get(int(number))
+        return (log, int(count)) if log is not None else None
+
+    @staticmethod
+    def owns(event_id: str) -> bool:
+        return event_id.startswith(_PREFIX)

@@ -1,0 +1,143 @@
+"""What do we hold a tool to that nobody wrote a contract for?
+
+An upstream's annotations are claims. They never make a tool less guarded than a confident inference does, unless the
+upstream is trusted or a contract says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assent.contract.model import Contract
+from assent.contract.profiles import Profile
+from assent.contract.reading import read_contract
+from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
+from assent.contract.wire import Claims, read_claims
+from assent.core.tool import Tool, compile_tool
+from assent.errors import ContractError
+from assent.infer import Inference, classify
+
+CONFIDENT = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On which terms the tools of one upstream are taken in."""
+
+    upstream: str
+    profile: Profile
+    prefix: str = ""
+    trust: Literal["inference", "annotations"] = "inference"
+    without_contract: Literal["infer", "withhold"] = "infer"
+    safe_names: bool = False
+    has_test: bool = False
+    historic_names: bool = False
+
+    def canonical(self, name: str) -> str:
+        """The name on our wire."""
+        full = self.prefix + name
+        return full.replace(".", "_") if self.safe_names else full
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """The tools of one upstream under contract, and the withheld ones with the reason."""
+
+    tools: tuple[Tool, ...]
+    withheld: Mapping[str, str]
+
+
+def take_in(definitions: Sequence[Mapping[str, Any]], contracts: Mapping[str, Contract], terms: Terms) -> TakenIn:
+    """Put every definition under the contract written for it, or one inferred; what cannot be is withheld."""
+    tools: list[Tool] = []
+    withheld: dict[str, str] = {}
+    for definition in definitions:
+        name = definition.get("name")
+        if not isinstance(name, str):
+            continue
+        canonical = terms.canonical(name)
+        try:
+            contract = contracts.get(canonical) or _inferred(canonical, definition, terms)
+            if contract is None:
+                withheld[canonical] = "nobody wrote a contract for it"
+                continue
+            tools.append(
+                compile_tool(
+                    contract,
+                    profile=terms.profile,
+                    upstream=terms.upstream,
+                    wire_name=name,
+                    definition=definition,
+                    has_test=terms.has_test,
+                    historic_names=terms.historic_names,
+                )
+            )
+        except ContractError as error:
+            withheld[canonical] = f"its definition cannot be used: {error.faults[0]}"
+    return TakenIn(tuple(tools), withheld)
+
+
+def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contract | None:
+    if terms.without_contract == "withhold":
+        return None
+    inference, claims = classify(definition), read_claims(definition)
+    tier, risk = judge(inference, claims, trusted=terms.trust == "annotations")
+    fields: dict[str, Any] = {
+        "side_effect": tier,
+        "risk": risk,
+        "overwrites": tier is Tier.WRITE and inference.overwrites,
+        "open_world": inference.open_world if claims.open_world is None else claims.open_world,
+        "labels": inference.labels.as_json(),
+    }
+    title = definition.get("title") or _annotated_title(definition)
+    if isinstance(title, str) and title.strip():
+        fields["title"] = title[:2000]
+    if tier is Tier.EXTERNAL_SPEND:
+        fields["idempotency"] = {"key": "auto"}
+    if tier is Tier.READ:
+        fields["overwrites"] = False
+    return read_contract(name, fields)
+
+
+def judge(inference: Inference, claims: Claims, *, trusted: bool) -> tuple[Tier, Risk]:
+    """Tier and risk of a tool without a contract."""
+    inferred, risk = Tier(inference.tier), Risk(inference.risk)
+    claimed = _claimed(claims)
+    if trusted and claimed is not None:
+        tier = claimed
+        return tier, max(DEFAULT_RISK[tier], risk if tier == inferred else Risk.LOW, key=lambda one: one.number)
+    if inference.confidence >= CONFIDENT:
+        tier = inferred if claimed is None else _graver(inferred, claimed)
+        return tier, max(DEFAULT_RISK[tier], risk, key=lambda one: one.number)
+    if claimed is not None and risk is not Risk.FORBIDDEN:
+        tier = claimed if claimed is Tier.READ else _graver(inferred, claimed)
+        return tier, DEFAULT_RISK[tier] if tier is Tier.READ else max(DEFAULT_RISK[tier], risk, key=_number)
+    tier = inferred if inferred is not Tier.READ else Tier.WRITE
+    return tier, max(Risk.HIGH, risk, key=_number)
+
+
+def _number(risk: Risk) -> int:
+    return risk.number
+
+
+def _claimed(claims: Claims) -> Tier | None:
+    """The tier that the claims amount to; None where nothing is claimed."""
+    if claims.read_only is None and claims.destructive is None:
+        return None
+    if claims.read_only:
+        return Tier.READ
+    return Tier.DESTRUCTIVE if claims.destructive else Tier.WRITE
+
+
+_GRAVITY = [Tier.READ, Tier.COMPUTE, Tier.WRITE, Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE]
+
+
+def _graver(one: Tier, other: Tier) -> Tier:
+    return max(one, other, key=_GRAVITY.index)
+
+
+def _annotated_title(definition: Mapping[str, Any]) -> Any:
+    annotations = definition.get("annotations")
+    return annotations.get("title") if isinstance(annotations, Mapping) else None

@@ -1,0 +1,310 @@
+"""Where does each request to `/mcp` go: to the governed sentence, or past it?"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+
+from assent.edges import json_boundary
+from assent.edges.doors import Doors
+from assent.edges.eventlog import EventLogs
+from assent.edges.http import (
+    App,
+    BodyTooLarge,
+    Disconnected,
+    Headers,
+    Receive,
+    Scope,
+    Send,
+    Watch,
+    read_body,
+    respond,
+    respond_error,
+)
+from assent.edges.inbound import (
+    Era,
+    Head,
+    Inbound,
+    NotAcceptable,
+    check_params,
+    check_post,
+    http_status,
+    is_notification,
+    is_request,
+    is_response,
+    read_handshake,
+    read_head,
+    read_modern,
+)
+from assent.edges.json_boundary import Bounds, Malformed
+from assent.edges.relay import UPSTREAM_FAULT, fault_problem
+from assent.edges.reply import STREAM, Reply
+from assent.edges.rpc import RpcError, error_body, result_body
+from assent.edges.sessions import Session, SessionTable, TooManySessions
+from assent.edges.upstreams.faults import Fault
+from assent.edges.upstreams.line import SessionLost
+
+logger = logging.getLogger(__name__)
+
+REQUEST_CANCELLED = -32800
+_SERVED = frozenset({"tools/call", "tools/list"})
+
+
+class Challenge(Exception):
+    """The caller must prove more before anything is read: 401 or 403, with a problem and headers."""
+
+    def __init__(self, status: int, problem: dict[str, Any], fields: Headers) -> None:
+        super().__init__(problem.get("title"))
+        self.status = status
+        self.problem = problem
+        self.fields = fields
+
+
+@dataclass(slots=True)
+class Incoming:
+    """One request with everything its answer may need, and the way back to the caller."""
+
+    inbound: Inbound
+    caller: Hashable
+    headers: Headers
+    session: Session | None
+    reply: Reply
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One HTTP request that is passed on rather than served here."""
+
+    scope: Scope
+    receive: Receive
+    send: Send
+    caller: Hashable
+    head: Head
+
+
+class Passage(Protocol):
+    """Where everything goes that is not a governed method."""
+
+    async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        """A handshake-era `initialize`: open a session of this caller."""
+
+    async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
+        """Any other message, or the opening of a stream (GET, no message)."""
+
+    async def end(self, exchange: Exchange, session: Session) -> None:
+        """The client ends its session."""
+
+
+Authenticate = Callable[[Headers, Scope], Awaitable[Hashable]]
+Serve = Callable[[Incoming], Awaitable[bytes]]
+
+
+@dataclass(slots=True)
+class Gateway:
+    """The MCP endpoint: `call` and `listing` answer with the JSON of a result, `passage` takes the rest.
+
+    `call` and `listing` raise `RpcError`, `Challenge` or an upstream's `Fault`; anything else is a defect and
+    answers as an internal error that says nothing.
+    """
+
+    authenticate: Authenticate
+    listing: Serve
+    call: Serve
+    passage: Passage
+    sessions: SessionTable
+    other: App
+    doors: Doors
+    bounds: Bounds = json_boundary.DEFAULT_BOUNDS
+    path: str = "/mcp"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
+            return await self.other(scope, receive, send)
+        headers: Headers = scope["headers"]
+        head = read_head(headers)
+        if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
+            return await respond_error(send, *refusal)
+        try:
+            exchange = Exchange(scope, receive, send, await self.authenticate(headers, scope), head)
+            await self._dispatch(exchange)
+        except Challenge as challenge:
+            await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
+        except NotAcceptable as error:
+            await respond_error(send, error.status, error.sentence)
+        except BodyTooLarge:
+            await respond_error(send, 413, "Request body too large", [(b"connection", b"close")])
+        except Malformed as error:
+            await respond(send, 400, error_body(None, PARSE_ERROR, f"Parse error: {error}"))
+        except Disconnected:
+            pass
+        except Exception:
+            logger.exception("a request could not be answered")
+            await respond_error(send, 500, "Internal Server Error")
+
+    async def _dispatch(self, exchange: Exchange) -> None:
+        method = exchange.scope["method"]
+        if method == "POST":
+            await self._post(exchange)
+        elif exchange.head.era is Era.MODERN:
+            await respond_error(exchange.send, 405, "Method Not Allowed", [(b"allow", b"POST")])
+        elif method in ("GET", "DELETE"):
+            await self._stream_or_end(exchange)
+        else:
+            allow = [(b"allow", b"GET, POST, DELETE")]
+            await respond_error(exchange.send, 405, "Method Not Allowed", allow)
+
+    async def _post(self, exchange: Exchange) -> None:
+        check_post(exchange.head)
+        raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
+        message = json_boundary.parse(raw, self.bounds)
+        if exchange.head.era is Era.MODERN:
+            await self._modern(exchange, message)
+        else:
+            await self._handshake(exchange, message)
+
+    async def _modern(self, exchange: Exchange, message: Any) -> None:
+        try:
+            inbound = read_modern(message, exchange.head)
+        except RpcError as error:
+            request_id = message["id"] if is_request(message) else None
+            body = error_body(request_id, error.code, error.message, error.data)
+            return await respond(exchange.send, http_status(Era.MODERN, error.code), body)
+        if inbound is None:
+            await respond(exchange.send, 202, b"")
+        elif inbound.method in _SERVED:
+            await self._serve(exchange, inbound, None)
+        else:
+            await self.passage.forward(exchange, message, None)
+
+    async def _handshake(self, exchange: Exchange, message: Any) -> None:
+        session: Session | None = None
+        if exchange.head.session is not None:
+            session = self.sessions.find(exchange.head.session, exchange.caller)
+            if session is None:
+                return await _refuse(exchange.send, 404, INVALID_REQUEST, "Session not found")
+        if is_request(message):
+            await self._handshake_request(exchange, message, session)
+        elif session is not None and is_response(message) and session.settle(message):
+            await respond(exchange.send, 202, b"")
+        elif is_notification(message) or is_response(message):
+            await self._handshake_aside(exchange, message, session)
+        else:
+            await _refuse(exchange.send, 400, INVALID_PARAMS, "Validation error: not a JSON-RPC message")
+
+    async def _handshake_request(self, exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
+        if message["method"] in _SERVED:
+            version = (session.version if session is not None else None) or exchange.head.version
+            capabilities = session.capabilities if session is not None else None
+            await self._serve(exchange, read_handshake(message, version, capabilities), session)
+        elif message["method"] == "ping":
+            await respond(exchange.send, 200, result_body(message["id"], b"{}"))
+        elif message["method"] == "initialize" and session is None:
+            await self._begin(exchange, message)
+        else:
+            await self._pass(exchange, message, session)
+
+    async def _begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        try:
+            self.sessions.check_room(exchange.caller)
+            await self.passage.begin(exchange, message)
+        except TooManySessions:
+            await _refuse(exchange.send, 503, INTERNAL_ERROR, "Too many open sessions")
+
+    async def _handshake_aside(self, exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
+        """A notification, or a response to a question that was not ours."""
+        if session is not None and message.get("method") == "notifications/cancelled":
+            params = message.get("params") or {}
+            if session.cancel(params.get("requestId")):
+                return await respond(exchange.send, 202, b"")
+        await self._pass(exchange, message, session)
+
+    async def _pass(self, exchange: Exchange, message: Any, session: Session | None) -> None:
+        if session is None:
+            return await self.passage.forward(exchange, message, None)
+        with self.sessions.using(session):
+            await self.passage.forward(exchange, message, session)
+
+    async def _stream_or_end(self, exchange: Exchange) -> None:
+        if exchange.head.session is None:
+            return await _refuse(exchange.send, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
+        session = self.sessions.find(exchange.head.session, exchange.caller)
+        if session is None:
+            return await _refuse(exchange.send, 404, INVALID_REQUEST, "Session not found")
+        if exchange.scope["method"] == "DELETE":
+            await self.passage.end(exchange, session)
+        elif exchange.head.last_event is not None and EventLogs.owns(exchange.head.last_event):
+            with self.sessions.using(session):
+                await _resume(exchange, session, exchange.head.last_event)
+        else:
+            await self._pass(exchange, None, session)
+
+    async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
+        """The governed way: one request, one answer, cancelled when the caller hangs up."""
+        watch = Watch(exchange.receive, after=None)
+        reply = Reply(exchange.send, watch, session)
+        try:
+            if session is not None:
+                with self.sessions.using(session), session.running(inbound.id):
+                    await self._answer(exchange, inbound, session, reply)
+            else:
+                await self._answer(exchange, inbound, None, reply)
+        except asyncio.CancelledError:
+            if session is None or not session.was_cancelled(inbound.id):
+                if not watch.gone:
+                    raise
+                return
+            await reply.finish(error_body(inbound.id, REQUEST_CANCELLED, "Request cancelled"))
+        finally:
+            watch.stop()
+            reply.stop()
+
+    async def _answer(self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply) -> None:
+        try:
+            check_params(inbound)
+            incoming = Incoming(inbound, exchange.caller, exchange.scope["headers"], session, reply)
+            serve = self.call if inbound.method == "tools/call" else self.listing
+            body, status = result_body(inbound.id, await serve(incoming)), 200
+        except RpcError as error:
+            body = error_body(inbound.id, error.code, error.message, error.data)
+            status = http_status(inbound.era, error.code)
+        except SessionLost:
+            body, status = error_body(None, INVALID_REQUEST, "Session not found"), 404
+        except Fault as fault:
+            body, status = (
+                error_body(inbound.id, UPSTREAM_FAULT, str(fault), fault_problem(fault)),
+                fault.status,
+            )
+        except Exception:
+            logger.exception("a request could not be answered")
+            body, status = error_body(inbound.id, INTERNAL_ERROR, "Internal server error"), 200
+        await reply.finish(body, status)
+
+
+async def _refuse(send: Send, status: int, code: int, message: str) -> None:
+    await respond(send, status, error_body(None, code, message))
+
+
+async def _resume(exchange: Exchange, session: Session, last_event: str) -> None:
+    """The rest of a stream of ours that the client lost or was sent away from."""
+    found = session.logs.find(last_event)
+    if found is None:
+        return await _refuse(exchange.send, 404, INVALID_REQUEST, "Nothing to resume: the stream is gone")
+    log, last = found
+    headers = [*STREAM, (b"mcp-session-id", session.id.encode())]
+    watch = Watch(exchange.receive)
+    try:
+        await exchange.send({"type": "http.response.start", "status": 200, "headers": headers})
+        primer = b"id: %b\r\ndata: \r\n\r\n" % last_event.encode("latin-1")
+        await exchange.send({"type": "http.response.body", "body": primer, "more_body": True})
+        async for event in log.after(last):
+            await exchange.send({"type": "http.response.body", "body": event, "more_body": True})
+        await exchange.send({"type": "http.response.body", "body": b""})
+    except asyncio.CancelledError:
+        if not watch.gone:
+            raise
+    finally:
+        watch.stop()

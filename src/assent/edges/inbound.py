@@ -1,0 +1,278 @@
+"""Which message has come in, in which era, and if it is none we serve: what is the protocol's answer?
+
+Statuses, codes and their order are those of the official SDK's server; tests compare the two.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundLadderRejection,
+    classify_inbound_request,
+    unsupported_protocol_version_rejection,
+    validate_mcp_param_headers,
+)
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    DEFAULT_NEGOTIATED_VERSION,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    LOG_LEVEL_META_KEY,
+)
+from mcp_types.methods import validate_client_request
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from assent.edges.http import Headers
+from assent.edges.rpc import RequestId, RpcError
+
+_PARAM_PREFIX = b"mcp-param-"
+
+
+class Era(Enum):
+    HANDSHAKE = "handshake"
+    MODERN = "modern"
+
+
+@dataclass(slots=True)
+class Head:
+    """What the headers of a request say, read in one pass."""
+
+    era: Era
+    version: str | None
+    method: str | None
+    name: str | None
+    session: str | None
+    last_event: str | None
+    accept: bytes
+    content_type: bytes
+    host: bytes | None
+    origin: bytes | None
+    duplicated: str | None
+
+
+@dataclass(slots=True)
+class Inbound:
+    """One JSON-RPC request as it was sent; nothing in it is believed yet."""
+
+    era: Era
+    version: str
+    id: RequestId
+    method: str
+    params: dict[str, Any]
+    capabilities: dict[str, Any] | None
+
+
+class NotAcceptable(Exception):
+    """An answer about HTTP itself: a status and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+_ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
+_READ = _ROUTING | {b"mcp-session-id", b"last-event-id", b"accept", b"content-type", b"host", b"origin"}
+
+
+def read_head(headers: Headers) -> Head:
+    """Read the headers that decide what happens.
+
+    Repeated ones are joined by commas as HTTP has it, which makes two hosts or two sessions none we know; a
+    repeated routing header is an error of its own.
+    """
+    fields: dict[bytes, bytes] = {}
+    duplicated: str | None = None
+    for name, value in headers:
+        if name in _READ:
+            if name not in fields:
+                fields[name] = value
+            elif name in _ROUTING:
+                duplicated = duplicated or name.decode()
+            else:
+                fields[name] += b", " + value
+    version = _text(fields.get(b"mcp-protocol-version"))
+    return Head(
+        Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
+        version,
+        _text(fields.get(b"mcp-method")),
+        _text(fields.get(b"mcp-name")),
+        _text(fields.get(b"mcp-session-id")),
+        _text(fields.get(b"last-event-id")),
+        fields.get(b"accept", b""),
+        fields.get(b"content-type", b""),
+        fields.get(b"host"),
+        fields.get(b"origin"),
+        duplicated,
+    )
+
+
+def _text(value: bytes | None) -> str | None:
+    return value.decode("latin-1") if value is not None else None
+
+
+def check_post(head: Head) -> None:
+    """A POST carries JSON and takes JSON or a stream of events; anything else is told so."""
+    if not head.content_type.lower().startswith(b"application/json"):
+        raise NotAcceptable(400, "Invalid Content-Type header: send application/json")
+    if accepts(head.accept) != (True, True):
+        raise NotAcceptable(406, "Not Acceptable: accept both application/json and text/event-stream")
+
+
+@lru_cache(256)
+def accepts(accept: bytes) -> tuple[bool, bool]:
+    """Whether `Accept` allows JSON, and a stream of events."""
+    kinds = {part.split(b";")[0].strip().lower() for part in accept.split(b",")}
+    anything = b"*/*" in kinds
+    return (
+        anything or not kinds.isdisjoint((b"application/json", b"application/*")),
+        anything or not kinds.isdisjoint((b"text/event-stream", b"text/*")),
+    )
+
+
+_NOT_ONE_MESSAGE = "Body must be a single JSON-RPC request or notification object"
+
+
+def read_modern(message: Any, head: Head) -> Inbound | None:
+    """The request in a modern POST; None for a notification, which is acknowledged and dropped."""
+    if isinstance(message, dict) and "id" not in message:
+        _check_notification(message, head)
+        return None
+    if not is_request(message):
+        raise RpcError(INVALID_REQUEST, _NOT_ONE_MESSAGE)
+    if head.duplicated is not None:
+        raise RpcError(HEADER_MISMATCH, f"{head.duplicated} header appears more than once")
+    route = classify_inbound_request(message, headers=_routing_headers(head))
+    if isinstance(route, InboundLadderRejection):
+        raise RpcError(route.code, route.message, route.data)
+    return Inbound(
+        Era.MODERN, route.protocol_version, message["id"], message["method"], message["params"],
+        route.client_capabilities if isinstance(route.client_capabilities, dict) else None,
+    )  # fmt: skip
+
+
+def _check_notification(message: dict[str, Any], head: Head) -> None:
+    if not _has_envelope(message):
+        raise RpcError(INVALID_REQUEST, _NOT_ONE_MESSAGE)
+    rejection = unsupported_protocol_version_rejection(head.version or "")
+    if rejection is not None:
+        raise RpcError(rejection.code, rejection.message, rejection.data)
+
+
+def _routing_headers(head: Head) -> dict[str, str]:
+    headers = {"mcp-protocol-version": head.version, "mcp-method": head.method, "mcp-name": head.name}
+    return {name: value for name, value in headers.items() if value is not None}
+
+
+def is_request(message: Any) -> bool:
+    """A JSON-RPC request: it has a method, and an id that is a string or an integer."""
+    return (
+        isinstance(message, dict)
+        and (message.get("id").__class__ is int or message.get("id").__class__ is str)
+        and _has_envelope(message)
+    )
+
+
+def is_notification(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("id") is None and _has_envelope(message)
+
+
+def is_response(message: Any) -> bool:
+    return (
+        isinstance(message, dict)
+        and message.get("jsonrpc") == "2.0"
+        and "method" not in message
+        and (isinstance(message.get("result"), dict) or isinstance(message.get("error"), dict))
+    )
+
+
+def _has_envelope(message: dict[str, Any]) -> bool:
+    params = message.get("params")
+    return (
+        message.get("jsonrpc") == "2.0"
+        and isinstance(message.get("method"), str)
+        and (params is None or isinstance(params, dict))
+    )
+
+
+def read_handshake(message: dict[str, Any], version: str | None, capabilities: dict[str, Any] | None) -> Inbound:
+    """A request of the handshake era, inside a session or without one."""
+    return Inbound(
+        Era.HANDSHAKE, version or DEFAULT_NEGOTIATED_VERSION, message["id"], message["method"],
+        message.get("params") or {}, capabilities,
+    )  # fmt: skip
+
+
+# Parameters of a call, checked without the SDK where it is certain to say the same
+
+_PLAIN_CALL = {"name", "arguments", "_meta"}
+_seen_clients: set[bytes] = set()
+_SEEN_LIMIT = 1024
+
+
+def check_params(request: Inbound) -> None:
+    """Parameters must have the shape that the request's revision gives them."""
+    if request.method == "tools/call" and _is_plain_call(request):
+        return
+    try:
+        validate_client_request(request.method, request.version, request.params)
+    except ValidationError:
+        raise RpcError(INVALID_PARAMS, "Invalid request parameters", "") from None
+    except KeyError:
+        return  # not a method of this revision: dispatch has the answer
+    if request.era is Era.MODERN and len(client := _client_of(request.params["_meta"])) < 4096:
+        if len(_seen_clients) >= _SEEN_LIMIT:
+            _seen_clients.clear()
+        _seen_clients.add(client)
+
+
+def _is_plain_call(request: Inbound) -> bool:
+    params = request.params
+    return (
+        params.keys() <= _PLAIN_CALL
+        and params.get("name").__class__ is str
+        and params.get("arguments", {}).__class__ is dict
+        and _is_plain_meta(params.get("_meta", {}), request.era)
+    )
+
+
+def _is_plain_meta(meta: Any, era: Era) -> bool:
+    if meta.__class__ is not dict or meta.get("progressToken", 0).__class__ not in (int, str):
+        return False
+    return era is Era.HANDSHAKE or (LOG_LEVEL_META_KEY not in meta and _client_of(meta) in _seen_clients)
+
+
+def _client_of(meta: dict[str, Any]) -> bytes:
+    """What a client says of itself hardly ever changes, so its shape is checked once."""
+    return orjson.dumps((meta.get(CLIENT_CAPABILITIES_META_KEY), meta.get(CLIENT_INFO_META_KEY)))
+
+
+def check_param_headers(input_schema: Any, arguments: dict[str, Any], headers: Headers) -> None:
+    """`Mcp-Param-*` headers must agree with the arguments they mirror.
+
+    Only for a tool the caller may see: the check itself tells that the tool exists.
+    """
+    present: dict[str, str] = {}
+    for name, value in headers:
+        if name.startswith(_PARAM_PREFIX):
+            key = name.decode("latin-1")
+            if key in present:
+                raise RpcError(HEADER_MISMATCH, f"{key} header appears more than once")
+            present[key] = value.decode("latin-1")
+    if not present and not arguments:
+        return
+    rejection = validate_mcp_param_headers(input_schema, arguments, present)
+    if rejection is not None:
+        raise RpcError(rejection.code, rejection.message, rejection.data)
+
+
+def http_status(era: Era, code: int) -> int:
+    """The HTTP status of a JSON-RPC error: the modern era maps codes, the handshake era does not."""
+    return ERROR_CODE_HTTP_STATUS.get(code, 200) if era is Era.MODERN else 200

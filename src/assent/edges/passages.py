@@ -1,0 +1,190 @@
+"""What happens to messages that are not governed: relayed to the one upstream, or answered by ourselves?"""
+
+import asyncio
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from assent.edges.gateway import Exchange
+from assent.edges.http import Headers, Watch, respond, respond_error
+from assent.edges.inbound import Era, Inbound, accepts, check_params, http_status, is_request
+from assent.edges.relay import Relay
+from assent.edges.rpc import RpcError, error_body, result_body
+from assent.edges.sessions import Session, SessionTable, SessionTaken, TooManySessions
+from assent.edges.upstreams.connection import Response
+from assent.edges.upstreams.faults import Garbled
+from assent.edges.upstreams.sse import render
+
+_PING_AFTER = 15.0
+
+
+@dataclass(slots=True)
+class RelayPassage:
+    """One upstream: its sessions are the caller's sessions, and we only remember whose they are."""
+
+    relay: Relay
+    sessions: SessionTable
+
+    async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        def adopt(response: Response) -> None:
+            session_id = response.header(b"mcp-session-id")
+            if response.status < 400 and session_id is not None:
+                session = self._adopt(exchange.caller, session_id.decode("latin-1"))
+                remember_client(session, message.get("params") or {})
+
+        await self.relay.forward(exchange.scope, exchange.receive, exchange.send, message, adopt)
+
+    def _adopt(self, caller: Hashable, session_id: str) -> Session:
+        try:
+            return self.sessions.open(caller, session_id)
+        except (SessionTaken, TooManySessions):
+            raise Garbled(self.relay.calls.name, "opened a session we cannot take over", sent=True) from None
+
+    async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
+        await self.relay.forward(exchange.scope, exchange.receive, exchange.send, message)
+
+    async def end(self, exchange: Exchange, session: Session) -> None:
+        def forget(response: Response) -> None:
+            if response.status < 300 or response.status == 404:
+                self.sessions.close(session)
+
+        await self.relay.forward(exchange.scope, exchange.receive, exchange.send, None, forget)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who we say we are, to either era."""
+
+    info: dict[str, Any]
+    capabilities: dict[str, Any]
+    instructions: str | None = None
+
+    def initialize_result(self, version: str) -> bytes:
+        result = {"protocolVersion": version, "capabilities": self.capabilities, "serverInfo": self.info}
+        return orjson.dumps(self._with_instructions(result))
+
+    def discover_result(self) -> bytes:
+        result = {
+            "resultType": "complete",
+            "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
+            "capabilities": self.capabilities,
+            "ttlMs": 0,
+            "cacheScope": "private",
+            "_meta": {SERVER_INFO_META_KEY: self.info},
+        }
+        return orjson.dumps(self._with_instructions(result))
+
+    def _with_instructions(self, result: dict[str, Any]) -> dict[str, Any]:
+        return result if self.instructions is None else {**result, "instructions": self.instructions}
+
+
+@dataclass(slots=True)
+class OwnPassage:
+    """Several upstreams: the session is ours, and so is every answer."""
+
+    identity: Identity
+    sessions: SessionTable
+    patience: float = field(default=_PING_AFTER)
+
+    async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        params = message.get("params") or {}
+        version = negotiate(params)
+        try:
+            check_params(Inbound(Era.HANDSHAKE, version, message["id"], "initialize", params, None))
+        except RpcError as error:
+            body = error_body(message["id"], error.code, error.message, error.data)
+            return await respond(exchange.send, 200, body)
+        session = self.sessions.open(exchange.caller)
+        remember_client(session, params)
+        body = result_body(message["id"], self.identity.initialize_result(version))
+        await respond(exchange.send, 200, body, [_name(session)])
+
+    async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
+        if message is None:
+            assert session is not None
+            await self._stream(exchange, session)
+        elif not is_request(message):
+            await self._aside(exchange, session)
+        elif message["method"] == "server/discover" and exchange.head.era is Era.MODERN:
+            await respond(exchange.send, 200, result_body(message["id"], self.identity.discover_result()))
+        elif session is None and exchange.head.era is Era.HANDSHAKE:
+            await _missing_session(exchange)
+        else:
+            status = http_status(exchange.head.era, METHOD_NOT_FOUND)
+            body = error_body(message["id"], METHOD_NOT_FOUND, "Method not found", message["method"])
+            await respond(exchange.send, status, body, [_name(session)] if session else None)
+
+    async def end(self, exchange: Exchange, session: Session) -> None:
+        self.sessions.close(session)
+        await respond(exchange.send, 200, b"", [_name(session)])
+
+    async def _aside(self, exchange: Exchange, session: Session | None) -> None:
+        if session is None:
+            return await _missing_session(exchange)
+        await respond(exchange.send, 202, b"", [_name(session)])
+
+    async def _stream(self, exchange: Exchange, session: Session) -> None:
+        if not accepts(exchange.head.accept)[1]:
+            return await respond_error(exchange.send, 406, "Not Acceptable: accept text/event-stream")
+        if session.streaming:
+            sentence = "Conflict: Only one SSE stream is allowed per session"
+            return await respond(exchange.send, 409, error_body(None, INVALID_REQUEST, sentence))
+        watch = Watch(exchange.receive)
+        session.streaming = True
+        try:
+            await self._copy_messages(exchange, session)
+        except asyncio.CancelledError:
+            if not watch.gone:
+                raise
+        finally:
+            session.streaming = False
+            watch.stop()
+
+    async def _copy_messages(self, exchange: Exchange, session: Session) -> None:
+        headers: Headers = [
+            (b"content-type", b"text/event-stream"),
+            (b"cache-control", b"no-cache, no-transform"),
+            _name(session),
+        ]
+        await exchange.send({"type": "http.response.start", "status": 200, "headers": headers})
+        # Headers wait for the first byte in many places; a comment lets them go.
+        event = b": open\r\n\r\n"
+        while event:
+            await exchange.send({"type": "http.response.body", "body": event, "more_body": True})
+            event = await self._next_event(session)
+        await exchange.send({"type": "http.response.body", "body": b""})
+
+    async def _next_event(self, session: Session) -> bytes:
+        """The next message, a ping where there is none for a while, nothing when the session ends."""
+        try:
+            async with asyncio.timeout(self.patience):
+                message = await session.next_message()
+        except TimeoutError:
+            return b": ping\r\n\r\n"
+        return render(message) if message else b""
+
+
+def remember_client(session: Session, params: dict[str, Any]) -> None:
+    """Keep what `initialize` said: the revision to speak and what the client can do."""
+    capabilities = params.get("capabilities")
+    session.version = negotiate(params)
+    session.capabilities = capabilities if isinstance(capabilities, dict) else {}
+
+
+def negotiate(params: dict[str, Any]) -> str:
+    requested = params.get("protocolVersion")
+    known = isinstance(requested, str) and requested in HANDSHAKE_PROTOCOL_VERSIONS
+    return str(requested) if known else LATEST_HANDSHAKE_VERSION
+
+
+def _name(session: Session) -> tuple[bytes, bytes]:
+    return b"mcp-session-id", session.id.encode()
+
+
+async def _missing_session(exchange: Exchange) -> None:
+    body = error_body(None, INVALID_REQUEST, "Bad Request: Missing session ID")
+    await respond(exchange.send, 400, body)

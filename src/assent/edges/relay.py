@@ -1,0 +1,171 @@
+"""How does a message reach one upstream, and its answer the caller, with nothing of the protocol lost?"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from assent.edges import json_boundary
+from assent.edges.doors import Doors
+from assent.edges.http import (
+    BodyTooLarge,
+    Disconnected,
+    Headers,
+    Receive,
+    Scope,
+    Send,
+    Watch,
+    read_body,
+    respond,
+    respond_error,
+)
+from assent.edges.inbound import read_head
+from assent.edges.json_boundary import Bounds, Malformed
+from assent.edges.rpc import error_body
+from assent.edges.upstreams.connection import Response
+from assent.edges.upstreams.faults import Fault, Garbled
+from assent.edges.upstreams.pool import Pool
+
+# What the protocol needs and nothing else. A list of what to drop would pass on tomorrow's credential header.
+_UP = frozenset({b"accept", b"content-type", b"last-event-id", b"traceparent", b"tracestate", b"baggage"})
+_DOWN = frozenset({b"content-type", b"cache-control", b"allow", b"retry-after", b"x-accel-buffering"})
+_MCP = b"mcp-"
+_METHODS = frozenset({"GET", "POST", "DELETE"})
+_FOREVER = float("inf")
+UPSTREAM_FAULT = -31002  # JSON-RPC; ours lie outside -32768..-32000
+_STREAM_METHODS = frozenset({"subscriptions/listen"})
+
+OnAnswer = Callable[[Response], None]
+
+
+@dataclass(slots=True)
+class Relay:
+    """Passes every message on to one upstream as it is: whole answers and streams, sessions, resumption.
+
+    Long-lived streams have a pool of their own: they must not starve the calls.
+    """
+
+    calls: Pool
+    streams: Pool
+    doors: Doors = field(default_factory=Doors)
+    bounds: Bounds = json_boundary.DEFAULT_BOUNDS
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The relay alone, as an ASGI application: nothing is governed here."""
+        if scope["type"] != "http":
+            return
+        headers: Headers = scope["headers"]
+        head = read_head(headers)
+        if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
+            return await respond_error(send, *refusal)
+        if scope["method"] not in _METHODS:
+            return await respond_error(send, 405, "Method Not Allowed", [(b"allow", b"GET, POST, DELETE")])
+        try:
+            raw = await read_body(headers, receive, self.bounds.size)
+            message = json_boundary.parse(raw, self.bounds) if scope["method"] == "POST" else None
+        except BodyTooLarge:
+            return await respond_error(send, 413, "Request body too large", [(b"connection", b"close")])
+        except Malformed as error:
+            return await respond(send, 400, error_body(None, -32700, f"Parse error: {error}"))
+        except Disconnected:
+            return None
+        await self.forward(scope, receive, send, message)
+
+    async def forward(
+        self, scope: Scope, receive: Receive, send: Send, message: Any, on_answer: OnAnswer | None = None
+    ) -> None:
+        """Pass on one request whose body, if it has one, was parsed to `message`.
+
+        What was understood is written out anew: raw bytes could mean something else to another parser.
+        `on_answer` sees the status and headers of the answer before the caller does.
+        """
+        watch = Watch(receive)
+        try:
+            await self._exchange(scope, send, message, on_answer)
+        except Fault as fault:
+            await respond(send, fault.status, fault_body(message, fault))
+        except asyncio.CancelledError:
+            if not watch.gone:
+                raise
+        finally:
+            watch.stop()
+
+    async def _exchange(self, scope: Scope, send: Send, message: Any, on_answer: OnAnswer | None) -> None:
+        body = b"" if message is None else orjson.dumps(message)
+        method: str = scope["method"]
+        streaming = method == "GET" or _method_of(message) in _STREAM_METHODS
+        pool = self.streams if streaming else self.calls
+        response = await pool.send(
+            method.encode(), upstream_headers(scope["headers"]), body,
+            safe=method == "GET", silence=_FOREVER if streaming else None, total=_FOREVER,
+        )  # fmt: skip
+        try:
+            _check_status(pool.name, response)
+            if on_answer is not None:
+                on_answer(response)
+            await _copy(response, send)
+        finally:
+            response.close()
+
+
+def upstream_headers(headers: Headers) -> Headers:
+    """The caller's headers that an upstream may see: the protocol's own, never a credential."""
+    return [(name, value) for name, value in headers if name in _UP or name.startswith(_MCP)]
+
+
+def _check_status(upstream: str, response: Response) -> None:
+    if response.status in (401, 407):
+        # A challenge of the upstream concerns our credentials there; the caller has none to offer.
+        raise Garbled(upstream, f"refused our credentials ({response.status})", sent=True)
+    if 300 <= response.status < 400:
+        raise Garbled(upstream, f"redirected us ({response.status}), which is never followed", sent=True)
+    kind = (response.header(b"content-type") or b"").lower()
+    if kind.startswith(b"text/html") or (response.status >= 500 and not kind.startswith(b"application/json")):
+        raise Garbled(upstream, f"answered {response.status} with something that is no message", sent=True)
+    if response.header(b"content-encoding") is not None:
+        raise Garbled(upstream, "compressed an answer without being asked", sent=True)
+
+
+async def _copy(response: Response, send: Send) -> None:
+    fields = [(name, value) for name, value in response.headers if name in _DOWN or name.startswith(_MCP)]
+    length = response.header(b"content-length")
+    if length is not None:
+        fields.append((b"content-length", length))
+    await send({"type": "http.response.start", "status": response.status, "headers": fields})
+    try:
+        async for piece in response.pieces():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except Fault:
+        if length is not None or not is_event_stream(response):
+            return  # an answer that stays incomplete tells the caller that it broke
+    await send({"type": "http.response.body", "body": b""})
+
+
+def is_event_stream(response: Response) -> bool:
+    return (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream")
+
+
+def _method_of(message: Any) -> str | None:
+    method = message.get("method") if isinstance(message, dict) else None
+    return method if isinstance(method, str) else None
+
+
+def fault_body(message: Any, fault: Fault) -> bytes:
+    """A fault as the answer to `message`, which may be no request at all."""
+    request_id = message.get("id") if isinstance(message, dict) and "method" in message else None
+    return error_body(request_id, UPSTREAM_FAULT, str(fault), fault_problem(fault))
+
+
+def fault_problem(fault: Fault) -> dict[str, Any]:
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(fault.status).phrase,
+        "status": fault.status,
+        "detail": str(fault),
+        "code": fault.code,
+        "remedy": fault.remedy,
+        "retryable": not fault.sent,
+    }

@@ -1,0 +1,159 @@
+"""How does an answer leave: as one JSON body, or as a stream once there is something to say before it?"""
+
+import asyncio
+from typing import Any
+
+import orjson
+
+from assent.edges.eventlog import EventLog
+from assent.edges.http import WATCH_AFTER, Headers, Send, Watch, respond
+from assent.edges.rpc import RpcError
+from assent.edges.sessions import Session
+from assent.edges.upstreams.sse import render
+
+_PING = b": ping\r\n\r\n"
+STREAM: Headers = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+_RESUMABLE_SINCE = "2025-11-25"
+
+
+class CannotAsk(Exception):
+    """This caller cannot be asked on its stream: no session, or it never said that it answers."""
+
+
+class Reply:
+    """The way back to the caller while its request is under way.
+
+    Nothing is sent before it must be: an answer that comes at once is plain JSON with its status. The first
+    notification or question, or fifteen silent seconds, turns it into a stream of events. It is also what an
+    upstream that talks before it answers talks to (`Audience`).
+    """
+
+    __slots__ = (
+        "_begun", "_ended", "_fields", "_log", "_patience", "_pinging", "_send", "_session", "_streaming",
+        "_timer", "_turn", "_watch", "ask_within",
+    )  # fmt: skip
+
+    def __init__(self, send: Send, watch: Watch, session: Session | None = None, patience: float = 15.0) -> None:
+        self.ask_within = 300.0
+        self._send = send
+        self._watch = watch
+        self._session = session
+        self._begun = self._streaming = self._ended = False
+        self._patience = patience
+        self._log: EventLog | None = None
+        self._turn: asyncio.Lock | None = None
+        self._pinging: asyncio.Task[None] | None = None
+        self._fields: Headers = [(b"mcp-session-id", session.id.encode())] if session is not None else []
+        self._timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._on_slow)
+
+    async def open(self) -> None:
+        """Become a stream now, because the answer will be one."""
+        await self._event(b"")
+
+    async def prime(self, retry: int | None) -> None:
+        """Let the client resume this stream: hanging up no longer cancels the request."""
+        session = self._session
+        if session is None or session.version != _RESUMABLE_SINCE or self._log is not None:
+            return
+        self._watch.release()
+        self._log = session.logs.open()
+        await self._event(b"data: \r\n%b\r\n" % (b"" if retry is None else b"retry: %d\r\n" % retry))
+
+    async def pause(self) -> None:
+        """End the response but not the request: the client comes back for the rest."""
+        if self._log is not None and self._streaming and self._turn is not None:
+            async with self._turn:
+                self._streaming = False
+                self._timer.cancel()
+                await self._send({"type": "http.response.body", "body": b""})
+
+    async def notify(self, message: dict[str, Any]) -> None:
+        """Pass a JSON-RPC notification to the caller, ahead of the answer."""
+        await self._event(render(orjson.dumps(message)))
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask the client on the open stream and wait for its posted response (handshake era only)."""
+        session = self._session
+        if session is None or not _can_answer(session.capabilities, method):
+            raise CannotAsk(method)
+        question_id, answer = session.question()
+        try:
+            question = {"jsonrpc": "2.0", "id": question_id, "method": method, "params": params}
+            await self._event(render(orjson.dumps(question)))
+            async with asyncio.timeout(self.ask_within):
+                return await answer
+        except TimeoutError:
+            raise CannotAsk(method) from None
+        finally:
+            session.forget(question_id)
+
+    async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """Pass an upstream's own question on, and the client's answer back under the upstream's id."""
+        response: dict[str, Any] = {"jsonrpc": "2.0", "id": question["id"]}
+        try:
+            result = await self.ask(question["method"], question.get("params") or {})
+        except CannotAsk:
+            return None
+        except RpcError as error:
+            return {**response, "error": {"code": error.code, "message": error.message, "data": error.data}}
+        return {**response, "result": result}
+
+    async def finish(self, body: bytes, status: int = 200, fields: Headers | None = None) -> None:
+        """Send the answer itself; a stream that has begun ends with it."""
+        if self._turn is None:
+            self.stop()
+            return await respond(self._send, status, body, self._fields + fields if fields else self._fields)
+        await self._event(render(body))
+        self.stop()
+        async with self._turn:
+            if self._streaming:
+                await self._send({"type": "http.response.body", "body": b""})
+
+    def stop(self) -> None:
+        """No more pings and events."""
+        self._ended = True
+        self._timer.cancel()
+        if self._log is not None:
+            self._log.end()
+
+    async def _event(self, event: bytes) -> None:
+        self._turn = self._turn or asyncio.Lock()
+        async with self._turn:
+            if self._ended:
+                return
+            if self._log is not None and event and event is not _PING:
+                event = self._log.add(event)
+            if self._log is None or self._streaming or not self._begun:
+                await self._write(event)
+
+    async def _write(self, event: bytes) -> None:
+        self._timer.cancel()
+        self._watch.begin()
+        if not self._streaming:
+            self._streaming = self._begun = True
+            headers = STREAM + self._fields
+            await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        if event:
+            await self._send({"type": "http.response.body", "body": event, "more_body": True})
+        if not self._ended:
+            self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
+
+    def _on_slow(self) -> None:
+        self._watch.begin()
+        self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
+
+    def _on_silence(self) -> None:
+        # A proxy in between would end a silent response, and that would cancel the call.
+        self._pinging = asyncio.ensure_future(self._event(_PING))
+
+
+_NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+
+
+def _can_answer(capabilities: dict[str, Any] | None, method: str) -> bool:
+    need = _NEEDS.get(method)
+    return need is None or need in (capabilities or {})

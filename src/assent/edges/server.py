@@ -1,0 +1,117 @@
+"""How is an application put on a socket, so that a hostile peer can hold little of it?"""
+
+import asyncio
+import socket
+from typing import Any
+
+import orjson
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from assent.edges.http import App
+
+_HEAD_LIMIT = 64 * 1024
+_HEAD_PATIENCE = 15.0
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """uvicorn's own protocol, and what it leaves open: headers without end, peers that never send any."""
+
+    _in_head = True
+    _head_bytes = 0
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(_HEAD_PATIENCE, self._on_head_timeout)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > _HEAD_LIMIT and self._head_never_ends(data):
+                return
+        super().data_received(data)
+        if self._in_head and self._head_bytes and self._head_timer is None:
+            self._head_timer = self.loop.call_later(_HEAD_PATIENCE, self._on_head_timeout)
+
+    def _head_never_ends(self, data: bytes) -> bool:
+        # A large first piece usually is a small head with its body.
+        if self._head_bytes == len(data) and 0 <= data.find(b"\r\n\r\n") <= _HEAD_LIMIT:
+            return False
+        self.send_400_response("Request headers too large")
+        return True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        # The parser leaves blanks at the end of a value, which are no part of it (RFC 9110, 5.5).
+        self.headers.append((name, value.rstrip(b" \t")))
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_head, self._head_bytes = True, 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        body = orjson.dumps({"status": 400, "title": msg})
+        self.transport.write(
+            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
+            b"content-length: %d\r\n\r\n%b" % (len(body), body)
+        )
+        self.transport.close()
+
+    def _on_head_timeout(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+
+def make_server(app: App, *, keep_alive: int = 75, drain: int = 30, **extra: Any) -> uvicorn.Server:
+    """A uvicorn server for `app`; run it with `serve(sockets=[...])`."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=BoundedProtocol,
+            loop="uvloop",
+            ws="none",
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            access_log=False,
+            log_config=None,
+            timeout_keep_alive=keep_alive,
+            timeout_graceful_shutdown=drain,
+            backlog=2048,
+            **extra,
+        )
+    )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket, so that the port is known (and taken) before anything starts."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio switches Nagle's delay off only for sockets that say they are TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError:
+        listener.close()
+        raise
+    listener.listen(2048)
+    listener.setblocking(False)
+    return listener

@@ -1,0 +1,308 @@
+"""How does one HTTP/1.1 connection carry one request after the other?"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import httptools
+
+from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, TimedOut
+
+_HEAD_LIMIT = 64 * 1024
+_HIGH_WATER = 256 * 1024
+
+
+class Response:
+    """An answer as it arrives: status and headers first, then the body, whole or in pieces.
+
+    Whoever holds one reads it to its end or calls `close`. Once complete, its connection is not its own.
+    """
+
+    __slots__ = (
+        "_complete", "_connection", "_fault", "_held", "_limit", "_pieces", "_waiter", "headers", "status",
+    )  # fmt: skip
+
+    def __init__(self, connection: "Connection") -> None:
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self._connection = connection
+        self._pieces: deque[bytes] = deque()
+        self._held = 0
+        self._limit: int | None = None
+        self._complete = False
+        self._fault: Fault | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first value of a header, by its lower-case name."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
+
+    async def begun(self) -> None:
+        """Wait for the status and the headers."""
+        while not self.status:
+            await self._wait()
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body; more than `limit` bytes is a fault."""
+        self._limit = limit
+        self._check_limit()
+        while not self._complete:
+            self._connection.resume()
+            await self._wait()
+        self._raise_fault()
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it arrives; the upstream is held back while nobody reads."""
+        while True:
+            while self._pieces:
+                piece = self._pieces.popleft()
+                self._held -= len(piece)
+                yield piece
+            self._raise_fault()
+            if self._complete:
+                return
+            self._connection.resume()
+            await self._wait()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While we keep the upstream waiting, its silence is ours."""
+        self._forgive(True)
+        try:
+            yield
+        finally:
+            self._forgive(False)
+
+    def close(self) -> None:
+        """Stop listening. An unfinished answer ends its connection, which tells the upstream to stop."""
+        if not self._complete:
+            self._connection.abort(Lost(self._connection.upstream, "closed by us", sent=True))
+
+    def _forgive(self, silence: bool) -> None:
+        if not self._complete:
+            self._connection.forgive(silence)
+
+    def _raise_fault(self) -> None:
+        if self._fault is not None:
+            raise self._fault
+
+    async def _wait(self) -> None:
+        self._raise_fault()
+        self._waiter = self._connection.loop.create_future()
+        try:
+            await self._waiter
+        except asyncio.CancelledError:
+            self.close()
+            raise
+        finally:
+            self._waiter = None
+        self._raise_fault()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _take(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._held += len(piece)
+        if self._limit is not None:
+            self._check_limit()
+        elif self._held > _HIGH_WATER:
+            self._connection.pause()
+        self._wake()
+
+    def _check_limit(self) -> None:
+        if self._limit is None or self._held <= self._limit:
+            return
+        detail = f"the answer is larger than {self._limit} bytes"
+        fault = Oversized(self._connection.upstream, detail, sent=True)
+        if self._complete:
+            self._fault = fault  # its connection may serve somebody else by now
+        else:
+            self._connection.abort(fault)
+
+    def _end(self, fault: Fault | None) -> None:
+        if not self._complete:
+            self._complete, self._fault = True, fault
+            self._wake()
+
+
+class Connection(asyncio.Protocol):
+    """One connection: at most one request at a time, given back as soon as its answer is whole."""
+
+    def __init__(
+        self,
+        upstream: str,
+        loop: asyncio.AbstractEventLoop,
+        on_free: Callable[["Connection"], None],
+        on_closed: Callable[["Connection"], None],
+    ) -> None:
+        self.upstream = upstream
+        self.loop = loop
+        self.served = 0
+        self.idle_since = 0.0
+        self.keep_alive_for: float | None = None
+        self._on_free = on_free
+        self._on_closed = on_closed
+        self._parser: Any = httptools.HttpResponseParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._response: Response | None = None
+        self._paused = self._forgiving = False
+        self._closed = False
+        self._head_bytes = 0
+        self._until_close = False
+        self._deadline = self._patience = self._heard = 0.0
+
+    # The pool's side
+
+    @property
+    def usable(self) -> bool:
+        return not self._closed and self._transport is not None and not self._transport.is_closing()
+
+    def start(self, request: bytes, *, patience: float, total: float) -> Response:
+        """Send a request. `patience` bounds every silence, `total` the whole exchange (seconds)."""
+        assert self._response is None and self._transport is not None
+        now = self._heard = self.loop.time()
+        self._patience, self._deadline = patience, now + total
+        self._head_bytes, self._until_close, self._forgiving = 0, True, False
+        self._response = response = Response(self)
+        self._transport.write(request)
+        return response
+
+    def check_time(self, now: float) -> None:
+        """Called now and then by the pool: end an exchange that is overdue."""
+        if self._response is None:
+            return
+        if now >= self._deadline:
+            self.abort(TimedOut(self.upstream, "no complete answer in time", sent=True))
+        elif not (self._paused or self._forgiving) and now - self._heard >= self._patience:
+            self.abort(TimedOut(self.upstream, f"silent for {self._patience:g} seconds", sent=True))
+
+    def forgive(self, silence: bool) -> None:
+        self._forgiving = silence
+        self._heard = self.loop.time()
+
+    def abort(self, fault: Fault) -> None:
+        """End the connection now; whoever waits for the answer gets `fault`."""
+        self._finish(fault)
+        if self._transport is not None:
+            self._transport.abort()
+        self._gone()
+
+    def pause(self) -> None:
+        if not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._paused and self._transport is not None:
+            self._paused = False
+            self._heard = self.loop.time()
+            self._transport.resume_reading()
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._response is None:
+            self.abort(Garbled(self.upstream, "sent something nobody asked for", sent=False))
+            return
+        self._heard = self.loop.time()
+        if not self._response.status:
+            self._head_bytes += len(data)
+            if self._head_bytes > _HEAD_LIMIT + _HIGH_WATER:
+                self.abort(Oversized(self.upstream, "the headers of the answer never end", sent=True))
+                return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self.abort(Garbled(self.upstream, f"the answer is not HTTP ({type(error).__name__})", sent=True))
+
+    def eof_received(self) -> bool:
+        if self._response is not None and self._response.status and self._until_close:
+            self._finish(None)
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._finish(Lost(self.upstream, "the connection broke before the answer was whole", sent=True))
+        self._gone()
+
+    # The parser's side
+
+    def on_message_begin(self) -> None:
+        if self._response is None:
+            raise ValueError("an answer to nothing")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        response = self._response
+        if response is None or response.status:
+            return  # trailers
+        key = name.lower()
+        if key == b"content-length" or key == b"transfer-encoding":
+            self._until_close = False
+        response.headers.append((key, value))
+
+    def on_headers_complete(self) -> None:
+        response, status = self._response, self._parser.get_status_code()
+        if response is None or response.status:
+            return
+        if status < 200:
+            if status == 101:
+                raise ValueError("an upgrade nobody asked for")
+            response.headers.clear()
+            return
+        if status in (204, 304):
+            self._until_close = False
+        response.status = status
+        response._wake()
+
+    def on_body(self, body: bytes) -> None:
+        if self._response is not None:
+            self._response._take(body)
+
+    def on_message_complete(self) -> None:
+        response = self._response
+        if response is None or not response.status:
+            return  # an interim answer
+        assert self._transport is not None
+        reusable = self._parser.should_keep_alive() and not self._transport.get_write_buffer_size()
+        self._finish(None)
+        if reusable and self.usable:
+            self.served += 1
+            self.keep_alive_for = _keep_alive_seconds(response)
+            self.idle_since = self.loop.time()
+            self.resume()
+            self._on_free(self)
+        else:
+            self._transport.close()
+            self._gone()
+
+    def _finish(self, fault: Fault | None) -> None:
+        response, self._response = self._response, None
+        if response is not None:
+            response._end(fault)
+
+    def _gone(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._on_closed(self)
+
+
+def _keep_alive_seconds(response: Response) -> float | None:
+    """How long the peer says it keeps an idle connection (`Keep-Alive: timeout=5`)."""
+    value = response.header(b"keep-alive")
+    if value is None:
+        return None
+    for part in value.split(b","):
+        name, _, number = part.strip().partition(b"=")
+        if name.lower() == b"timeout" and number.isdigit():
+            return float(number)
+    return None

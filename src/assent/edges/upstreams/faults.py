@@ -1,0 +1,74 @@
+"""What went wrong between us and an upstream, and may the call have had an effect?"""
+
+from typing import ClassVar
+
+
+class Fault(Exception):
+    """An upstream did not do its part.
+
+    `sent` is True when any byte of the request may have reached the upstream: then nobody knows whether
+    the call had an effect, unless an answer says so.
+    """
+
+    code: ClassVar[str] = "execute.upstream_failed"
+    status: ClassVar[int] = 502
+    remedy: ClassVar[str] = "Try again later; if it goes on, tell the operator of this gateway."
+
+    def __init__(self, upstream: str, detail: str, *, sent: bool) -> None:
+        super().__init__(f"upstream {upstream!r}: {detail}")
+        self.upstream = upstream
+        self.detail = detail
+        self.sent = sent
+
+
+class Unreachable(Fault):
+    """No connection could be made."""
+
+    code = "execute.upstream_unreachable"
+    status = 503
+    remedy = "The upstream is down or its address is wrong. Other tools are not affected."
+
+
+class Suspended(Fault):
+    """Too many failures in a row: the upstream is left alone for a moment."""
+
+    code = "execute.upstream_suspended"
+    status = 503
+    remedy = "The upstream failed repeatedly and is being left alone; it is tried again by itself."
+
+
+class Crowded(Fault):
+    """Every connection is taken and enough calls wait already."""
+
+    code = "execute.upstream_crowded"
+    status = 503
+    remedy = "Too many calls to this upstream at once. Try again in a moment."
+
+
+class TimedOut(Fault):
+    """The upstream took longer than it may."""
+
+    code = "execute.upstream_timed_out"
+    status = 504
+    remedy = "The upstream did not answer in time; whether the call had an effect is not known."
+
+
+class Lost(Fault):
+    """The connection ended before the answer did."""
+
+    code = "execute.upstream_lost"
+    remedy = "The connection to the upstream broke; whether the call had an effect is not known."
+
+
+class Garbled(Fault):
+    """The answer is not HTTP, or not what the protocol allows."""
+
+    code = "execute.upstream_garbled"
+    remedy = "The upstream answered something that is not the protocol; its operator must look."
+
+
+class Oversized(Fault):
+    """The answer is larger than allowed."""
+
+    code = "execute.upstream_oversized"
+    remedy = "Ask for less, or raise this upstream's size limit."

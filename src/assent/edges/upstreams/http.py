@@ -1,0 +1,178 @@
+"""What can we ask of an MCP server behind a URL, in either era, keeping its JSON as it is?"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
+)
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from assent.edges.http import Headers
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.faults import Fault, Garbled
+from assent.edges.upstreams.line import Audience, Line, Peer
+from assent.edges.upstreams.pool import Pool
+
+_PAGES = 1000
+_SMALL = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What an upstream says of itself, and the newest revision both sides speak."""
+
+    version: str
+    info: dict[str, Any]
+    capabilities: dict[str, Any]
+    instructions: str | None
+
+
+class HttpUpstream:
+    """One upstream behind one URL."""
+
+    def __init__(self, pool: Pool, client_info: dict[str, Any]) -> None:
+        self.pool = pool
+        self._line = Line(pool)
+        self._client_info = client_info
+        self._ids = count(1)
+        self._farewells: set[asyncio.Task[None]] = set()
+
+    async def describe(self) -> Described:
+        """Ask in the modern way; an upstream that does not understand it is asked in the old one."""
+        modern = Peer(LATEST_MODERN_VERSION, capabilities={})
+        try:
+            result = await self.request("server/discover", {}, modern, safe=True)
+        except (RpcError, Garbled):
+            return await self._describe_by_handshake()
+        versions = result.get("supportedVersions")
+        if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
+            return await self._describe_by_handshake()
+        meta = result.get("_meta")
+        info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
+        return _described(LATEST_MODERN_VERSION, info, result)
+
+    async def _describe_by_handshake(self) -> Described:
+        described, peer = await self.open_session({})
+        await self.close_session(peer)
+        return described
+
+    async def open_session(self, capabilities: dict[str, Any]) -> tuple[Described, Peer]:
+        """The handshake; the peer has a session's id where the upstream keeps sessions."""
+        params = {
+            "protocolVersion": LATEST_HANDSHAKE_VERSION,
+            "capabilities": capabilities,
+            "clientInfo": self._client_info,
+        }
+        request_id = next(self._ids)
+        message = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
+        response = await self._line.post(message, Peer(""))
+        session = response.header(b"mcp-session-id")
+        result = await self._line.result(response, request_id, Peer(""), None)
+        version = result.get("protocolVersion")
+        if not isinstance(version, str):
+            raise Garbled(self.pool.name, "initialize gave no protocol version", sent=True)
+        peer = Peer(version, session.decode("latin-1") if session is not None else None, capabilities)
+        await self.notify("notifications/initialized", None, peer)
+        return _described(version, result.get("serverInfo"), result), peer
+
+    async def close_session(self, peer: Peer) -> None:
+        if peer.session is None:
+            return
+        fields = [
+            (b"mcp-session-id", peer.session.encode("latin-1")),
+            (b"mcp-protocol-version", peer.version.encode()),
+        ]
+        with suppress(Fault):  # otherwise the upstream forgets it by itself
+            response = await self.pool.send(b"DELETE", fields)
+            await response.read(_SMALL)
+
+    async def list_all(self, method: str, key: str, peer: Peer) -> list[dict[str, Any]]:
+        """Every page of a list (`tools/list`, `tools`), each entry as the upstream wrote it."""
+        entries: list[dict[str, Any]] = []
+        cursors: set[str] = set()
+        params: dict[str, Any] = {}
+        for _ in range(_PAGES):
+            result = await self.request(method, params, peer, safe=True)
+            page = result.get(key)
+            if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
+                raise Garbled(self.pool.name, f"{method} gave no list of {key}", sent=True)
+            entries += page
+            cursor = result.get("nextCursor")
+            if not isinstance(cursor, str):
+                return entries
+            if cursor in cursors:
+                break
+            cursors.add(cursor)
+            params = {"cursor": cursor}
+        raise Garbled(self.pool.name, f"the pages of {method} never end", sent=True)
+
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        peer: Peer,
+        *,
+        fields: Headers | None = None,
+        audience: Audience | None = None,
+        safe: bool = False,
+    ) -> dict[str, Any]:
+        """One request and its result. `params` may hold its own `_meta`; the modern envelope is added to it.
+
+        Raises `RpcError` as the upstream sent it, `SessionLost`, or a `Fault` that says whether anything was
+        sent. Cancelling it tells the upstream.
+        """
+        request_id = next(self._ids)
+        params = self._enveloped(params, peer)
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        try:
+            response = await self._line.post(message, peer, fields=fields, safe=safe)
+            try:
+                return await self._line.result(response, request_id, peer, audience)
+            finally:
+                response.close()
+        except asyncio.CancelledError:
+            if peer.session is not None:
+                self._tell_cancelled(request_id, peer)
+            raise
+
+    async def notify(self, method: str, params: dict[str, Any] | None, peer: Peer) -> None:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        await self._line.tell(message, peer)
+
+    def _enveloped(self, params: dict[str, Any], peer: Peer) -> dict[str, Any]:
+        if peer.version not in MODERN_PROTOCOL_VERSIONS:
+            return params
+        envelope = {
+            PROTOCOL_VERSION_META_KEY: peer.version,
+            CLIENT_CAPABILITIES_META_KEY: peer.capabilities or {},
+            CLIENT_INFO_META_KEY: self._client_info,
+        }
+        return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
+
+    def _tell_cancelled(self, request_id: int, peer: Peer) -> None:
+        async def tell() -> None:
+            with suppress(Fault):
+                await self.notify("notifications/cancelled", {"requestId": request_id}, peer)
+
+        task = asyncio.ensure_future(tell())
+        self._farewells.add(task)
+        task.add_done_callback(self._farewells.discard)
+
+
+def _described(version: str, info: Any, result: dict[str, Any]) -> Described:
+    capabilities, instructions = result.get("capabilities"), result.get("instructions")
+    return Described(
+        version,
+        info if isinstance(info, dict) else {},
+        capabilities if isinstance(capabilities, dict) else {},
+        instructions if isinstance(instructions, str) else None,
+    )

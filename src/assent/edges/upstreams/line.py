@@ -1,0 +1,233 @@
+"""How is one JSON-RPC message posted to an upstream, and its answer read, whole or as a stream?"""
+
+import asyncio
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import orjson
+from mcp.shared.inbound import NAME_BEARING_METHODS, encode_header_value
+from mcp_types import METHOD_NOT_FOUND
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from assent.edges.http import Headers
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.connection import Response
+from assent.edges.upstreams.faults import Fault, Garbled, Oversized
+from assent.edges.upstreams.pool import Pool
+from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge
+from assent.edges.upstreams.target import render_fields
+
+_ACCEPT = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+_SMALL = 65536
+_RESUMPTIONS = 100
+_LONGEST_RETRY = 30_000
+
+
+class SessionLost(Exception):
+    """The upstream no longer knows the session; nothing was done."""
+
+
+class Audience(Protocol):
+    """Who listens while an upstream talks before it answers; `Reply` is one."""
+
+    async def open(self) -> None:
+        """The answer is a stream."""
+
+    async def prime(self, retry: int | None) -> None:
+        """The stream can be resumed, after `retry` milliseconds."""
+
+    async def pause(self) -> None:
+        """The upstream ended the stream before its answer; we come back for the rest."""
+
+    async def notify(self, message: dict[str, Any]) -> None:
+        """A notification."""
+
+    async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """A request of the upstream; its JSON-RPC response, or None where nobody can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """For whom we speak: the revision, the session where there is one, what the client can do."""
+
+    version: str
+    session: str | None = None
+    capabilities: dict[str, Any] | None = None
+
+
+class Line:
+    """The line to one upstream's endpoint."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self._heads: dict[str, bytes] = {}
+
+    async def post(
+        self, message: dict[str, Any], peer: Peer, *, fields: Headers | None = None, safe: bool = False
+    ) -> Response:
+        body = orjson.dumps(message)
+        head = self._heads.get(peer.version) or self._make_head(peer.version)
+        request = b"%b%bcontent-length: %d\r\n\r\n%b" % (
+            head,
+            _routing(message, peer, fields),
+            len(body),
+            body,
+        )
+        return await self.pool.send_bytes(request, safe=safe)
+
+    async def tell(self, message: dict[str, Any], peer: Peer) -> None:
+        """Post a notification or a response: nothing comes back."""
+        response = await self.post(message, peer)
+        await response.read(_SMALL)
+
+    async def result(
+        self, response: Response, request_id: int, peer: Peer, audience: Audience | None
+    ) -> dict[str, Any]:
+        """The result in an answer. Raises `RpcError` as the upstream sent it, `SessionLost` or a `Fault`."""
+        kind = (response.header(b"content-type") or b"").lower()
+        if response.status == 404 and peer.session is not None:
+            raise SessionLost
+        if kind.startswith(b"text/event-stream") and response.status == 200:
+            return await self._streamed(response, request_id, peer, audience)
+        if not kind.startswith(b"application/json"):
+            shown = kind.decode("latin-1")[:64] or "no content type"
+            raise self._garbled(f"answered {response.status} with {shown}")
+        message = self._parse(await response.read(self.pool.limits.body))
+        if response.status >= 400 and "error" not in message:
+            raise self._garbled(f"answered {response.status}")
+        return self._unwrap(message, request_id)
+
+    def _make_head(self, version: str) -> bytes:
+        head = self.pool.target.head(b"POST") + _ACCEPT
+        if version:
+            head += render_fields([(b"mcp-protocol-version", version.encode())])
+        if len(self._heads) < 16:
+            self._heads[version] = head
+        return head
+
+    async def _streamed(
+        self, response: Response, request_id: int, peer: Peer, audience: Audience | None
+    ) -> dict[str, Any]:
+        if audience is not None:
+            await audience.open()
+        place = _Place()
+        for _ in range(_RESUMPTIONS):
+            message = await self._read_until_answer(response, peer, audience, place)
+            if message is not None:
+                return self._unwrap(message, request_id)
+            if place.last is None or peer.session is None:
+                break
+            if audience is not None:
+                await audience.pause()
+            response = await self._resume(place, peer)
+        raise self._garbled("the stream ended without an answer")
+
+    async def _read_until_answer(
+        self, response: Response, peer: Peer, audience: Audience | None, place: "_Place"
+    ) -> dict[str, Any] | None:
+        reader = EventReader(self.pool.limits.body)
+        try:
+            async for piece in response.pieces():
+                for event in reader.feed(piece):
+                    place.note(event)
+                    if not event.data:
+                        if audience is not None and event.id is not None:
+                            await audience.prime(event.retry)
+                        continue
+                    message = self._parse(event.data)
+                    if "method" not in message:
+                        return message
+                    with response.held():
+                        await self._hear(message, peer, audience)
+        except EventTooLarge as error:
+            raise Oversized(self.pool.name, str(error), sent=True) from None
+        except Fault:
+            if place.last is None or peer.session is None:
+                raise
+        finally:
+            response.close()
+        return None
+
+    async def _resume(self, place: "_Place", peer: Peer) -> Response:
+        await asyncio.sleep(place.retry / 1000)
+        assert place.last is not None and peer.session is not None
+        fields = [
+            (b"accept", b"text/event-stream"),
+            (b"last-event-id", place.last),
+            (b"mcp-session-id", peer.session.encode("latin-1")),
+            (b"mcp-protocol-version", peer.version.encode()),
+        ]
+        response = await self.pool.send(b"GET", fields, safe=True)
+        if response.status != 200:
+            response.close()
+            raise self._garbled(f"answered {response.status} when asked for the rest of its stream")
+        return response
+
+    async def _hear(self, message: dict[str, Any], peer: Peer, audience: Audience | None) -> None:
+        if "id" not in message:
+            if audience is not None:
+                await audience.notify(message)
+            return
+        answer = await audience.answer(message) if audience is not None else None
+        if answer is None:  # refused at once rather than left open
+            error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
+            answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
+        await self.tell(answer, peer)
+
+    def _parse(self, text: bytes) -> dict[str, Any]:
+        try:
+            message = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            raise self._garbled("the answer is not JSON") from None
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            raise self._garbled("the answer is not JSON-RPC")
+        return message
+
+    def _unwrap(self, message: dict[str, Any], request_id: int) -> dict[str, Any]:
+        error = message.get("error")
+        if isinstance(error, dict) and isinstance(error.get("code"), int):
+            raise RpcError(error["code"], str(error.get("message", "")), error.get("data"))
+        result = message.get("result")
+        if message.get("id") != request_id or not isinstance(result, dict):
+            raise self._garbled("the answer does not belong to the request")
+        return result
+
+    def _garbled(self, detail: str) -> Garbled:
+        return Garbled(self.pool.name, detail, sent=True)
+
+
+class _Place:
+    """How far we have heard a stream, and when to come back for the rest."""
+
+    def __init__(self) -> None:
+        self.last: bytes | None = None
+        self.retry = 1000
+
+    def note(self, event: Event) -> None:
+        if event.id:
+            self.last = event.id
+        if event.retry is not None:
+            self.retry = min(event.retry, _LONGEST_RETRY)
+
+
+def _routing(message: dict[str, Any], peer: Peer, fields: Headers | None) -> bytes:
+    """The headers that mirror the body (modern), the session (handshake era), and the caller's own."""
+    mirror = b""
+    if peer.version in MODERN_PROTOCOL_VERSIONS and "method" in message:
+        key = NAME_BEARING_METHODS.get(message["method"])
+        mirror = _mirror(message["method"], message["params"][key] if key is not None else None)
+    if peer.session is None and not fields:
+        return mirror
+    lines = list(fields or ())
+    if peer.session is not None:
+        lines.append((b"mcp-session-id", peer.session.encode("latin-1")))
+    return mirror + render_fields(lines)
+
+
+@lru_cache(4096)
+def _mirror(method: str, name: str | None) -> bytes:
+    lines = [(b"mcp-method", encode_header_value(method).encode())]
+    if name is not None:
+        lines.append((b"mcp-name", encode_header_value(name).encode()))
+    return render_fields(lines)

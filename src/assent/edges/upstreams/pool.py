@@ -1,0 +1,227 @@
+"""Which connection carries this request, how long may it take, and may it be tried again?"""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from assent.edges.upstreams.breaker import Breaker, Health
+from assent.edges.upstreams.connection import Connection, Response
+from assent.edges.upstreams.faults import Crowded, Fault, Lost, TimedOut, Unreachable
+from assent.edges.upstreams.target import Fields, Target, render_fields
+
+_SERVER_IS_ILL = frozenset({502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one upstream may take of us: connections, waiting calls, seconds and bytes."""
+
+    connections: int = 100
+    waiting: int = 10_000
+    connect: float = 5.0
+    silence: float = 30.0
+    total: float = 300.0
+    idle: float = 4.0  # most servers end an idle connection after five seconds
+    body: int = 16 * 1024 * 1024
+
+
+class Pool:
+    """The long-lived connections to one upstream. Waiting calls are served in the order they came."""
+
+    def __init__(self, name: str, target: Target, limits: Limits, breaker: Breaker) -> None:
+        self.name = name
+        self.target = target
+        self.limits = limits
+        self._breaker = breaker
+        self._idle: list[Connection] = []
+        self._open: set[Connection] = set()
+        self._connecting = 0
+        self._waiters: deque[asyncio.Future[Connection | None]] = deque()
+        self._watch: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    @property
+    def health(self) -> Health:
+        return self._breaker.health
+
+    async def send(
+        self,
+        method: bytes,
+        fields: Fields = (),
+        body: bytes = b"",
+        *,
+        path: bytes | None = None,
+        safe: bool = False,
+        silence: float | None = None,
+        total: float | None = None,
+    ) -> Response:
+        """Send one request and return when the status and headers of its answer are here.
+
+        A request declared `safe` is sent again when a kept-alive connection turns out to be dead; any other
+        is never sent twice.
+        """
+        request = b"%b%bcontent-length: %d\r\n\r\n%b" % (
+            self.target.head(method, path), render_fields(fields), len(body), body,
+        )  # fmt: skip
+        return await self.send_bytes(request, safe=safe, silence=silence, total=total)
+
+    async def send_bytes(
+        self, request: bytes, *, safe: bool = False, silence: float | None = None, total: float | None = None
+    ) -> Response:
+        """`send` for a request that is already written out in full."""
+        self._breaker.enter()
+        try:
+            response = await self._exchange(
+                request, safe, self.limits.silence if silence is None else silence,
+                self.limits.total if total is None else total,
+            )  # fmt: skip
+        except Crowded:
+            self._breaker.abandon()
+            raise
+        except Fault as fault:
+            self._breaker.fail(fault.detail)
+            raise
+        except BaseException:
+            self._breaker.abandon()
+            raise
+        if response.status in _SERVER_IS_ILL:
+            self._breaker.fail(f"answered {response.status}")
+        else:
+            self._breaker.succeed()
+        return response
+
+    async def close(self) -> None:
+        """End every connection; calls under way fail as lost."""
+        self._closed = True
+        if self._watch is not None:
+            self._watch.cancel()
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(Unreachable(self.name, "the gateway is stopping", sent=False))
+        self._waiters.clear()
+        for connection in list(self._open):
+            connection.abort(Lost(self.name, "the gateway is stopping", sent=True))
+        await asyncio.sleep(0)
+
+    async def _exchange(self, request: bytes, safe: bool, silence: float, total: float) -> Response:
+        while True:
+            connection = self._take_idle() or await self._acquire()
+            if not connection.usable:
+                continue  # it died on its way to us; nothing was sent
+            stale = connection.served > 0
+            response = connection.start(request, patience=silence, total=total)
+            try:
+                await response.begun()
+            except Lost:
+                if safe and stale and not self._closed:
+                    continue  # every turn uses up one old connection, so this ends
+                raise
+            return response
+
+    def _take_idle(self) -> Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            kept = self.limits.idle
+            if connection.keep_alive_for is not None:
+                kept = min(kept, connection.keep_alive_for - 1)
+            if connection.usable and asyncio.get_running_loop().time() - connection.idle_since < kept:
+                return connection
+            connection.abort(Lost(self.name, "idle for too long", sent=False))
+        return None
+
+    async def _acquire(self) -> Connection:
+        if self._closed:
+            raise Unreachable(self.name, "the gateway is stopping", sent=False)
+        if len(self._open) + self._connecting < self.limits.connections:
+            return await self._connect()
+        if len(self._waiters) >= self.limits.waiting:
+            raise Crowded(self.name, f"{self.limits.waiting} calls are waiting already", sent=False)
+        return await self._queue() or await self._connect(reserved=True)
+
+    async def _queue(self) -> Connection | None:
+        """Wait for a connection, or for room to make one (None, with the room reserved)."""
+        waiter: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            async with asyncio.timeout(self.limits.silence):
+                return await waiter
+        except BaseException as error:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._give_back(waiter.result())
+            elif waiter in self._waiters:
+                self._waiters.remove(waiter)
+            if isinstance(error, TimeoutError):
+                raise Crowded(self.name, "no connection became free in time", sent=False) from None
+            raise
+
+    def _give_back(self, connection: Connection | None) -> None:
+        if connection is not None:
+            self._on_free(connection)
+        else:
+            self._connecting -= 1
+            self._offer_room()
+
+    async def _connect(self, *, reserved: bool = False) -> Connection:
+        self._connecting += not reserved
+        loop = asyncio.get_running_loop()
+        connection = Connection(self.name, loop, self._on_free, self._on_closed)
+        try:
+            async with asyncio.timeout(self.limits.connect):
+                await loop.create_connection(
+                    lambda: connection, self.target.host, self.target.port, ssl=self.target.tls,
+                    server_hostname=self.target.host if self.target.tls else None,
+                )  # fmt: skip
+        except TimeoutError:
+            raise TimedOut(self.name, f"no connection within {self.limits.connect:g} s", sent=False) from None
+        except OSError as error:  # includes certificate errors
+            raise Unreachable(self.name, f"no connection ({_words(error)})", sent=False) from None
+        else:
+            self._open.add(connection)
+            self._keep_watch()
+        finally:
+            self._connecting -= 1
+            if connection not in self._open:
+                self._offer_room()
+        return connection
+
+    def _on_free(self, connection: Connection) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                return
+        self._idle.append(connection)
+
+    def _on_closed(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+        self._offer_room()
+
+    def _offer_room(self) -> None:
+        while self._waiters and len(self._open) + self._connecting < self.limits.connections:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                self._connecting += 1
+                waiter.set_result(None)
+
+    def _keep_watch(self) -> None:
+        """One coarse timer for all connections: cheaper than one per request, exact to a quarter."""
+        if self._watch is None and not self._closed:
+            tick = max(0.005, min(self.limits.silence / 4, self.limits.idle, 1.0))
+            self._watch = asyncio.get_running_loop().call_later(tick, self._on_watch)
+
+    def _on_watch(self) -> None:
+        self._watch = None
+        now = asyncio.get_running_loop().time()
+        for connection in list(self._open):
+            connection.check_time(now)
+        while self._idle and now - self._idle[0].idle_since >= self.limits.idle:
+            self._idle[0].abort(Lost(self.name, "idle for too long", sent=False))
+        if self._open:
+            self._keep_watch()
+
+
+def _words(error: OSError) -> str:
+    """What the system said, without addresses: an upstream's place is nobody's business."""
+    return error.strerror.split(": ")[-1] if error.strerror and ":" in error.strerror else type(error).__name__

@@ -1,0 +1,75 @@
+"""Which events does this stream of bytes hold (text/event-stream)?"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+class EventTooLarge(ValueError):
+    """One event is larger than allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event, its data still bytes: nobody needs the text but a JSON parser."""
+
+    data: bytes
+    event: bytes = b"message"
+    id: bytes | None = None
+    retry: int | None = None
+
+
+class EventReader:
+    """Takes bytes as they arrive and gives whole events; holds at most one unfinished event."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._rest = b""
+        self._held = 0
+        self._data: list[bytes] = []
+        self._event = b""
+        self._id: bytes | None = None
+        self._retry: int | None = None
+        self._begun = False
+
+    def feed(self, piece: bytes) -> Iterator[Event]:
+        text = self._rest + piece
+        # A lone CR at the very end may be half of a CRLF: keep it for the next piece.
+        held_back = text.endswith(b"\r")
+        lines = (text[:-1] if held_back else text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        self._rest = lines.pop() + (b"\r" if held_back else b"")
+        for line in lines:
+            if line:
+                self._take(line)
+            elif (event := self._dispatch()) is not None:
+                yield event
+        if self._held + len(self._rest) > self._limit:
+            raise EventTooLarge(f"an event is larger than {self._limit} bytes")
+
+    def _take(self, line: bytes) -> None:
+        self._held += len(line)
+        if self._held > self._limit:
+            raise EventTooLarge(f"an event is larger than {self._limit} bytes")
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+            self._begun = True
+        elif name == b"event":
+            self._event = value
+        elif name == b"id" and b"\0" not in value:
+            self._id = value
+            self._begun = True
+        elif name == b"retry" and value.isdigit():
+            self._retry = int(value[:9])
+            self._begun = True
+
+    def _dispatch(self) -> Event | None:
+        event = Event(b"\n".join(self._data), self._event or b"message", self._id, self._retry) if self._begun else None
+        self._held, self._data, self._event, self._id, self._retry = 0, [], b"", None, None
+        self._begun = False
+        return event
+
+
+def render(data: bytes) -> bytes:
+    """One event of the default kind, for data without line breaks (JSON as we write it)."""
+    return b"event: message\r\ndata: %b\r\n\r\n" % data

@@ -1,0 +1,170 @@
+"""What does a verb of this class mean, with these words and parameters around it?"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING
+
+READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
+
+_PROGRAM: Final = frozenset({"sql", "code", "command"})
+_GIVING: Final = frozenset({"payload", "force", "confirm", "rehearse"})
+_VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
+_CLAIMS: Final = ("read-only", "readonly", "select quer", "select statement", "select only", "only select")
+_WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How sure we are that the tool only reads, and the sentence that says why."""
+
+    level: str
+    because: str
+
+
+def judge_act(evidence: Evidence) -> Verdict:
+    return Verdict(ACTS, f"the name's verb is {evidence.name.verb}")
+
+
+def _read(evidence: Evidence) -> Verdict:
+    verb, prose = evidence.name.verb, evidence.prose
+    if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
+        return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
+    doubt = _program(evidence) or ("the result may be saved" if "file" in evidence.inputs.flags else None)
+    if doubt:
+        return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
+    if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
+        return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
+    if prose.kind in ACTING:
+        return Verdict(LOOKS, f"the name says {verb}, the description {prose.verbs[0]}")
+    return Verdict(READS, f"the name's verb is {verb}")
+
+
+def _look(evidence: Evidence) -> Verdict:
+    verb, prose = evidence.name.verb, evidence.prose
+    if prose.kinds & ACTING:
+        return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
+    doubt = _program(evidence) or _saved(evidence) or _rehearsed(evidence)
+    if doubt:
+        return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
+    told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
+    if prose.kind == "read" or told:
+        return Verdict(READS, f"name and description look: {verb}, {prose.verbs[0]}")
+    return Verdict(LOOKS, f"the name's verb is {verb}")
+
+
+def _thing(evidence: Evidence) -> Verdict:
+    """The name has no verb, so the description and the title must say it."""
+    prose = evidence.prose
+    if prose.unknown:
+        return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known")
+    if prose.kinds & ACTING or prose.kind in {"manage", "session"}:
+        return Verdict(ACTS, f"the description says {prose.verbs[0]}")
+    if prose.kind == "make":
+        return _make(evidence)
+    if prose.kind == "run":
+        looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"]
+        return Verdict(LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}")
+    doubt = _program(evidence) or _saved(evidence)
+    if doubt:
+        return Verdict(UNCLEAR, doubt)
+    if prose.kind in READING:
+        return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}")
+    return _titled(evidence)
+
+
+def _titled(evidence: Evidence) -> Verdict:
+    title, prose = evidence.title, evidence.prose
+    if title and title.place in {"first", "only"} and title.kind in READING | MIXED:
+        return Verdict(LOOKS if title.kind in READING else ACTS, f"the title says {title.verb}")
+    if evidence.kind == "noun" and "reads_only" in prose.statements:
+        return Verdict(LOOKS, "the description says that it only reads")
+    topic = prose.topic or (evidence.name.verb if evidence.kind == "noun" and prose.nominal else None)
+    if topic and not evidence.inputs.flags & _GIVING:
+        return Verdict(LOOKS, f"no verb at all; it is about {topic}")
+    return Verdict(UNCLEAR, "neither name nor description says what it does")
+
+
+def _make(evidence: Evidence) -> Verdict:
+    prose, words = evidence.prose, evidence.words
+    verb = evidence.name.verb if evidence.kind == "make" else prose.verbs[0]
+    if _saved(evidence):
+        return Verdict(ACTS, f"{verb}, and the result is saved")
+    if prose.kinds & ACTING:
+        return Verdict(ACTS, f"{verb}, and the description says {prose.verbs[0]}")
+    if prose.kind in READING:
+        return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
+    if verb in {"export", "download"} and "returns" in prose.statements:
+        return Verdict(LOOKS, f"{verb}, and the result is returned")
+    if verb in {"convert", "transform"} and words & NOUNS["value"]:
+        return Verdict(LOOKS, f"{verb} of a value")
+    if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
+        return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
+    return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
+
+
+def _run(evidence: Evidence) -> Verdict:
+    verb, prose, flags = evidence.name.verb, evidence.prose, evidence.inputs.flags
+    if not flags & {"code", "command"} and _claims_reading(evidence):
+        return Verdict(LOOKS, f"{verb}, but says that it only reads")
+    if flags & (_PROGRAM | {"http", "task"}) or evidence.words & NOUNS["program"]:
+        return Verdict(ACTS, f"{verb} with a program, request or task of the caller's")
+    if evidence.name.words[-1] in NOUNS["report"]:
+        return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
+    if prose.kind == "read" and not prose.kinds & ACTING:
+        return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
+    if prose.opening & {"query", "queries"} and "returns" in prose.statements:
+        return Verdict(LOOKS, f"{verb} of a stored query that returns its result")
+    return Verdict(ACTS, f"the name's verb is {verb}")
+
+
+def _claims_reading(evidence: Evidence) -> bool:
+    """Only a claim in the title or the first lines counts, and not beside a word of writing."""
+    headline = evidence.headline
+    claims = any(claim in headline for claim in _CLAIMS)
+    return claims and not any(word in headline for word in _WRITING)
+
+
+def _program(evidence: Evidence) -> str | None:
+    """What shows that the caller writes the program, the statement or the command."""
+    prose, verb = evidence.prose, evidence.name.verb
+    if "select" in prose.object or "reads_only" in prose.statements:
+        return None
+    if evidence.inputs.flags & _PROGRAM:
+        return "it takes a program or query text"
+    if prose.kind == "run" and prose.object & NOUNS["written"]:
+        return f"the description says {prose.verbs[0]}"
+    spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"]}.get(verb or "", frozenset())
+    return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
+
+
+def _saved(evidence: Evidence) -> str | None:
+    if "file" in evidence.inputs.flags or "saves" in evidence.prose.statements:
+        return "the result may be saved"
+    return None
+
+
+def _rehearsed(evidence: Evidence) -> str | None:
+    verb, prose = evidence.name.verb, evidence.prose
+    if evidence.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
+        return "it can be rehearsed or forced"
+    if prose.kind == "read" or "reads_only" in prose.statements:
+        return None
+    if verb == "test" and not evidence.words & NOUNS["tested"]:
+        return "a test may do anything"
+    marks = verb == "verify" and evidence.words & NOUNS["verified"] and "returns" not in prose.statements
+    return "it may be marked as verified" if marks else None
+
+
+BY_KIND: Final[Mapping[str, Callable[[Evidence], Verdict]]] = {
+    "read": _read,
+    "look": _look,
+    "noun": _thing,
+    "none": _thing,
+    "thing": _thing,
+    "make": _make,
+    "run": _run,
+}

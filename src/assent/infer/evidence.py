@@ -1,0 +1,52 @@
+"""What do a tool's name, title, description and parameters say, each read by itself?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from assent.infer.naming import NameReading, read_name
+from assent.infer.parameters import Parameters, read_parameters
+from assent.infer.prose import Prose, read_prose
+
+_LONGEST_NAME: Final = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything the definition says, before anything is concluded from it.
+
+    `kind` is the class of the name's verb; `confirmed` tells whether the description leads with that verb.
+    """
+
+    name: NameReading
+    kind: str
+    words: frozenset[str]
+    title: NameReading | None
+    headline: str
+    prose: Prose
+    inputs: Parameters
+    confirmed: bool
+
+
+def gather(definition: Mapping[str, Any]) -> Evidence:
+    """Read every part of a definition."""
+    description = _text(definition, "description")
+    prose = read_prose(description)
+    name = _text(definition, "name")[:_LONGEST_NAME]
+    title = _text(definition, "title").rsplit(":", 1)[-1].strip()[:_LONGEST_NAME]
+    reading = read_name(name, prose.verbs)
+    return Evidence(
+        name=reading,
+        kind=reading.kind,
+        words=frozenset(reading.words),
+        title=read_name(title, prose.verbs) if title and title != name else None,
+        headline=f"{title}. {description[:160]}".lower(),
+        prose=prose,
+        inputs=read_parameters(definition.get("inputSchema")),
+        confirmed=reading.verb in prose.verbs,
+    )
+
+
+def _text(definition: Mapping[str, Any], key: str) -> str:
+    value = definition.get(key)
+    return value if isinstance(value, str) else ""

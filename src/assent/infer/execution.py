@@ -1,0 +1,77 @@
+"""Does the tool run whatever its caller writes?"""
+
+from typing import Final
+
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import DEEDS, NOUNS
+
+_VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
+_STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
+_SCREEN: Final = frozenset({"page", "browser", "screen"})
+_ERRAND: Final = frozenset({"action", "actions", "task"})
+
+
+def judge_execution(evidence: Evidence) -> str | None:
+    """The sentence that says why anything can be run, or nothing."""
+    return (
+        _requests(evidence)
+        or _given_code(evidence)
+        or _given_statement(evidence)
+        or _given_errand(evidence)
+        or _offered(evidence)
+    )
+
+
+def _running(evidence: Evidence) -> bool:
+    return evidence.kind == "run" or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
+
+
+def _requests(evidence: Evidence) -> str | None:
+    """Any method on any address."""
+    free = evidence.kind in _VAGUE or evidence.name.verb in DEEDS["requesting"]
+    if not free or not evidence.inputs.names & NOUNS["target"]:
+        return None
+    any_method = "http" in evidence.inputs.flags and evidence.words & NOUNS["request"]
+    if any_method or "writes_http" in evidence.prose.statements:
+        return "sends any request with any method"
+    return None
+
+
+def _given_code(evidence: Evidence) -> str | None:
+    flags, words, prose = evidence.inputs.flags, evidence.words, evidence.prose
+    verb = evidence.name.verb
+    taken = flags & {"code", "command"} and (_running(evidence) or verb in {"evaluate", None})
+    typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
+    evaluated = verb == "evaluate" and (words | prose.object) & NOUNS["script"]
+    return "runs the code or command it is given" if taken or typed or evaluated else None
+
+
+def _given_statement(evidence: Evidence) -> str | None:
+    prose = evidence.prose
+    if "sql" in evidence.inputs.flags and evidence.kind != "look":
+        return "runs the statement it is given"
+    named = evidence.words & (NOUNS["program"] if evidence.kind == "run" else _STRICT)
+    if _running(evidence) and (named or prose.object & _STRICT):
+        return "runs what it is given"
+    mutation = prose.object & NOUNS["mutation"] and prose.object & NOUNS["statement"]
+    if prose.kind == "run" and (prose.object & _STRICT or mutation):
+        return "runs what it is given"
+    return None
+
+
+def _given_errand(evidence: Evidence) -> str | None:
+    prose = evidence.prose
+    if evidence.inputs.flags & {"task", "message"} and "autonomous" in prose.statements:
+        return "an agent acts on its own"
+    if not _running(evidence):
+        return None
+    if "many_tools" in prose.statements:
+        return "calls other tools"
+    if "runs_anything" in prose.statements:
+        return "runs anything"
+    return "acts on a live screen" if prose.opening & _SCREEN and prose.opening & _ERRAND else None
+
+
+def _offered(evidence: Evidence) -> str | None:
+    chosen = sorted({choice.verb for choice in evidence.inputs.choices} & DEEDS["running"])
+    return f"a parameter offers {chosen[0]}" if chosen else None

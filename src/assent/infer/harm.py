@@ -1,0 +1,112 @@
+"""Can a call lose data, access or running work, or replace what was there?"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from assent.infer.evidence import Evidence
+from assent.infer.execution import judge_execution
+from assent.infer.lexicon import DEEDS, NOUNS, VERBS
+
+# Classes that say too little about the deed: the description may say more.
+VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
+_GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
+_KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What a call may destroy, run or replace, each with the sentence that says why."""
+
+    destroys: str | None
+    executes: str | None
+    replaces: str | None
+
+    @property
+    def destructive(self) -> bool:
+        return bool(self.destroys or self.executes)
+
+
+def judge_harm(evidence: Evidence) -> Harm:
+    """Judge a tool that acts; a tool that only looks harms nothing."""
+    destroys = _by_name(evidence) or _by_choice(evidence) or _by_text(evidence) or _by_combination(evidence)
+    return Harm(destroys, judge_execution(evidence), _replaces(evidence))
+
+
+def _by_name(evidence: Evidence) -> str | None:
+    for verb in (evidence.name.verb, *evidence.name.beside):
+        if verb and VERBS[verb] == "destroy" and _loses(verb, evidence.words):
+            return f"{verb} loses data, access or running work"
+    return None
+
+
+def _loses(verb: str, words: frozenset[str]) -> bool:
+    if verb in DEEDS["halting"]:
+        return not words & NOUNS["own"]
+    if verb in DEEDS["sparing"]:
+        return not words & NOUNS["trivial"]
+    if verb == "reset":
+        return not words & (NOUNS["trivial"] - {"default"})
+    if verb in {"regenerate", "rotate"}:
+        return bool(words & _KEYS)
+    return verb not in DEEDS["mild"]
+
+
+def _by_choice(evidence: Evidence) -> str | None:
+    chosen = {choice.verb for choice in evidence.inputs.choices if choice.kind == "destroy"}
+    lost = sorted(chosen - DEEDS["mild"])
+    return f"a parameter offers {', '.join(lost[:3])}" if lost else None
+
+
+def _by_text(evidence: Evidence) -> str | None:
+    prose, kind = evidence.prose, evidence.kind
+    for verb in prose.verbs:
+        counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
+        if counts and VERBS[verb] == "destroy" and _loses(verb, evidence.words | prose.opening):
+            return f"the description says {verb}"
+    if kind in {"manage", "none", "noun"} and "deletes" in prose.statements:
+        return "the description offers to delete, remove or stop as well"
+    if kind not in _GIVING and "lasting" in prose.statements:
+        return "the description warns that the effect is lasting"
+    return None
+
+
+def _by_combination(evidence: Evidence) -> str | None:
+    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
+    if verb == "restore" and words & {"snapshot", "backup"}:
+        return "restoring a copy replaces what is there now"
+    if verb in {"upgrade", "downgrade"} and "version" in words:
+        return "a change of version is hard to take back"
+    if verb in {"sync", "synchronize", "synchronise"} and "deletes" in prose.statements:
+        return "what is missing on one side is deleted on the other"
+    if verb == "apply" and (words | prose.object) & {"terraform", "pulumi"}:
+        return "applying a plan may destroy what it no longer names"
+    if verb == "replace" and "all" in words and "text" not in words:
+        return "everything that was there is replaced"
+    if verb in DEEDS["writing"] and "discards" in prose.statements:
+        return "what was there before is discarded"
+    if evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
+        return "a press on a live screen may do anything"
+    return _by_errand(evidence)
+
+
+def _by_errand(evidence: Evidence) -> str | None:
+    """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
+    if evidence.kind != "run":
+        return None
+    lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy")
+    if lost:
+        return f"runs a {lost[0]}"
+    return "runs something it warns of" if "cautions" in evidence.prose.statements else None
+
+
+def _replaces(evidence: Evidence) -> str | None:
+    verb, kind, prose = evidence.name.verb, evidence.kind, evidence.prose
+    if kind in {"change", "manage", "drive", "session", "destroy"} and verb not in DEEDS["beginning"]:
+        return f"{verb} changes what was there"
+    if evidence.inputs.flags & {"overwrite", "file"} or "overwrites" in prose.statements:
+        return "may overwrite what was there"
+    if kind in {"none", "noun", "look", "run"} and prose.kinds & {"change", "session"}:
+        return f"the description says {prose.verbs[0]}"
+    if any(choice.kind == "change" for choice in evidence.inputs.choices):
+        return "a parameter offers to change what was there"
+    return None

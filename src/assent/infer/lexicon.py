@@ -1,0 +1,59 @@
+"""What do we know about a word?"""
+
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from typing import Final
+
+from assent.infer.words import plain_forms
+
+Table = Mapping[str, frozenset[str]]
+
+_PREFIXES: Final[Table] = {"un": frozenset({"add", "change"}), "re": frozenset({"add", "change", "look"})}
+
+
+def _load() -> Mapping[str, Table]:
+    text = resources.files("assent.infer").joinpath("lexicon.toml").read_text(encoding="utf-8")
+    return {
+        table: {key: frozenset(words.split()) for key, words in rows.items()}
+        for table, rows in tomllib.loads(text).items()
+    }
+
+
+def _with_prefixes(verbs: Mapping[str, str]) -> Mapping[str, str]:
+    """To `uncomplete` or to `recalculate` changes what is there, whatever the stem does."""
+    derived = {
+        prefix + verb: "change"
+        for verb, kind in verbs.items()
+        for prefix, kinds in _PREFIXES.items()
+        if kind in kinds and len(verb) > 3
+    }
+    return {**derived, **verbs}
+
+
+_LEXICON: Final = _load()
+VERBS: Final = _with_prefixes({verb: kind for kind, verbs in _LEXICON["verbs"].items() for verb in verbs})
+DEEDS: Final = _LEXICON["deeds"]
+# For a verb, the class it has beside certain words, and the words.
+OTHERWISE: Final = {key.split()[0]: (key.split()[1], words) for key, words in _LEXICON["otherwise"].items()}
+NOUNS: Final = _LEXICON["nouns"]
+INPUTS: Final = _LEXICON["inputs"]
+NOUN_TOO: Final = _LEXICON["grammar"]["noun_too"]
+NOUN_FIRST: Final = _LEXICON["grammar"]["noun_first"]
+FILLER: Final = _LEXICON["grammar"]["filler"]
+DETERMINER: Final = _LEXICON["grammar"]["determiner"]
+CONJUNCTION: Final = _LEXICON["grammar"]["conjunction"]
+PREPOSITION: Final = _LEXICON["grammar"]["preposition"]
+
+# What the classes of verbs amount to.
+READING: Final = frozenset({"read", "look"})
+ACTING: Final = frozenset({"add", "change", "destroy", "send", "share", "spend", "drive"})
+MIXED: Final = ACTING | {"manage", "run"}
+
+
+@lru_cache(maxsize=65536)
+def find_verb(word: str) -> str | None:
+    """The plain form of an inflected verb we know, names of things apart."""
+    form = next((form for form in plain_forms(word) if form in VERBS), None)
+    return form if form is not None and VERBS[form] != "noun" else None

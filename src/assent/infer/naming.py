@@ -1,0 +1,110 @@
+"""Which word of a tool's name says what the tool does?"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from assent.infer.lexicon import CONJUNCTION, NOUN_TOO, PREPOSITION, VERBS
+from assent.infer.words import split_name
+
+_SEGMENT = re.compile(r"--|[./:]+")
+_CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")
+_GOVERNING = PREPOSITION | {"to", "of", "as", "without", "before", "after"}
+
+
+@dataclass(frozen=True, slots=True)
+class NameReading:
+    """The main verb of a name and its class, verbs beside it, and all its words."""
+
+    verb: str | None
+    kind: str
+    place: str
+    beside: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def read_name(name: str, said: Collection[str] = ()) -> NameReading:
+    """Read a name; `said` are the verbs its description leads with and settle doubtful cases."""
+    words = split_name(name)
+    operation = _operation(name, words)
+    index = _main(operation, said)
+    if index is None and operation != words:
+        operation, index = words, _certain(words, said)
+    if index is None:
+        return NameReading(None, "none", "none", (), words)
+    verb = operation[index]
+    return NameReading(verb, VERBS[verb], _place(index, operation), _beside(operation, index), words)
+
+
+def _operation(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of the part that names the operation: after dots and slashes, or a camel-case tail."""
+    tail = _SEGMENT.split(name)[-1] or name
+    camel = _CAMEL_TAIL.match(tail)
+    if camel:
+        return split_name(camel.group(1))
+    return words if tail == name else split_name(tail)
+
+
+def _certain(words: tuple[str, ...], said: Collection[str]) -> int | None:
+    """A word before the dot names a department; only a word that is nothing but a verb says otherwise."""
+    index = _main(words, said)
+    doubtful = index is not None and words[index] in NOUN_TOO and VERBS[words[index]] != "noun"
+    return None if doubtful else index
+
+
+def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
+    verbs = [i for i, word in enumerate(words) if word in VERBS]
+    if not verbs:
+        return None
+    acting = [i for i in verbs if VERBS[words[i]] != "noun" and not _governed(words, i)]
+    for i in acting:
+        if words[i] in said and _may_lead(words, i, verbs[0]):
+            return i
+    pure = [i for i in acting if words[i] not in NOUN_TOO]
+    if verbs[0] == 0 and VERBS[words[0]] != "noun":
+        return _from_first(words, pure)
+    for candidates in (pure, acting):
+        if candidates:
+            return candidates[-1] if candidates[-1] == len(words) - 1 else candidates[0]
+    return verbs[-1]
+
+
+def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:
+    """Whether the description's verb may outrank a verb in the first place of the name."""
+    return first > 0 or index == 0 or (words[0] in NOUN_TOO and words[index] not in NOUN_TOO)
+
+
+def _from_first(words: tuple[str, ...], pure: list[int]) -> int:
+    """The first word can be a verb; when it can be a thing as well, a certain verb beside or last wins."""
+    last = len(words) - 1
+    if not pure or (pure[0] == 0 and VERBS[words[0]] != "look"):
+        return 0
+    if VERBS[words[0]] == "look" and pure[-1] == last:
+        return last
+    if words[0] in NOUN_TOO and (pure[0] == 1 or pure[-1] == last):
+        return 1 if pure[0] == 1 else last
+    return 0
+
+
+def _governed(words: tuple[str, ...], index: int) -> bool:
+    """Whether a preposition before the word makes it part of the object."""
+    return index > 0 and words[index - 1] in _GOVERNING
+
+
+def _beside(words: tuple[str, ...], main: int) -> tuple[str, ...]:
+    """Verbs joined to the main one: `search_and_replace`, `pause_resume`, `list_update`."""
+    found = []
+    for i, word in enumerate(words):
+        if i == main or VERBS.get(word, "noun") == "noun" or _governed(words, i):
+            continue
+        joined = i > 0 and words[i - 1] in CONJUNCTION
+        certain = word not in NOUN_TOO
+        if joined or (certain and abs(i - main) == 1) or (main == 0 and certain and i == len(words) - 1):
+            found.append(word)
+    return tuple(found)
+
+
+def _place(index: int, words: tuple[str, ...]) -> str:
+    if index == 0:
+        return "only" if len(words) == 1 else "first"
+    return "last" if index == len(words) - 1 else "middle"

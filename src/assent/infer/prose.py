@@ -1,0 +1,219 @@
+"""What does a description say the tool does?"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from assent.infer.lexicon import (
+    CONJUNCTION,
+    DETERMINER,
+    FILLER,
+    NOUN_TOO,
+    NOUNS,
+    PREPOSITION,
+    READING,
+    VERBS,
+    find_verb,
+)
+from assent.infer.statements import Statements
+
+_HEAD: Final = 700
+_SECTION = re.compile(
+    r"\n\s*(?:#+\s*)?\**(?:Args|Arguments|Parameters|Params|Returns?|Inputs?|Examples?|Usage)\**\s*:",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(r"[*_`\"'“”>#]+|\[[^\]]{0,40}\]-?|<[^>]{0,40}>|\([^)]{0,160}\)")
+_BREAK = re.compile(r"(?<=[\w)])[.!?](?:\s+|$)|[:;]\s+|\n\s*\n|\n\s*[-•]\s+|\s[-–—]+\s|\n(?=[A-Z])|-(?=[A-Z][a-z]+ )")
+_WORD = re.compile(r"[a-z][a-z-]*|,|/")
+_HTTP = re.compile(r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request")
+_ORDER = re.compile(r"\W*([A-Z][a-z]+) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
+_PURPOSE = re.compile(
+    r"\b(?:used|use|tool|function|endpoint|wrapper|you|users?|ability|allows?|enables?|command|builder)"
+    r" (?:can |be used |that |which |will )?(?:to |for |can )?([a-z]+(?:ing|s)?)\b",
+    re.IGNORECASE,
+)
+_NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
+_BETWEEN = frozenset({"optionally", "then", "also", "permanently", "or", "and"})
+_SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
+_OBJECT = DETERMINER | {
+    "all",
+    "any",
+    "it",
+    "them",
+    "this",
+    "that",
+    "these",
+    "those",
+    "new",
+    "one",
+    "existing",
+    "every",
+}
+_BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
+_WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
+_OCCASION = frozenset({"when", "whenever", "if"})
+_COMPOUND = frozenset({"management", "details", "status", "list", "information", "records", "history", "tool"})
+_OF = frozenset({"for", "of", "in", "from", "about", "on"})
+_PARTICLES = frozenset({"up", "out", "off", "down", "back", "to", "all", "away"})
+_AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
+_AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """What the first sentence with a verb does and to what, how the text opens, and what it says outright."""
+
+    verbs: tuple[str, ...]
+    kind: str
+    kinds: frozenset[str]
+    object: frozenset[str]
+    opening: frozenset[str]
+    statements: Statements
+    topic: str | None
+    nominal: bool
+    unknown: str | None
+
+
+def read_prose(text: str) -> Prose:
+    """Read a description: its opening names the deed, all of it may warn."""
+    head = _NOISE.sub(" ", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
+    if " request" in head:
+        head = _HTTP.sub(r"\1", head)
+    sentences = [words for part in _BREAK.split(head, maxsplit=8)[:9] if (words := _WORD.findall(part.lower()))]
+    opening = frozenset().union(*[words[:16] for words in sentences[:2]])
+    verbs, things = _deed(sentences)
+    verbs = verbs or tuple(_purpose(head))
+    return Prose(
+        verbs=verbs,
+        kind=VERBS[verbs[0]] if verbs else "none",
+        kinds=frozenset(VERBS[verb] for verb in verbs),
+        object=things or opening,
+        opening=opening,
+        statements=Statements(text),
+        topic=None if verbs else _topic(sentences),
+        nominal=not verbs and bool(sentences) and sentences[0][0] in DETERMINER,
+        unknown=_unknown_order(head),
+    )
+
+
+def _deed(sentences: list[list[str]]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What the tool does and to what; when to use it says so only if nothing else does."""
+    occasion: tuple[str, ...] = ()
+    for words in sentences[:4]:
+        position = _lead(words)
+        if position is None:
+            continue
+        verbs = (_verb_at(words, position), *_joined(words, position))
+        if _OCCASION.isdisjoint(words[:position]):
+            return verbs, frozenset(_things(words, position))
+        occasion = occasion or verbs
+    return occasion, frozenset()
+
+
+def _lead(words: list[str]) -> int | None:
+    """Where the verb of a sentence stands that begins with one after its filler."""
+    position, end = 0, min(len(words), 12)
+    while position < end and _is_filler(words, position):
+        position += 1
+    if position >= len(words):
+        return None
+    word, before = words[position], words[position - 1] if position else ""
+    verb = find_verb(word)
+    if verb is None or before in DETERMINER or _is_thing(words, position, verb):
+        return None
+    if verb == "take" and _verb_at(words, position) == "take":
+        return None
+    gerund = word != verb and word.endswith("ing")
+    return None if gerund and before not in _BEFORE_GERUND else position
+
+
+def _is_filler(words: list[str], position: int) -> bool:
+    word = words[position]
+    if word in FILLER or word == ",":
+        return True
+    if word in {"enable", "help"}:
+        return _after(words, position) in _AFTER_ENABLE
+    if word in {"call", "calls", "invoke"}:
+        return _after(words, position) in _AFTER_CALL
+    return word.endswith("ly") and word not in _NOT_ADVERBS
+
+
+def _is_thing(words: list[str], position: int, verb: str) -> bool:
+    """`Replies for a message` and `Message management` name things; `Searches for a message` does not."""
+    if verb not in NOUN_TOO or VERBS[verb] in READING:
+        return False
+    following = _after(words, position)
+    return following in _COMPOUND or (words[position] != verb and following in _OF)
+
+
+def _after(words: list[str], position: int) -> str:
+    return words[position + 1] if position + 1 < len(words) else ""
+
+
+def _verb_at(words: list[str], position: int) -> str:
+    verb = find_verb(words[position]) or ""
+    if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
+        return "see"
+    return verb
+
+
+def _joined(words: list[str], start: int) -> Iterator[str]:
+    """Verbs in the same form after a comma, a slash or a conjunction: `List, create, or close`."""
+    ending = _ending(words[start])
+    listing = True
+    for i in range(start + 1, min(len(words) - 1, start + 24)):
+        link = words[i]
+        if link not in CONJUNCTION and link not in ",/":
+            listing = listing and (find_verb(link) is not None or link in _BETWEEN)
+            continue
+        place = i + 2 if words[i + 1] in _BETWEEN and i + 2 < len(words) else i + 1
+        verb = find_verb(words[place])
+        if verb is None or verb in _WEAK or _ending(words[place]) != ending:
+            continue
+        certain = verb not in NOUN_TOO or link in CONJUNCTION
+        if listing or (certain and _after(words, place) in _OBJECT):
+            yield verb
+
+
+def _things(words: list[str], position: int) -> Iterator[str]:
+    """What the verb is done to: the words up to the next preposition."""
+    for word in words[position + 1 : position + 14]:
+        if word in PREPOSITION:
+            return
+        yield word
+
+
+def _ending(word: str) -> str:
+    if word.endswith("ing"):
+        return "ing"
+    return "s" if word.endswith("s") and not word.endswith("ss") else ""
+
+
+def _topic(sentences: list[list[str]]) -> str | None:
+    """What a description tells about that is a noun phrase: `Usage of the past month`, not `Top up the balance`."""
+    words = sentences[0][:7] if sentences else []
+    for position, word in enumerate(words):
+        if word in PREPOSITION or word in _OF or word in _PARTICLES or (position and word in DETERMINER):
+            return None
+        if word in NOUNS["told"]:
+            following = _after(words, position)
+            return word if following == "" or following in _OF or following in PREPOSITION or following == "," else None
+    return None
+
+
+def _unknown_order(head: str) -> str | None:
+    """A first word that looks like an order, `Quarantine the host`, and is not in the lexicon."""
+    match = _ORDER.match(head)
+    word = match.group(1).lower() if match else ""
+    known = not word or word in FILLER or word in VERBS or find_verb(word) is not None
+    return None if known else word
+
+
+def _purpose(head: str) -> Iterator[str]:
+    """The verb after `used to`, `tool for`, `you can` when no sentence begins with one."""
+    for match in _PURPOSE.finditer(head):
+        verb = find_verb(match.group(1).lower())
+        if verb is not None:
+            yield verb
+            return

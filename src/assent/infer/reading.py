@@ -1,0 +1,86 @@
+"""Does the tool only look, or does it act?"""
+
+from typing import Final
+
+from assent.infer.deeds import ACTS, BY_KIND, LOOKS, READS, Verdict, judge_act
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_FIRST, NOUN_TOO, NOUNS, OTHERWISE, READING, VERBS
+
+# Whatever its description says, a name with such a verb is never taken for guidance.
+_GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
+
+
+def judge_reading(evidence: Evidence) -> Verdict:
+    """The first rule that has something to say decides; acting evidence is asked first."""
+    for rule in (_choices, _joined_verbs, _guidance, _question):
+        verdict = rule(evidence)
+        if verdict is not None:
+            return verdict
+    return BY_KIND.get(_kind(evidence), judge_act)(evidence)
+
+
+def _choices(evidence: Evidence) -> Verdict | None:
+    """One tool, many operations: the worst one counts."""
+    doubtful = evidence.kind == "read"
+    acting = sorted(
+        choice.verb for choice in evidence.inputs.choices if choice.kind in MIXED and (choice.certain or not doubtful)
+    )
+    if acting:
+        offered = ", ".join(dict.fromkeys(acting))
+        return Verdict(ACTS, f"a parameter chooses between operations that include {offered[:80]}")
+    plain = evidence.kind in {"manage", "none", "noun", "look", "read"} and not evidence.prose.kinds & ACTING
+    if plain and evidence.inputs.only_reads:
+        return Verdict(READS, "every operation its parameter offers only reads")
+    return None
+
+
+def _joined_verbs(evidence: Evidence) -> Verdict | None:
+    """`search_and_replace`, `Read or replace the clipboard`."""
+    looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
+    beside = [verb for verb in evidence.name.beside if VERBS[verb] in MIXED or VERBS[verb] == "make"]
+    if beside and not looks:
+        return Verdict(ACTS, f"the name also says {beside[0]}")
+    joined = [verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING]
+    if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
+        return Verdict(ACTS, f"the description also says {joined[0]}")
+    return None
+
+
+def _guidance(evidence: Evidence) -> Verdict | None:
+    """Tools that only tell how something is done, whatever harmless verb their name has."""
+    prose = evidence.prose
+    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
+        return None
+    teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
+    if teaches and "guides" in prose.statements:
+        return Verdict(LOOKS, "the description offers guidance, not the deed")
+    return None
+
+
+def _question(evidence: Evidence) -> Verdict | None:
+    """`is_connected`, `can_i_deploy`."""
+    asks = evidence.name.words and evidence.name.words[0] in DEEDS["asking"]
+    return Verdict(READS, "the name asks a question") if asks and not evidence.prose.kinds & ACTING else None
+
+
+def _kind(evidence: Evidence) -> str:
+    """The class of the name's verb, unless the words around show that it is a thing or another deed."""
+    verb, words = evidence.name.verb, evidence.words
+    if verb in OTHERWISE and words & OTHERWISE[verb][1]:
+        return OTHERWISE[verb][0]
+    if verb == "resolve" and evidence.prose.kind != "read" and not words & NOUNS["named"]:
+        return "change"
+    if verb == "review" and words & {"pull", "pr", "merge"} and "payload" in evidence.inputs.flags:
+        return "add"
+    return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
+
+
+def _is_thing(evidence: Evidence, verb: str) -> bool:
+    """Whether `release` in `release_notes` is no deed: the description does not name it, and only looks."""
+    name, prose = evidence.name, evidence.prose
+    if verb not in NOUN_TOO or name.kind in READING or evidence.confirmed:
+        return False
+    if name.kind == "destroy" and verb not in DEEDS["shelving"]:
+        return False
+    weak = name.place in {"middle", "last"} or verb in NOUN_FIRST
+    return weak and bool(prose.kinds) and prose.kinds <= READING

@@ -1,0 +1,33 @@
+"""How do a name and a sentence fall into words, and what is a word's plain form?"""
+
+import re
+from functools import lru_cache
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PARTS = re.compile(r"[A-Za-z]+")
+_VERSION = re.compile(r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?![A-Za-z0-9])")
+
+
+@lru_cache(maxsize=65536)
+def split_name(name: str) -> tuple[str, ...]:
+    """The lower-case words of an identifier, versions and numbers left out."""
+    spaced = _HUMP.sub(" ", _VERSION.sub(" ", name))
+    return tuple(word.lower() for word in _PARTS.findall(spaced))
+
+
+@lru_cache(maxsize=65536)
+def plain_forms(word: str) -> tuple[str, ...]:
+    """What a verb in the third person or a gerund may come from, likeliest first."""
+    forms = [word]
+    if word.endswith("ies") and len(word) > 4:
+        forms.append(word[:-3] + "y")
+    elif word.endswith("es") and len(word) > 4:
+        forms += [word[:-1], word[:-2]]
+    elif word.endswith("s") and not word.endswith("ss") and len(word) > 3:
+        forms.append(word[:-1])
+    elif word.endswith("ing") and len(word) > 5:
+        stem = word[:-3]
+        forms += [stem, stem + "e"]
+        if len(stem) > 3 and stem[-1] == stem[-2]:
+            forms.append(stem[:-1])
+    return tuple(forms)

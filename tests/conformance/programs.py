@@ -1,0 +1,43 @@
+"""The public test programs (`.ci/install-node-tools` puts them into .cache/npm)."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+_MODULES = Path(__file__).parents[2] / ".cache" / "npm" / "node_modules"
+_NODE = _MODULES / "node" / "bin" / "node"
+_SUITE = _MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+_INSPECTOR = _MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+
+MISSING = not (_NODE.exists() and _SUITE.exists() and _INSPECTOR.exists())
+
+Results = dict[str, list[tuple[str, str]]]
+
+
+def run_suite(url: str, revision: str, folder: Path) -> tuple[int, Results]:
+    """The suite's exit code, and what it says of every check of every scenario, in its order."""
+    done = _run(_SUITE, "server", "--url", url, "--requirements", revision, "-o", str(folder))
+    results: Results = {}
+    for path in sorted(folder.iterdir()):
+        scenario = re.sub(r"-\d{4}-\d\d-\d\dT.*", "", path.name.removeprefix("server-"))
+        checks = json.loads((path / "checks.json").read_text())
+        # INFO is a record of what went over the wire, not a verdict.
+        results[scenario] = [(check["id"], check["status"]) for check in checks if check["status"] != "INFO"]
+    assert results, done.stdout + done.stderr
+    return done.returncode, results
+
+
+def inspect(url: str, *arguments: str) -> Any:
+    """What the Inspector's command line prints for one request."""
+    done = _run(_INSPECTOR, "--cli", url, "--transport", "http", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def _run(script: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "PATH": f"{_NODE.parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+    command = [str(_NODE), str(script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)

@@ -1,0 +1,84 @@
+"""What is read from headers, and how headers must agree with arguments."""
+
+from typing import Any
+
+import pytest
+
+from assent.edges.inbound import Era, accepts, check_param_headers, read_head
+from assent.edges.rpc import RpcError
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "n": {"type": "integer"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "era"),
+    [
+        (None, Era.HANDSHAKE),
+        (b"2025-03-26", Era.HANDSHAKE),
+        (b"2025-11-25", Era.HANDSHAKE),
+        (b"2026-07-28", Era.MODERN),
+        (b"anything else", Era.MODERN),
+        (b"", Era.MODERN),
+    ],
+)
+def test_the_version_header_decides_the_era(version: bytes | None, era: Era) -> None:
+    headers = [] if version is None else [(b"mcp-protocol-version", version)]
+    assert read_head(headers).era is era
+
+
+def test_repeated_headers_are_joined_and_a_repeated_routing_header_is_remembered() -> None:
+    hosts = [(b"host", b"localhost"), (b"host", b"evil")]
+    kinds = [(b"accept", b"text/html"), (b"accept", b"*/*")]
+    head = read_head([*hosts, *kinds, (b"mcp-name", b"a"), (b"mcp-name", b"b")])
+    assert (head.host, head.accept, head.name, head.duplicated) == (
+        b"localhost, evil",
+        b"text/html, */*",
+        "a",
+        "mcp-name",
+    )
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        (b"*/*", (True, True)),
+        (b"application/json", (True, False)),
+        (b"text/*;q=0.5, APPLICATION/JSON", (True, True)),
+        (b"", (False, False)),
+    ],
+)
+def test_accept_is_read_with_wildcards_and_weights(accept: bytes, expected: tuple[bool, bool]) -> None:
+    assert accepts(accept) == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "arguments"),
+    [
+        ([(b"mcp-param-region", b"eu")], {"region": "eu"}),
+        ([(b"mcp-param-region", b"=?base64?ZXU=?=")], {"region": "eu"}),
+        ([], {"n": 1}),
+        ([], {}),
+        ([(b"mcp-param-unknown", b"x")], {}),
+    ],
+)
+def test_parameter_headers_that_mirror_the_arguments_pass(headers: Any, arguments: Any) -> None:
+    check_param_headers(SCHEMA, arguments, headers)
+
+
+@pytest.mark.parametrize(
+    ("headers", "arguments"),
+    [
+        ([(b"mcp-param-region", b"us")], {"region": "eu"}),
+        ([], {"region": "eu"}),
+        ([(b"mcp-param-region", b"eu")], {}),
+        ([(b"mcp-param-region", b"=?base64?ZXU?=")], {"region": "eu"}),
+        ([(b"mcp-param-region", b"eu"), (b"mcp-param-region", b"eu")], {"region": "eu"}),
+    ],
+)
+def test_parameter_headers_that_disagree_are_refused(headers: Any, arguments: Any) -> None:
+    with pytest.raises(RpcError) as error:
+        check_param_headers(SCHEMA, arguments, headers)
+    assert error.value.code == -32020

@@ -1,0 +1,93 @@
+"""What a hostile peer can hold of the server."""
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from assent.edges import server
+from open_gateway import nowhere
+from serving import serving
+
+
+async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def answer_to(url: str, *pieces: bytes) -> bytes:
+    reader, writer = await connect(url)
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        return await reader.read(65536)
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+async def test_headers_without_end_are_cut_off_with_a_json_answer() -> None:
+    async with serving(nowhere) as url:
+        got = await answer_to(url, b"GET / HTTP/1.1\r\nhost: localhost\r\n", *[b"x: " + b"y" * 8000 + b"\r\n"] * 10)
+        assert got.startswith(b"HTTP/1.1 400") or got == b""
+        assert b"application/json" in got or got == b""
+
+
+async def test_one_header_without_end_is_cut_off() -> None:
+    async with serving(nowhere) as url:
+        got = await answer_to(url, b"GET / HTTP/1.1\r\nhost: localhost\r\nx: ", *[b"y" * 8000] * 10)
+        assert got.startswith(b"HTTP/1.1 400") or got == b""
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /mcp HTTP/1.1\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+        b"POST /mcp HTTP/1.1\r\ncontent-length: -5\r\n\r\n",
+        b"POST /mcp HTTP/1.1\r\nhost : x\r\n\r\n",
+        b"POST /mcp HTTP/1.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+)
+async def test_what_is_not_http_gets_a_json_answer_and_the_door(noise: bytes) -> None:
+    async with serving(nowhere) as url:
+        got = await answer_to(url, noise)
+        assert got.startswith(b"HTTP/1.1 400")
+        assert b"content-type: application/json" in got
+
+
+async def test_a_peer_that_never_sends_its_headers_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_HEAD_PATIENCE", 0.02)
+    async with serving(nowhere) as url:
+        assert await answer_to(url) == b""
+        assert await answer_to(url, b"GET / HTTP/1.1\r\nhost") == b""
+
+
+async def test_blanks_around_a_header_value_are_no_part_of_it() -> None:
+    seen: list[tuple[bytes, bytes]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            seen.extend(scope["headers"])
+        await nowhere(scope, receive, send)
+
+    async with serving(app) as url:
+        await answer_to(url, b"GET / HTTP/1.1\r\nhost: localhost\r\nmcp-name:  echo \t \r\nconnection: close\r\n\r\n")
+    assert (b"mcp-name", b"echo") in seen
+
+
+def test_the_listening_socket_says_it_is_tcp_so_that_no_answer_waits_for_an_acknowledgement() -> None:
+    listener = server.bind("127.0.0.1", 0)
+    assert listener.proto == socket.IPPROTO_TCP
+    listener.close()
+
+
+def test_a_taken_port_is_an_error_at_once() -> None:
+    first = server.bind("127.0.0.1", 0)
+    with pytest.raises(OSError, match="in use"):
+        server.bind("127.0.0.1", first.getsockname()[1])
+    first.close()

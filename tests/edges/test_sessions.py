@@ -1,0 +1,107 @@
+"""How many sessions there may be, whose they are, and when they end."""
+
+import asyncio
+from itertools import count
+
+import pytest
+
+from assent.edges.rpc import RpcError
+from assent.edges.sessions import SessionTable, SessionTaken, TooManySessions
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def table(clock: Clock | None = None, **limits: float) -> SessionTable:
+    numbers = count(1)
+    return SessionTable(clock or Clock(), lambda: f"s{next(numbers)}", **limits)  # type: ignore[arg-type]
+
+
+async def test_a_session_is_found_by_its_owner_and_by_nobody_else() -> None:
+    sessions = table()
+    session = sessions.open("ann")
+    assert sessions.find(session.id, "ann") is session
+    assert sessions.find(session.id, "bob") is None
+    assert sessions.find("s99", "ann") is None
+
+
+async def test_the_table_is_bounded_in_all_and_per_owner() -> None:
+    sessions = table(limit=3, per_owner=2)
+    for _ in range(2):
+        sessions.open("ann")
+    with pytest.raises(TooManySessions):
+        sessions.open("ann")
+    sessions.open("bob")
+    with pytest.raises(TooManySessions):
+        sessions.open("cyd")
+
+
+async def test_a_closed_session_makes_room() -> None:
+    sessions = table(per_owner=1)
+    sessions.close(sessions.open("ann"))
+    assert sessions.open("ann").id == "s2"
+
+
+async def test_an_idle_session_expires_and_a_used_one_does_not() -> None:
+    clock = Clock()
+    sessions = table(clock, idle=10.0)
+    idle, used, busy = (sessions.open("ann") for _ in range(3))
+    with sessions.using(busy):
+        clock.now = 9.0
+        assert sessions.find(used.id, "ann") is used
+        clock.now = 11.0
+        assert sessions.find(idle.id, "ann") is None
+        assert sessions.find(used.id, "ann") is used
+        clock.now = 30.0
+        assert sessions.find(used.id, "ann") is None
+        assert sessions.find(busy.id, "ann") is busy
+    assert len(sessions) == 1
+
+
+async def test_an_upstreams_id_may_not_name_the_sessions_of_two_callers() -> None:
+    sessions = table()
+    first = sessions.open("ann", "same")
+    with pytest.raises(SessionTaken):
+        sessions.open("bob", "same")
+    assert sessions.find("same", "ann") is first
+
+
+async def test_an_answer_reaches_whoever_asked_and_only_once() -> None:
+    session = table().open("ann")
+    question, answer = session.question()
+    assert session.settle({"jsonrpc": "2.0", "id": question, "result": {"action": "accept"}})
+    assert await answer == {"action": "accept"}
+    assert not session.settle({"jsonrpc": "2.0", "id": question, "result": {}})
+    assert not session.settle({"jsonrpc": "2.0", "id": "made-up", "result": {}})
+    assert not session.settle({"jsonrpc": "2.0", "id": 7, "result": {}})
+
+
+async def test_an_error_for_an_answer_is_raised_where_it_was_asked() -> None:
+    session = table().open("ann")
+    question, answer = session.question()
+    session.settle({"jsonrpc": "2.0", "id": question, "error": {"code": -1, "message": "no"}})
+    with pytest.raises(RpcError, match="no"):
+        await answer
+
+
+async def test_ending_a_session_ends_its_questions_and_its_stream() -> None:
+    sessions = table()
+    session = sessions.open("ann")
+    _, answer = session.question()
+    session.tell({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    sessions.close(session)
+    assert await session.next_message() == b""
+    with pytest.raises(asyncio.CancelledError):
+        await answer
+
+
+async def test_messages_nobody_reads_are_bounded() -> None:
+    session = table().open("ann")
+    for number in range(1000):
+        session.tell({"n": number})
+    assert await session.next_message() == b'{"n":744}'

@@ -1,0 +1,48 @@
+"""What do declared annotations count for?"""
+
+from typing import Any
+
+import pytest
+
+from assent.infer import classify
+
+
+def declared(name: str, **annotations: Any) -> dict[str, Any]:
+    return {"name": name, "annotations": annotations}
+
+
+def test_annotations_are_ignored_unless_trusted() -> None:
+    definition = declared("delete_boat", readOnlyHint=True, destructiveHint=False)
+    assert classify(definition) == classify({"name": "delete_boat"})
+
+
+@pytest.mark.parametrize("name", ["readOnlyHint", "readOnly"])
+def test_a_trusted_claim_of_reading_is_believed_under_both_names(name: str) -> None:
+    inference = classify(declared("frobnicate", **{name: True}), trust_annotations=True)
+    assert (inference.read_only, inference.destructive, inference.tier) == (True, False, "read")
+
+
+def test_a_trusted_claim_of_destruction_is_believed() -> None:
+    inference = classify(declared("list_boats", destructiveHint=True), trust_annotations=True)
+    assert (inference.read_only, inference.destructive, inference.tier) == (False, True, "destructive")
+
+
+def test_a_contradiction_is_taken_for_the_worse() -> None:
+    definition = declared("frobnicate", readOnlyHint=True, destructiveHint=True)
+    inference = classify(definition, trust_annotations=True)
+    assert (inference.read_only, inference.destructive) == (False, True)
+
+
+def test_what_the_author_left_out_is_inferred() -> None:
+    inference = classify(declared("delete_boat", openWorldHint=True), trust_annotations=True)
+    assert (inference.destructive, inference.open_world) == (True, True)
+
+
+def test_a_trusted_tool_that_reads_credentials_is_still_forbidden() -> None:
+    assert classify(declared("read_password", readOnlyHint=True), trust_annotations=True).risk == "forbidden"
+
+
+@pytest.mark.parametrize("annotations", [None, [], "x", {"readOnlyHint": "yes"}])
+def test_odd_annotations_say_nothing(annotations: Any) -> None:
+    definition = {"name": "delete_boat", "annotations": annotations}
+    assert classify(definition, trust_annotations=True).destructive

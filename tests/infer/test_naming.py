@@ -1,0 +1,74 @@
+"""Which word of a name is found to be its verb?"""
+
+import pytest
+
+from assent.infer.naming import read_name
+from assent.infer.words import split_name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("list_open_orders", ("list", "open", "orders")),
+        ("listOpenOrders", ("list", "open", "orders")),
+        ("ListHTTPRoutesV2", ("list", "http", "routes")),
+        ("list-open-orders", ("list", "open", "orders")),
+        ("orders.archive.place", ("orders", "archive", "place")),
+        ("v1_orders_list", ("orders", "list")),
+        ("取得", ()),
+    ],
+)
+def test_a_name_falls_into_words_whatever_its_case(name: str, words: tuple[str, ...]) -> None:
+    assert split_name(name) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "kind"),
+    [
+        ("get_invoice", "get", "read"),
+        ("acme_get_invoice", "get", "read"),
+        ("warehouse_shelf_delete", "delete", "destroy"),
+        ("shopping_list_delete", "delete", "destroy"),
+        ("list_delete", "delete", "destroy"),
+        ("compute_disk_delete", "delete", "destroy"),
+        ("list_update_requests", "list", "read"),
+        ("list_items_to_delete", "list", "read"),
+        ("get_release_status", "get", "read"),
+        ("orders.place", "place", "spend"),
+        ("AcmeApiV2--CreateTicket", "create", "add"),
+        ("hosting_restartWebsiteV1", "restart", "change"),
+        ("container_logs", "logs", "noun"),
+        ("uncomplete_task", "uncomplete", "change"),
+        ("recalculate_totals", "recalculate", "change"),
+    ],
+)
+def test_the_verb_is_found_behind_prefixes_and_nouns(name: str, verb: str, kind: str) -> None:
+    reading = read_name(name)
+    assert (reading.verb, reading.kind) == (verb, kind)
+
+
+def test_a_name_without_a_verb_has_none() -> None:
+    assert read_name("colour_palette").verb is None
+    assert read_name("").verb is None
+
+
+def test_a_department_before_the_dot_is_no_verb() -> None:
+    assert read_name("share.palette").verb is None
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [("search_and_replace", "replace"), ("pause_resume_job", "resume"), ("refund_and_cancel", "cancel")],
+)
+def test_a_second_verb_is_found_beside_the_first(name: str, beside: str) -> None:
+    reading = read_name(name)
+    assert beside in {reading.verb, *reading.beside}
+
+
+def test_the_description_settles_which_doubtful_word_is_the_verb() -> None:
+    assert read_name("berth_report_search", ("search",)).verb == "search"
+    assert read_name("reactions_pin", ("pin",)).verb == "pin"
+
+
+def test_the_description_does_not_outrank_a_verb_in_front() -> None:
+    assert read_name("list_alert_rules", ("alert",)).verb == "list"

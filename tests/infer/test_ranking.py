@@ -1,0 +1,52 @@
+"""Which tier and which risk are inferred?"""
+
+import pytest
+
+from assent.infer import classify
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "tier"),
+    [
+        ("place_order", "Place an order.", "external_spend"),
+        ("buy_berth", "Buy a berth.", "external_spend"),
+        ("top_up_balance", "Top up the balance.", "external_spend"),
+        ("create_payment", "Create a payment.", "external_spend"),
+        ("reserve_boat", "Reserves credits and books a boat.", "external_spend"),
+        ("create_share_link", "Create a share link.", "share_export"),
+        ("create_api_key", "Create an API key.", "share_export"),
+        ("publish_page", "Publish a page.", "share_export"),
+        ("generate_chart", "Generate a chart.", "compute"),
+        ("run_forecast_model", "Runs the model.", "compute"),
+        ("send_letter", "Send a letter.", "write"),
+        ("add_comment", "Add a comment.", "write"),
+        ("place_marker", "Place a marker on the chart.", "write"),
+    ],
+)
+def test_the_tier_follows_from_the_deed(name: str, description: str, tier: str) -> None:
+    assert classify({"name": name, "description": description}).tier == tier
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "risk"),
+    [
+        ("get_boat", "Get a boat.", "low"),
+        ("get_private_key", "Get the private key.", "forbidden"),
+        ("get_connection_string", "Get the connection string of the database.", "forbidden"),
+        ("get_password_policy", "Get the rules for passwords.", "low"),
+        ("get_secrets", "Get secrets, names and metadata only.", "low"),
+        ("list_api_keys", "List API keys.", "high"),
+        ("count_tokens", "Count the tokens of a text.", "low"),
+        ("delete_audit_logs", "Delete audit logs.", "forbidden"),
+        ("grant_role", "Grant a role.", "critical"),
+        ("update_permissions", "Update permissions.", "critical"),
+        ("send_letter", "Send a letter.", "critical"),
+        ("execute_shell", "Run a shell command.", "critical"),
+        ("invite_guest", "Invite a guest.", "high"),
+        ("update_customer", "Update a customer.", "high"),
+        ("update_note", "Update a note.", "medium"),
+        ("create_bookmark", "Create a bookmark.", "low"),
+    ],
+)
+def test_the_risk_follows_from_what_is_touched(name: str, description: str, risk: str) -> None:
+    assert classify({"name": name, "description": description}).risk == risk

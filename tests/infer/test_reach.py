@@ -1,0 +1,51 @@
+"""Which tools reach out, and what flows through them?"""
+
+from typing import Any
+
+import pytest
+
+from assent.infer import Labels, classify
+
+
+def inferred(name: str, description: str, **properties: Any) -> Any:
+    return classify({"name": name, "description": description, "inputSchema": {"properties": properties}})
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("send_letter", "Send a letter."),
+        ("web_search", "Search the web."),
+        ("read_email", "Read an email."),
+        ("run_command", "Run a shell command."),
+        ("create_webhook", "Create a webhook."),
+    ],
+)
+def test_what_leaves_the_account_is_open_world(name: str, description: str) -> None:
+    assert inferred(name, description).open_world
+
+
+@pytest.mark.parametrize(
+    ("name", "description"), [("get_boat", "Get a boat."), ("execute_sql", "Execute SQL."), ("rename_boat", "Rename.")]
+)
+def test_what_stays_inside_is_not(name: str, description: str) -> None:
+    assert not inferred(name, description).open_world
+
+
+def test_a_page_from_anywhere_is_untrusted_and_its_address_a_way_out() -> None:
+    labels = inferred("fetch_webpage", "Fetch a web page.", url={"type": "string"}).labels
+    assert labels == Labels(reads_private=False, sees_untrusted=True, public_sink=True)
+
+
+def test_a_mailbox_is_private_and_untrusted() -> None:
+    labels = inferred("search_messages", "Search messages in the mailbox.").labels
+    assert labels == Labels(reads_private=True, sees_untrusted=True, public_sink=False)
+
+
+def test_a_letter_is_a_way_out() -> None:
+    labels = inferred("send_letter", "Send a letter.").labels
+    assert labels == Labels(reads_private=False, sees_untrusted=False, public_sink=True)
+
+
+def test_a_query_reads_private_data() -> None:
+    assert inferred("execute_sql", "Execute SQL.", sql={}).labels.reads_private

@@ -1,0 +1,77 @@
+"""What do parameters give away?"""
+
+from typing import Any
+
+import pytest
+
+from assent.infer.parameters import read_parameters
+
+
+def schema(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("dryRun", "rehearse"),
+        ("force", "force"),
+        ("amount", "amount"),
+        ("sql", "sql"),
+        ("command", "command"),
+        ("outputPath", "file"),
+        ("url", "url"),
+        ("confirm", "confirm"),
+    ],
+)
+def test_names_amount_to_something(name: str, flag: str) -> None:
+    assert flag in read_parameters(schema(**{name: {"type": "string"}})).flags
+
+
+def test_nested_objects_are_read_one_level_deep() -> None:
+    assert "sql" in read_parameters(schema(params={"type": "object", "properties": {"sql": {}}})).flags
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        {"enum": ["list", "delete"]},
+        {"anyOf": [{"const": "list"}, {"const": "delete"}]},
+        {"type": "array", "items": {"enum": ["list", "delete"]}},
+        {"description": "What to do: 'list' or 'delete'."},
+        {"description": "Operation to perform: list-crates, delete-crate."},
+    ],
+)
+def test_operations_to_choose_from_are_found_however_they_are_written(definition: dict[str, Any]) -> None:
+    assert {choice.verb for choice in read_parameters(schema(action=definition)).choices} == {"list", "delete"}
+
+
+def test_a_filter_by_action_offers_no_operation() -> None:
+    assert read_parameters(schema(action={"description": "Filter by action: created, deleted"})).choices == ()
+
+
+def test_a_choice_of_methods_is_a_request() -> None:
+    parameters = read_parameters(schema(method={"enum": ["GET", "DELETE"]}))
+    assert "http" in parameters.flags
+    assert parameters.choices == ()
+
+
+def test_operations_that_all_read_are_told_from_those_that_do_not() -> None:
+    assert read_parameters(schema(operation={"enum": ["get", "list"]})).only_reads
+    assert not read_parameters(schema(operation={"enum": ["get", "set"]})).only_reads
+    assert not read_parameters(schema(mode={"enum": ["get", "list"]})).only_reads
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [None, [], "text", {"properties": []}, {"properties": {"action": None}}, {"properties": {"action": {"enum": 3}}}],
+)
+def test_an_odd_schema_says_nothing(odd: Any) -> None:
+    assert read_parameters(odd).choices == ()
+
+
+def test_a_schema_nested_without_end_is_left_at_some_depth() -> None:
+    nested: dict[str, Any] = {"enum": ["delete"]}
+    for _ in range(5000):
+        nested = {"anyOf": [nested]}
+    assert read_parameters(schema(action=nested)).choices == ()
