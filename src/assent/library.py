@@ -22,6 +22,7 @@ from assent.contract.files import load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.dues import Budget, Limit
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
@@ -60,6 +61,8 @@ class Assent:
         profile: str = "spec",
         mode: Literal["enforce", "observe"] = "enforce",
         guards: Iterable[Guard] = (),
+        limits: Iterable[Limit] = (),
+        budgets: Iterable[Budget] = (),
         stdio: Principal | None = LOCAL,
         anonymous: Principal | None = None,
         principal: Identify | None = None,
@@ -82,6 +85,8 @@ class Assent:
             work=self.work,
             derive_key=Keyring(Path(secrets) if secrets is not None else None).derive,
             guards=tuple(guards),
+            limits=tuple(limits),
+            budgets=tuple(budgets),
             mode=mode,
         )
         self._edge = InProcessEdge(self._ports, self._compile)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -88,26 +88,24 @@ class Price:
     amount: Decimal
     currency: str | None = None
 
-    def __str__(self) -> str:
-        return f"{self.amount} {self.currency}" if self.currency else str(self.amount)
 
-
-def price_of(value: Any, currency: str | None) -> Price | None:
-    """The price that a JSON value says, or None if it says none: amounts are decimals, never binary fractions."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > MOST_DIGITS + 2:
+def read_price(said: str, currency: str | None) -> Price | None:
+    """The price that a text says, or None if it says none: amounts are decimals, never binary fractions."""
+    text = said.removesuffix(f" {currency}") if currency else said
+    if len(text) > MOST_DIGITS + 2 or not text.isascii() or "_" in text:
         return None
     try:
-        amount = Decimal(str(value))
+        amount = Decimal(text)
     except InvalidOperation:
         return None
     plain = amount.is_finite() and amount >= 0 and abs(amount.adjusted()) <= MOST_DIGITS
     return Price(amount, currency) if plain else None
 
 
-def dues_of(
-    call: Call, limits: tuple[Limit, ...], budgets: tuple[Budget, ...], price: Price | None, now: float
-) -> Dues:
-    """What the configured lines ask of a call; every line that speaks of it must be paid."""
+def dues_of(call: Call, limits: tuple[Limit, ...], budgets: tuple[Budget, ...], said: str | None, now: float) -> Dues:
+    """What the configured lines ask of a call of that price; every line that speaks of it must be paid."""
+    cost = call.tool.contract.cost
+    price = read_price(said, cost.currency if cost else None) if said is not None and budgets else None
     rates = tuple(
         Rate(_name("rate", line, call), line.calls, float(line.per)) for line in limits if line.match.holds(call)
     )

@@ -40,10 +40,10 @@ async def _sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
     approval = await confirm(call, rehearsal, ports, journal)
     step_up(call, ports, journal)
     if call.tool.contract.side_effect == "read":
-        return await execute(await claim(call, approval, ports, journal), ports, journal)
-    return await ports.work.shield(_commit(call, approval, ports, journal))
+        return await _commit(call, approval, rehearsal.price, ports, journal)
+    return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, journal))
 
 
-async def _commit(call: Call, approval: Approval | None, ports: Ports, journal: Journal) -> Answer:
+async def _commit(call: Call, approval: Approval | None, price: str | None, ports: Ports, journal: Journal) -> Answer:
     """The last two verbs, out of reach of a caller who leaves: from the first durable write on, the effect runs on."""
-    return await execute(await claim(call, approval, ports, journal), ports, journal)
+    return await execute(await claim(call, approval, price, ports, journal), ports, journal)

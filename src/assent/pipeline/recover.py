@@ -17,10 +17,12 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
     """Re-drive, look up or refuse, as the contract's `recovery` says. `none` is never run again."""
     recovery = call.tool.contract.idempotency.recovery
     if recovery == "none":
+        await _doubt(call, record, ports)
         journal.object("recall", Refusal("recall.in_doubt"))
         return None
     done = await _look_up(call, ports) if recovery == "reconcile" else "not_done"
     if done == "unknown":
+        await _doubt(call, record, ports)
         raise Refusal("recall.in_doubt")
     now = ports.now()
     entry = Entry("intent", now, {**call_facts(call), "again": recovery, "epoch": record.epoch + 1}, call_values(call))
@@ -33,6 +35,16 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
         return await keep(claim, done, ports, journal)
     journal.started = True
     return await ports.work.shield(execute(claim, ports, journal))
+
+
+async def _doubt(call: Call, record: ClaimRecord, ports: Ports) -> None:
+    """Write down what the caller is about to be told: an owner who comes back late can no longer say otherwise."""
+    if record.state is State.IN_DOUBT:
+        return
+    now = ports.now()
+    facts = {**call_facts(call), "claim": record.id, "state": State.IN_DOUBT.value, "epoch": record.epoch + 1}
+    if await ports.store.doubt(record.id, record.epoch, now, Entry("settlement", now, facts)) is None:
+        raise Refusal("recall.in_flight", retry_after_ms=1000)
 
 
 async def resume(call: Call, asked: Resume, ports: Ports, journal: Journal) -> Answer:

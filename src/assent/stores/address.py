@@ -20,8 +20,8 @@ FORMS = "Write sqlite:///assent.db, sqlite:////var/lib/assent/assent.db, postgre
 
 async def open_store(url: str) -> Store:
     """The store of that URL, ready for use. Raises SettingsError for a bad URL, StoreError for a store that fails."""
-    if _is_postgres(url):
-        store = _postgres(url)
+    if is_postgres(url):
+        store = open_postgres(url)
         await store.connect()
         return store
     return await asyncio.to_thread(open_lazily, url)
@@ -29,8 +29,8 @@ async def open_store(url: str) -> Store:
 
 def open_lazily(url: str) -> Store:
     """The same where nothing can be awaited: a store that needs a server connects to it when it is first used."""
-    if _is_postgres(url):
-        return _postgres(url)
+    if is_postgres(url):
+        return open_postgres(url)
     scheme, _, rest = url.partition("://")
     if scheme == "memory" and rest in ("", "/"):
         return MemoryStore()
@@ -40,11 +40,12 @@ def open_lazily(url: str) -> Store:
     raise _bad(f"a store cannot be opened under {scheme}://" if "://" in url else "this is not a URL of a store")
 
 
-def _is_postgres(url: str) -> bool:
+def is_postgres(url: str) -> bool:
     return url.startswith(("postgresql://", "postgres://"))
 
 
-def _postgres(url: str) -> PostgresStore:
+def open_postgres(url: str) -> PostgresStore:
+    """A store that is not connected yet."""
     try:
         from assent.stores.postgres import PostgresStore
     except ModuleNotFoundError as error:

@@ -54,6 +54,14 @@ class PostgresStore(Front):
             except FAILURES as error:
                 raise self._database.failure(error) from error
 
+    async def schema(self) -> int:
+        """The version of the schema there, looked at without changing anything; StoreError for a newer one."""
+        try:
+            version, _ = await self._database.check()
+        except FAILURES as error:
+            raise self._database.failure(error) from error
+        return version
+
     async def _fetch(self, name: str, *values: Any) -> list[Any]:
         if self._pool is None or self._closed:
             await self.connect()
