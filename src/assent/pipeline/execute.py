@@ -34,7 +34,7 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
             return await _failed(claim, failed, ports, journal)
         except NotRun as refused:
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
-            raise Refusal("validate.arguments_invalid", str(refused)) from None
+            raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
         except Lost:
             return await _lost(claim, ports)
         except Exception:
