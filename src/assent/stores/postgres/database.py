@@ -17,7 +17,7 @@ CONNECT = 10.0
 """Seconds until a server that does not answer counts as unreachable."""
 COMMAND = 30.0
 """Seconds until a statement that does not end counts as failed."""
-STALLED = 5000
+STALLED = 2000
 """Milliseconds after which the server ends a transaction of ours that stands still: a paused process must not hold the
 log's head against all others."""
 MIGRATING = 0x61736E74
