@@ -31,7 +31,7 @@ def digest_of(value: Any) -> str:
 
 
 def _plain(value: Any) -> bool:
-    """Whether orjson's sorted form is the canonical one: no floats, ASCII keys, safe integers."""
+    """Whether orjson's sorted form is the canonical one: plain numbers, ASCII keys, safe integers."""
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return True
@@ -39,6 +39,8 @@ def _plain(value: Any) -> bool:
         if not -SAFE_INTEGER <= value <= SAFE_INTEGER:
             raise NotCanonicalError(f"{value} is beyond ±(2^53-1)")
         return True
+    if kind is float:  # written alike by both where neither is whole nor needs an exponent
+        return 1e-5 <= abs(value) < 1e15 and not value.is_integer()
     if kind is dict:
         for key, item in value.items():
             if type(key) is not str or not key.isascii():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Protocol, cast
 
 import orjson
+from mcp.shared.inbound import x_mcp_header_map
 from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
 
 from assent.core.approval import Approval
@@ -37,6 +39,9 @@ class Link(Protocol):
     """The way to one upstream."""
 
     name: str
+
+    @property
+    def streams(self) -> bool: ...
 
     async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]: ...
 
@@ -87,6 +92,8 @@ class Governed:
         if catalogue is not self._listed:
             self._listed = catalogue
             self._lists.clear()
+        if incoming.session is not None and any(link.streams for link in self._links.values()):
+            await incoming.reply.open()
         modern = incoming.inbound.era is Era.MODERN
         sees = (modern, principal.has_agent, principal.mode, principal.scopes)
         prepared = self._lists.get(sees)
@@ -130,7 +137,9 @@ class Governed:
         if incoming.inbound.era is not Era.MODERN:
             return
         tool = self._ports.catalogue().find(incoming.inbound.params["name"])
-        if tool is not None and absent_for(tool, principal) is None and may_see(principal, tool):
+        if tool is None or not (mirrors(tool) or _sends_mirrors(incoming)):
+            return
+        if absent_for(tool, principal) is None and may_see(principal, tool):
             arguments = incoming.inbound.params.get("arguments") or {}
             check_param_headers(tool.definition["inputSchema"], arguments, incoming.headers)
 
@@ -206,6 +215,16 @@ def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
     old = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
     meta = {key: value for key, value in result.get("_meta", {}).items() if key != SERVER_INFO_META_KEY}
     return {**old, "_meta": meta} if meta else old
+
+
+@lru_cache(65_536)
+def mirrors(tool: Tool) -> bool:
+    """Whether any argument of a tool is mirrored in a header."""
+    return bool(x_mcp_header_map(tool.definition["inputSchema"]))
+
+
+def _sends_mirrors(incoming: Incoming) -> bool:
+    return any(name.startswith(b"mcp-param-") for name, _ in incoming.headers)
 
 
 def _caller(incoming: Incoming) -> Principal:

@@ -14,6 +14,7 @@ from mcp_types import (
     INVALID_REQUEST,
     LOG_LEVEL_META_KEY,
     METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     PROTOCOL_VERSION_META_KEY,
     URL_ELICITATION_REQUIRED,
 )
@@ -38,7 +39,15 @@ _ENVELOPE = frozenset(
     {PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, META_KEY}
 )
 # Errors that say that the tool never ran.
-_BEFORE_RUNNING = frozenset({INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, URL_ELICITATION_REQUIRED})
+_BEFORE_RUNNING = frozenset(
+    {
+        INVALID_REQUEST,
+        METHOD_NOT_FOUND,
+        INVALID_PARAMS,
+        URL_ELICITATION_REQUIRED,
+        MISSING_REQUIRED_CLIENT_CAPABILITY,
+    }
+)
 
 
 @dataclass(slots=True)
@@ -86,6 +95,11 @@ class HttpLink:
     @property
     def described(self) -> Described | None:
         return self._live.described
+
+    @property
+    def streams(self) -> bool:
+        """Whether a caller in a session of the upstream's own expects its answers as streams."""
+        return self._relayed and self._live.server.streams
 
     async def load(self) -> list[dict[str, Any]]:
         """Every tool definition as the upstream wrote it. Raises a Fault where it cannot be had."""
