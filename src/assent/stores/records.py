@@ -62,7 +62,8 @@ class Records:
         if standing is not None:
             draft = replace(draft, epoch=standing.epoch + 1)
         consumed = self._consumed(approval, now) if approval is not None else None
-        self._pay(dues, now)
+        if dues:
+            self._pay(dues, now)
         if consumed is not None:
             self._put_approval(consumed)
         if dues.charges:
@@ -130,16 +131,8 @@ class Records:
         released = settlement.state is State.FAILED_NO_EFFECT
         if released:
             self._release(record)
-        settled = replace(
-            record,
-            state=settlement.state,
-            settled_at=settlement.at,
-            result=settlement.result,
-            valid_until=settlement.valid_until,
-            lease_until=record.lease_until if settlement.lease_until is None else settlement.lease_until,
-            charges=() if released else record.charges,
-        )
-        self._put_claim(settled)
+        settled = record.settled(settlement)
+        self._put_claim(replace(settled, charges=()) if released and record.charges else settled)
         self.append(rows)
         return True
 

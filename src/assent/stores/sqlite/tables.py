@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -27,10 +28,10 @@ class Tables:
 
     def load(self, operations: Iterable[Operation[Any]]) -> Records:
         """The records that these operations need."""
+        operations = list(operations)
         records = Records()
+        self._load_claims({name for operation in operations for name in operation.claims}, records)
         for operation in operations:
-            for name in operation.claims:
-                self._load_claim(name, records)
             for name in operation.approvals:
                 self._take(records, self._rows("approval", (name,)))
             for question in operation.questions:
@@ -41,13 +42,16 @@ class Tables:
                 self._load_tally(name, records)
         return records
 
-    def _load_claim(self, name: str, records: Records) -> None:
-        record = records.claims.get(name) or self.recall(name)
-        if record is None:
-            return
-        records.claims[name] = record
-        for tally, _ in record.charges:
-            self._load_tally(tally, records)
+    def _load_claims(self, names: set[str], records: Records) -> None:
+        """One statement for all of them, but the plainer one where there is only one."""
+        if len(names) == 1:
+            rows = self._rows("recall", tuple(names))
+        else:
+            rows = self._rows("recall_many", (json.dumps(list(names)),)) if names else []
+        for row in rows:
+            record = records.claims[row[0]] = claim_of(row)
+            for tally, _ in record.charges:
+                self._load_tally(tally, records)
 
     def _load_tally(self, name: str, records: Records) -> None:
         for spent, until in self._rows("tally", (name,)):

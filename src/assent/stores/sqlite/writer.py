@@ -56,7 +56,8 @@ class Writer:
         self._check_open()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._items.append(Waiting(order, future))
-        self._wake.set()
+        if not self._wake.is_set():  # asking is cheaper, and whoever clears it looks for items afterwards
+            self._wake.set()
         return await future
 
     def note(self, row: EntryRow) -> None:

@@ -4,6 +4,12 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
   FROM claims
  WHERE id = ?;
 
+-- name: recall_many
+SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+       lease_until, created_at, expires_at, valid_until, settled_at, result, charges
+  FROM claims
+ WHERE id IN (SELECT value FROM json_each(?));
+
 -- name: claims
 SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
        lease_until, created_at, expires_at, valid_until, settled_at, result, charges
