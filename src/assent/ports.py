@@ -39,7 +39,14 @@ class NotRun(AssentError):
 
 
 class Lost(AssentError):
-    """The call was sent and its end is not known: a crash, a time-out, a broken connection."""
+    """The call was sent and its end is not known: a crash, a time-out, a broken connection.
+
+    `error` is the protocol error with which a read ended, to be passed on as it is: there is no effect to doubt.
+    """
+
+    def __init__(self, detail: str = "", error: Exception | None = None) -> None:
+        super().__init__(detail)
+        self.error = error
 
 
 class ToolFailed(AssentError):
@@ -177,6 +184,10 @@ class Store(Protocol):
 
     async def admit(self, dues: Dues, now: float) -> None:
         """Pay the dues of a call that makes no claim; RateLimited or OverBudget, and nothing paid, if it cannot."""
+        ...
+
+    async def afford(self, dues: Dues, now: float) -> None:
+        """Whether the dues could be paid at `now`: raises as `admit` would, and pays nothing."""
         ...
 
     async def ask(

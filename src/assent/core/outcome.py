@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from assent.core.call import Resume
 
 REPLAYED = "dev.assent/replayed"
+INPUT_REQUIRED = "input_required"
+"""The `resultType` of a result that is a question of the tool's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,11 @@ def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any
 
     A result that is text alone cannot be told apart from the secret in it, so the text is withheld whole.
     """
-    if not contract.secrets or result.get("isError"):
-        return result
     structured = result.get("structuredContent")
+    if not contract.secrets:
+        return result
+    if result.get("isError") and not any(places(structured, pointer) for pointer in contract.secrets):
+        return result
     kept = {key: value for key, value in result.items() if key != "content"}
     marked = {**result.get("_meta", {}), ALREADY_DELIVERED: list(contract.secrets)}
     if structured is None:

@@ -141,7 +141,7 @@ class HttpLink:
             raise (Lost if fault.sent else Unreached)(str(fault)) from fault
         except RpcError as error:
             if reads and not safe:
-                raise
+                raise Lost(error.message, error) from error
             if error.code in _BEFORE_RUNNING:
                 raise NotRun(error.message, error) from error
             raise Lost(f"upstream {self.name!r} answered with error {error.code}") from error

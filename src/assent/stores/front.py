@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
@@ -16,6 +16,7 @@ from assent.core.dues import NOTHING, Dues
 from assent.ports import Pruned, Rehearsal
 from assent.stores import operations
 from assent.stores.operations import Operation, Sweep
+from assent.stores.records import Records
 from assent.stores.waiting import Waiters
 
 T = TypeVar("T")
@@ -35,6 +36,10 @@ class Front(ABC):
     async def _sweep(self, sweep: Sweep) -> Pruned: ...
 
     @abstractmethod
+    async def _loaded(self, operation: Operation[Any]) -> Records:
+        """The records an operation needs, to look at alone."""
+
+    @abstractmethod
     async def recall(self, claim_id: str) -> ClaimRecord | None: ...
 
     @abstractmethod
@@ -47,6 +52,10 @@ class Front(ABC):
 
     async def admit(self, dues: Dues, now: float) -> None:
         await self._change(operations.admit(dues, now))
+
+    async def afford(self, dues: Dues, now: float) -> None:
+        operation = operations.admit(dues, now)
+        operation.apply(await self._loaded(operation))
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assent.core.approval import Approval, ApprovalState
 from assent.core.audit import Entry
@@ -27,6 +27,9 @@ class MemoryStore(Front):
 
     async def _change(self, operation: Operation[T]) -> T:
         return operation.apply(self._records)
+
+    async def _loaded(self, operation: Operation[Any]) -> Records:
+        return Records(rates=dict(self._records.rates), tallies=dict(self._records.tallies))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         return self._records.claims.get(claim_id)

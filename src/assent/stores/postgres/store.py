@@ -19,8 +19,9 @@ from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.postgres.database import FAILURES, Database
 from assent.stores.postgres.listening import Listener
-from assent.stores.postgres.tables import SQL
+from assent.stores.postgres.tables import SQL, load
 from assent.stores.postgres.writer import Writer
+from assent.stores.records import Records
 from assent.stores.rows import approval_of, claim_of, entry_row, logged
 
 T = TypeVar("T")
@@ -80,6 +81,14 @@ class PostgresStore(Front):
         if self._pool is None:
             await self.connect()
         return await self._writer.sweep(sweep)
+
+    async def _loaded(self, operation: Operation[Any]) -> Records:
+        if self._pool is None or self._closed:
+            await self.connect()
+        try:
+            return await load(self._pool, [operation])
+        except FAILURES as error:
+            raise self._database.failure(error) from error
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         rows = await self._fetch("recall", [claim_id])

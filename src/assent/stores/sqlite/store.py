@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assent.core.approval import Approval
 from assent.core.audit import Entry
@@ -19,6 +19,7 @@ from assent.errors import StoreError
 from assent.ports import Logged, Pruned, Rehearsal
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
+from assent.stores.records import Records
 from assent.stores.rows import entry_row
 from assent.stores.sqlite.file import BUSY, failure, open_reader, open_writer
 from assent.stores.sqlite.tables import Tables
@@ -50,6 +51,9 @@ class SqliteStore(Front):
 
     async def _sweep(self, sweep: Sweep) -> Pruned:
         return await self._writer.sweep(sweep)
+
+    async def _loaded(self, operation: Operation[Any]) -> Records:
+        return self._read(lambda tables: tables.load([operation]))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         return self._read(lambda tables: tables.recall(claim_id))

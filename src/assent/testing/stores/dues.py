@@ -113,6 +113,16 @@ class DuesPromises:
             await store.admit(rate(), NOW + 39)
         await store.admit(rate(), NOW + 40)
 
+    async def test_what_can_be_afforded_is_looked_at_without_paying(self, store: Store) -> None:
+        owed = Dues(rate(1).rates, charge("100").charges)
+        for _ in range(3):
+            await store.afford(owed, NOW)
+        await store.admit(owed, NOW)
+        with pytest.raises(RateLimited):
+            await store.afford(rate(1), NOW)
+        with pytest.raises(OverBudget):
+            await store.afford(charge("0.01"), NOW)
+
     async def test_a_refused_call_takes_no_place(self, store: Store) -> None:
         await store.admit(rate(1), NOW)
         for _ in range(5):

@@ -1,0 +1,131 @@
+"""What would the store say to a request that must leave no trace in it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assent.core.approval import Approval, ApprovalState, Decision
+from assent.core.audit import Entry
+from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.dues import NOTHING, Dues
+from assent.ports import ApprovalGone, CoolingDown, Logged, Pruned, Rehearsal, Store, Taken, TooManyPending
+
+_MANY = 1_000_000
+
+
+class Onlooker:
+    """A store that reads through to another and keeps nothing. Every write answers as the real one would, unwritten."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._decided: dict[str, Approval] = {}
+
+    async def recall(self, claim_id: str) -> ClaimRecord | None:
+        return await self._store.recall(claim_id)
+
+    async def claim(
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+    ) -> ClaimRecord:
+        standing = await self._store.recall(draft.id)
+        if standing is not None and not standing.is_stale(now):
+            raise Taken(standing)
+        given = await self.approval(approval) if approval is not None else None
+        if approval is not None and (given is None or given.state_at(now) is not ApprovalState.APPROVED):
+            raise ApprovalGone(approval)
+        await self._store.afford(dues, now)
+        return draft if standing is None else replace(draft, epoch=standing.epoch + 1)
+
+    async def retake(
+        self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
+    ) -> ClaimRecord | None:
+        record = await self._store.recall(claim_id)
+        if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
+            return None
+        return replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
+
+    async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
+        record = await self._store.recall(claim_id)
+        if record is None or record.epoch != epoch or record.state_at(now) is not State.IN_DOUBT:
+            return None
+        return record if record.state is State.IN_DOUBT else replace(record, state=State.IN_DOUBT, epoch=epoch + 1)
+
+    async def admit(self, dues: Dues, now: float) -> None:
+        await self._store.afford(dues, now)
+
+    async def afford(self, dues: Dues, now: float) -> None:
+        await self._store.afford(dues, now)
+
+    async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
+        return True
+
+    async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
+        return None
+
+    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
+        """What stands now: an onlooker does not wait."""
+        return await self._store.recall(claim_id)
+
+    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
+        return await self._store.claims(states=states, limit=limit)
+
+    async def ask(
+        self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
+    ) -> Approval:
+        standing = await self.approval_for(draft.binding, now)
+        if standing is not None:
+            return standing
+        theirs = [
+            one for one in await self.approvals(tenant=draft.tenant, limit=_MANY) if one.requester == draft.requester
+        ]
+        if sum(one.state_at(now) is ApprovalState.PENDING for one in theirs) >= most_pending:
+            raise TooManyPending(draft.requester)
+        denials = [one.declined_at for one in theirs if one.tool == draft.tool and one.declined_at is not None]
+        if cooldown and denials and now < max(denials) + cooldown:
+            raise CoolingDown(min(max(denials) - now, 0) + cooldown)
+        return draft
+
+    async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
+        approval = await self.approval(approval_id)
+        if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
+            return None
+        if any(earlier.person == decision.person for earlier in approval.decisions):
+            return None
+        decided = self._decided[approval_id] = approval.with_decision(decision)
+        return decided
+
+    async def approval(self, approval_id: str) -> Approval | None:
+        return self._decided.get(approval_id) or await self._store.approval(approval_id)
+
+    async def approval_for(self, binding: str, now: float) -> Approval | None:
+        return await self._store.approval_for(binding, now)
+
+    async def decided(self, approval_id: str, timeout: float) -> Approval | None:
+        """As it stands now: an onlooker does not wait."""
+        return await self.approval(approval_id)
+
+    async def approvals(
+        self, *, tenant: str | None = None, pending_at: float | None = None, limit: int = 100
+    ) -> list[Approval]:
+        return await self._store.approvals(tenant=tenant, pending_at=pending_at, limit=limit)
+
+    async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
+        return None
+
+    async def rehearsed(self, digest: str) -> Rehearsal | None:
+        return await self._store.rehearsed(digest)
+
+    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
+        return Pruned()
+
+    def note(self, entry: Entry) -> None:
+        return None
+
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+        return await self._store.entries(after=after, limit=limit)
+
+    async def flush(self) -> None:
+        return None
+
+    async def close(self) -> None:
+        return None
