@@ -6,7 +6,7 @@ A store says how it reads and how it changes; what each method means stands here
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any, TypeVar
 
 from assent.core.approval import Approval, Decision
@@ -29,8 +29,8 @@ class Front(ABC):
         self._waiters = Waiters()
 
     @abstractmethod
-    async def _change(self, operation: Operation[T]) -> T:
-        """Apply one operation; returns when it is durable."""
+    def _change(self, operation: Operation[T]) -> Awaitable[T]:
+        """Apply one operation; done when it is durable."""
 
     @abstractmethod
     async def _sweep(self, sweep: Sweep) -> Pruned: ...

@@ -6,7 +6,7 @@ Reads go straight to a connection of their own, on the caller's thread: a look-u
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -46,8 +46,8 @@ class SqliteStore(Front):
         except sqlite3.Error as error:
             raise failure(self._path, error) from error
 
-    async def _change(self, operation: Operation[T]) -> T:
-        return await self._writer.run(operation)
+    def _change(self, operation: Operation[T]) -> Awaitable[T]:
+        return self._writer.run(operation)
 
     async def _sweep(self, sweep: Sweep) -> Pruned:
         return await self._writer.sweep(sweep)

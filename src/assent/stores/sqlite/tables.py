@@ -18,6 +18,7 @@ from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, cl
 from assent.stores.statements import statements
 
 _SQL = statements("sqlite")
+MOST_KNOWN = 10_000
 
 
 class Tables:
@@ -25,12 +26,16 @@ class Tables:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._started: dict[str, ClaimRecord] = {}
+        self._version = -1
 
     def load(self, operations: Iterable[Operation[Any]]) -> Records:
         """The records that these operations need."""
         operations = list(operations)
         records = Records()
-        self._load_claims({name for operation in operations for name in operation.claims}, records)
+        self._load_claims(
+            self._unknown({name for operation in operations for name in operation.claims}, records), records
+        )
         for operation in operations:
             for name in operation.approvals:
                 self._take(records, self._rows("approval", (name,)))
@@ -41,6 +46,29 @@ class Tables:
             for name in operation.tallies:
                 self._load_tally(name, records)
         return records
+
+    def _unknown(self, names: set[str], records: Records) -> set[str]:
+        """The claims that must be looked up: those this connection started are known, unless another has written."""
+        if not self._started:
+            return names
+        version = self._rows("data_version", ())[0][0]
+        if version != self._version:
+            self._started, self._version = {}, version
+        for name in names & self._started.keys():
+            records.claims[name] = self._started[name]
+        return names - self._started.keys()
+
+    def committed(self, records: Records) -> None:
+        """Remember what is under way: whoever started a claim is about to end it."""
+        for name in records.changed.claims:
+            record = records.claims[name]
+            if record.state is State.STARTED and not record.charges and len(self._started) < MOST_KNOWN:
+                self._started[name] = record
+            else:
+                self._started.pop(name, None)
+
+    def forget(self) -> None:
+        self._started = {}
 
     def _load_claims(self, names: set[str], records: Records) -> None:
         """One statement for all of them, but the plainer one where there is only one."""

@@ -45,20 +45,20 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
 
-    async def run(self, operation: Operation[T]) -> T:
-        """Run an operation in the next transaction; returns after its commit."""
-        return await self._ordered(operation)  # type: ignore[no-any-return]
+    def run(self, operation: Operation[T]) -> asyncio.Future[T]:
+        """Run an operation in the next transaction; done after its commit."""
+        return self._ordered(operation)
 
-    async def sweep(self, sweep: Sweep) -> Pruned:
-        return await self._ordered(sweep)  # type: ignore[no-any-return]
+    def sweep(self, sweep: Sweep) -> asyncio.Future[Pruned]:
+        return self._ordered(sweep)
 
-    async def _ordered(self, order: Order) -> Any:
+    def _ordered(self, order: Order) -> asyncio.Future[Any]:
         self._check_open()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._items.append(Waiting(order, future))
         if not self._wake.is_set():  # asking is cheaper, and whoever clears it looks for items afterwards
             self._wake.set()
-        return await future
+        return future
 
     def note(self, row: EntryRow) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
@@ -144,7 +144,9 @@ class Writer:
                 if isinstance(item.order, Sweep):
                     item.value = self._tables.prune(item.order)
             self._connection.execute("COMMIT")
+            self._tables.committed(records)
         except BaseException:
+            self._tables.forget()
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise

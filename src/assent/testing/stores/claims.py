@@ -198,6 +198,21 @@ class ClaimPromises:
         for name, epoch in (("claim", 1), ("claim", 2), ("another", 1)):
             assert await store.retake(name, epoch, LATER + LEASE, LATER, entry()) is None
 
+    async def test_an_owner_learns_of_what_another_process_did_to_its_claim(self, open_store: OpenStore) -> None:
+        here, there = await open_store(), await open_store()
+        for name in ("warm", "up", "taken", "doubted", "ended"):
+            await here.claim(claim_draft(name), entry(), None, NOW)
+        await here.settle("warm", 1, succeeded(), [])
+        assert await there.retake("taken", 1, LATER + LEASE, LATER, entry()) is not None
+        assert await there.doubt("doubted", 1, LATER, entry()) is not None
+        assert await there.settle("ended", 1, succeeded(b"there"), [])
+        for name in ("taken", "doubted", "ended"):
+            assert await here.settle(name, 1, succeeded(b"here"), []) is False
+        await here.extend([("taken", 1), ("up", 1)], LATER + 1000)
+        taken, up = await there.recall("taken"), await there.recall("up")
+        assert taken is not None and taken.lease_until == LATER + LEASE
+        assert up is not None and up.lease_until == LATER + 1000
+
     async def test_a_doubt_is_written_down_under_a_new_epoch_and_fences_the_late_owner(self, store: Store) -> None:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
         assert await store.doubt("claim", 1, LATER - 0.001, entry("doubt")) is None

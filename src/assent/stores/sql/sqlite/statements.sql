@@ -1,3 +1,6 @@
+-- name: data_version
+PRAGMA data_version;
+
 -- name: recall
 SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
        lease_until, created_at, expires_at, valid_until, settled_at, result, charges
