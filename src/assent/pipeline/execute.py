@@ -156,7 +156,9 @@ async def _end(
     if violation is not None:
         entries.append(Entry("violation", now, {**call_facts(call), "code": code}, {"failure": violation}))
     kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
-    settlement = Settlement(state, now, kept, _valid_until(claim, result, forget=forget, now=now))
+    settlement = Settlement(
+        state, now, kept, _valid_until(claim, result, forget=forget, now=now, retention=ports.retention)
+    )
     await _settle(claim.id, claim.epoch, settlement, entries, ports)
 
 
@@ -168,7 +170,9 @@ async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: li
         raise Refusal("execute.in_doubt") from None
 
 
-def _valid_until(claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float) -> float | None:
+def _valid_until(
+    claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float, retention: float
+) -> float | None:
     """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing."""
     natural = claim.call.tool.contract.natural
     if forget:
@@ -178,7 +182,7 @@ def _valid_until(claim: Claim, result: dict[str, Any] | None, *, forget: bool, n
     if result is None or result.get("isError"):
         return now
     if natural.until is None:
-        return None
+        return now + (claim.call.tool.contract.idempotency.retention or retention)
     structured = result.get("structuredContent")
     value = resolve(structured, natural.until)
     return as_time(resolve(claim.call.arguments, natural.until) if value is MISSING else value, now)

@@ -51,10 +51,10 @@ async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, journal
     if not natural and record.fingerprint != call.fingerprint:
         journal.object("recall", Refusal("recall.key_mismatch"))
         return None
-    if record.is_tombstone(now):
+    state = record.state_at(now)
+    if record.is_tombstone(now) and state is not State.IN_DOUBT:  # a doubt does not end by waiting
         journal.object("recall", Refusal("recall.expired"))
         return None
-    state = record.state_at(now)
     if state in FINISHED:
         journal.passed("recall", f"answered before: {state}")
         return _replay(call, record)
