@@ -8,8 +8,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from assent.core.call import Reply
 from assent.core.dues import Budget, Limit
-from assent.core.outcome import Answer, Refusal
+from assent.core.outcome import Answer, Pause, Refusal
 from assent.pipeline.approve import approve
 from assent.stores import open_store
 from assent.testing.world import ANN, World
@@ -21,6 +22,7 @@ CONTRACTS: dict[str, Any] = {
         "confirmation": {"by": "approver"},
         "cost": {"amount": "/amount", "currency": "EUR"},
     },
+    "delete": {"side_effect": "destructive"},
     "send": {"side_effect": "write"},
     "look": {"side_effect": "read"},
 }
@@ -63,6 +65,25 @@ async def test_an_approval_given_at_one_replica_lets_the_call_run_at_the_other(r
     await approve(ANN, asked.facts["approval"], "approve", here.ports)
     assert (await waiting) is not None
     assert isinstance(await there.call("wire", {"amount": 5}, key="k"), Answer)
+
+
+async def test_a_question_asked_at_one_replica_is_answered_at_the_other(replicas: list[World]) -> None:
+    here, there = replicas
+    paused = await here.call("delete", {}, key="k", can_ask=True)
+    assert isinstance(paused, Pause)
+    yes = Reply(paused.approval.id, "accept")
+    assert isinstance(await there.call("delete", {}, key="k", reply=yes, can_ask=True), Answer)
+    again = await here.call("delete", {}, key="k", reply=yes, can_ask=True)
+    assert isinstance(again, Answer) and again.replayed
+    assert here.upstream.effects == []
+
+
+async def test_a_question_that_waits_on_one_replicas_stream_can_be_decided_out_of_band(replicas: list[World]) -> None:
+    here, there = replicas
+    paused = await here.call("delete", {}, key="k", can_ask=True)
+    assert isinstance(paused, Pause)
+    await approve(ANN, paused.approval.id, "approve", there.ports)
+    assert isinstance(await here.call("delete", {}, key="k", can_ask=True), Answer)
 
 
 async def test_a_caller_at_one_replica_waits_for_the_same_key_at_the_other(replicas: list[World]) -> None:
