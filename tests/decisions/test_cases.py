@@ -30,7 +30,7 @@ def faults_of(text: str) -> list[str]:
     ("text", "said"),
     [
         ("[]", "some.yaml:1: there are no cases in it. Write `cases:` and a list under it"),
-        ("cases: [", "some.yaml:1: not valid YAML"),
+        ("cases: [", "not valid YAML"),
         (GOOD + "    expects: answer\n", "some.yaml:7: cases.0.expects: there is no such key. Remove it"),
         (GOOD.replace("answer", "confirm.decline"), "Did you mean confirm.declined?"),
         (GOOD.replace("answer", "{}"), "some.yaml:6: cases.0.expect: say one of answer, error, refusal, pause"),
@@ -117,7 +117,7 @@ def test_a_directory_without_cases_is_a_mistake(tmp_path: Path) -> None:
         ("given: [{called: {}, expect: pause}]\n    expect: answer", ["given 1 (called): expected pause, got answer"]),
         (
             "given: [{changed: {tools: {note: {bulk: -1}}}}]\n    expect: answer",
-            ["given 1 (changed): note.bulk: input should be greater than or equal to 1, not -1"],
+            ["given 1 (changed): note.bulk: -1 does not fit here. Write a number of 1 or more"],
         ),
         ("given: [approved]\n    expect: answer", ["given 1 (approved): nobody was asked anything"]),
         ("tool: none\n    expect: answer", ["expected answer, got refusal discover.unknown_tool (Unknown tool: none)"]),

@@ -20,6 +20,11 @@ _DECISIONS = ("approved", "declined")
 _ENDINGS = ("answer", "error", "refusal", "pause", "approval")
 
 
+def _age(value: Any) -> Any:
+    """A duration, or no time at all."""
+    return 0 if value == 0 and not isinstance(value, bool) else parse_duration(value)
+
+
 class Form(BaseModel):
     """A piece of a case in which unknown keys are errors."""
 
@@ -35,7 +40,7 @@ class Who(Form):
     scopes: tuple[str, ...] = ("*",)
     roles: tuple[str, ...] = ()
     acr: str | None = None
-    auth_age: Annotated[int, BeforeValidator(parse_duration), Field(ge=0)] | None = None
+    auth_age: Annotated[int, BeforeValidator(_age), Field(ge=0)] | None = None
     mode: Mode = "live"
     actors: tuple[Who, ...] = ()
 
