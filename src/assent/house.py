@@ -69,7 +69,7 @@ class House:
         self._troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
-        self.work = Work(store, time.time)
+        self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
         self.ports = self._make_ports()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -157,6 +157,10 @@ class House:
             derive_key=self.keyring.derive,
             guards=settings.rules(),
             mode=settings.mode,
+            limits=settings.limits,
+            budgets=settings.budgets,
+            most_pending=settings.approvals.most_pending,
+            cooldown=settings.approvals.cooldown,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             retention=settings.defaults.idempotency.retention,
         )
