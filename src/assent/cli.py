@@ -16,6 +16,11 @@ COMMANDS = {
     "classify": "Say what tools probably do, from their definitions.",
     "contract": "Show contracts, and the schema of contract files.",
     "decide": "Explain one call, stage by stage, without running it.",
+    "hosts": "Say what each host and each directory will make of every tool.",
+    "lint": "Find what is missing, contradictory or wrong in what tools say of themselves.",
+    "pin": "Record or check the digests of tool definitions.",
+    "rule": "Explain a lint rule or a guard.",
+    "verify": "Call tools and compare what happened with what was promised.",
 }
 
 
