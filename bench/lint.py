@@ -45,9 +45,8 @@ def _definition(number: int) -> dict[str, Any]:
 
 
 def read(path: Path, count: int) -> list[dict[str, Any]]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
-        return [json.loads(line) for _, line in zip(range(count), file, strict=False)]
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in text.splitlines()[:count]]
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ SDK types drop what they do not know, wrong hint names among it, so over a URL o
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -63,9 +64,17 @@ async def listed_at(url: str, headers: Mapping[str, str] | None = None) -> Defin
         await pool.close()
 
 
-async def listed_by(command: Sequence[str], *, errors: TextIO, patience: float = 60.0) -> Definitions:
+async def listed_by(
+    command: Sequence[str],
+    *,
+    errors: TextIO,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    patience: float = 60.0,
+) -> Definitions:
     """The tools of a server that a command starts and that speaks on its standard input and output."""
-    parameters = StdioServerParameters(command=command[0], args=list(command[1:]))
+    extra = {**os.environ, **env} if env else None
+    parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra, cwd=cwd)
     try:
         async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
             return await _ask(reading, writing)

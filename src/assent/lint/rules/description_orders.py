@@ -26,10 +26,17 @@ _ORDERS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+# The pattern is slow on long texts; none of it matches without one of these.
+_NEEDED = (
+    *("ignore", "disregard", "forget", "override", "user", "tool", "you must", "you should", "must be called"),
+    *("<sys", "</sys", "<imp", "</imp", "<ins", "</ins", "[inst", "[/inst", "[system", "[/system"),
+)
+
 
 def check(tool: Subject) -> Iterator[Said]:
     for place, text in _texts(tool):
-        match = _ORDERS.search(text)
+        lower = text.lower()
+        match = _ORDERS.search(text) if any(word in lower for word in _NEEDED) else None
         if match:
             yield Said(f"it gives the model orders: {' '.join(match[0].split())[:80]!r}", place)
 
