@@ -55,6 +55,12 @@ def test_a_lock_file_reads_back() -> None:
     assert read_pins(pins_text(pins)) == pins
 
 
+def test_a_lock_file_hides_no_character() -> None:
+    text = pins_text({"mail": pins_of([{**TOOL, "description": "Sends.\u200b\ud800"}])})
+    assert text.isascii()
+    assert read_pins(text)["mail"]["send"].definition["description"] == "Sends.\u200b\ud800"
+
+
 def test_a_lock_file_that_was_edited_is_refused() -> None:
     value = json.loads(pins_text({"mail": pins_of([TOOL])}))
     value["upstreams"]["mail"]["send"]["definition"]["annotations"]["readOnlyHint"] = True

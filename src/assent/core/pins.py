@@ -148,6 +148,4 @@ def pins_text(pins: Mapping[str, Pins]) -> str:
         upstream: {name: {"digest": pin.digest, "definition": pin.definition} for name, pin in sorted(tools.items())}
         for upstream, tools in sorted(pins.items())
     }
-    return (
-        json.dumps({"version": VERSION, "upstreams": upstreams}, indent=2, sort_keys=False, ensure_ascii=False) + "\n"
-    )
+    return json.dumps({"version": VERSION, "upstreams": upstreams}, indent=2) + "\n"
