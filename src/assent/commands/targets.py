@@ -97,7 +97,7 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
         return Read(Target(" ".join(what.command), under_contract(found, overlays, said_by), said_by))
     target = what.target or ""
     if target.startswith(("http://", "https://")):
-        found = asyncio.run(listed_at(target, _headers(what.headers)))
+        found = asyncio.run(listed_at(target, headers_of(what.headers)))
         return Read(Target(target, under_contract(found, overlays, said_by), said_by))
     path = Path(target)
     if path.exists() or not _MODULE.fullmatch(target):
@@ -149,7 +149,7 @@ def load_server(target: str) -> Any:
     return found[0] if isinstance(found, tuple) else found
 
 
-def _headers(given: Sequence[str]) -> dict[str, str]:
+def headers_of(given: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for header in given:
         name, colon, value = header.partition(":")
