@@ -82,6 +82,15 @@ def test_exactly_one_target_is_wanted(tmp_path: Path) -> None:
     assert run(written(tmp_path, CLEAN), "--", "true").exit_code == 2
 
 
+def test_several_files_are_linted_each_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    one, other = written(tmp_path, CLEAN), written(tmp_path / "other", CLEAN, LIAR)
+    result = run(one, other)
+    assert result.exit_code == 1
+    assert "name-collides" not in result.stdout
+    assert result.stdout.endswith("3 tools: 1 error, 0 warnings, 0 notes\n")
+
+
 def test_a_command_after_two_dashes_is_asked_over_its_pipes(tmp_path: Path) -> None:
     program = tmp_path / "notes_server.py"
     program.write_text(SERVER, encoding="utf-8")

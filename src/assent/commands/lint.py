@@ -6,18 +6,20 @@ from pathlib import Path
 
 import click
 
-from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.commands.targets import TargetCommand, chosen, reading_options
 from assent.lint import all_rules
 from assent.lint import lint as find
 from assent.lint.report import FORMATS
 from assent.lint.rule import SEVERITIES, Severity
+from assent.lint.run import together
 from assent.lint.suppressions import baseline_text, read_baseline, read_suppressions
 
 _File = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(cls=TargetCommand)
-@target_options
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@reading_options
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--suppressions", type=_File, help="A file of rules not applied to some tools, with reasons.")
 @click.option("--baseline", type=_File, help="Findings of this file do not count.")
@@ -29,7 +31,7 @@ _File = click.Path(path_type=Path, dir_okay=False)
 @click.pass_context
 def lint(
     ctx: click.Context,
-    target: str | None,
+    targets: tuple[str, ...],
     profile: str,
     contracts: tuple[str, ...],
     headers: tuple[str, ...],
@@ -47,12 +49,12 @@ def lint(
     """
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE.", ctx)
-    read = chosen(ctx, target, profile, contracts, headers).read()
-    given = list(read.suppressions)
-    if suppressions is not None:
-        given += read_suppressions(suppressions, all_rules())
+    allowed = read_suppressions(suppressions, all_rules()) if suppressions is not None else []
     known = read_baseline(baseline) if baseline is not None and not write_baseline else ()
-    report = find(read.target, suppressions=given, baseline=known, least=least)
+    reads = [chosen(ctx, target, profile, contracts, headers).read() for target in targets or (None,)]
+    report = together(
+        [find(read.target, suppressions=[*read.suppressions, *allowed], baseline=known, least=least) for read in reads]
+    )
     if write_baseline and baseline is not None:
         baseline.write_text(baseline_text(report.findings), encoding="utf-8")
         click.echo(f"{baseline}: {len(report.findings)} findings", err=True)

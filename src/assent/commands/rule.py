@@ -11,12 +11,17 @@ import click
 from assent.errors import Fault, SettingsError
 from assent.guards import RULES
 from assent.lint import Rule, all_rules
+from assent.lint.manual import rules_table
 
 
 @click.command()
 @click.argument("name", required=False)
-def rule(name: str | None) -> None:
+@click.option("--markdown", is_flag=True, help="Print the table of lint rules that stands in the documentation.")
+def rule(name: str | None, markdown: bool) -> None:
     """Explain a lint rule or a guard; without NAME, list all of them."""
+    if markdown:
+        click.echo(rules_table())
+        return
     if name is None:
         for one in all_rules().values():
             click.echo(f"{one.name}\t{one.severity}\t{one.summary}")

@@ -67,9 +67,13 @@ class Chosen:
 
 def target_options(command: Command) -> Command:
     """TARGET, and how it is to be read."""
+    return click.argument("target", required=False)(reading_options(command))
+
+
+def reading_options(command: Command) -> Command:
+    """How a target is to be read."""
     for decorate in reversed(
         (
-            click.argument("target", required=False),
             click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
                          help="How contracts are said in hints, and whose rules apply."),
             click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files over the definitions."),

@@ -74,6 +74,20 @@ def lint(
     return Report(target.name, tuple(subject.name for subject in target.subjects), new, tuple(suppressed), known, idle)
 
 
+def together(reports: Sequence[Report]) -> Report:
+    """Several reports as one."""
+    if len(reports) == 1:
+        return reports[0]
+    return Report(
+        ", ".join(one.target for one in reports),
+        tuple(tool for one in reports for tool in one.tools),
+        tuple(finding for one in reports for finding in one.findings),
+        tuple(pair for one in reports for pair in one.suppressed),
+        tuple(finding for one in reports for finding in one.known),
+        tuple(suppression for one in reports for suppression in one.idle),
+    )
+
+
 def _findings(rule: Rule, target: Target) -> Iterator[Finding]:
     if rule.each is not None:
         for subject in target.subjects:
