@@ -17,6 +17,7 @@ from contextlib import contextmanager
 import orjson
 
 from bench.load import Measured, measure
+from bench.servers import KEY
 
 _VERSION = "2026-07-28"
 _META = {
@@ -37,6 +38,7 @@ def post(method: str, params: dict[str, object], *headers: str) -> bytes:
         "Accept: application/json, text/event-stream",
         f"MCP-Protocol-Version: {_VERSION}",
         f"Mcp-Method: {method}",
+        f"Authorization: Bearer {KEY}",
         *headers,
         f"Content-Length: {len(body)}",
         "",
@@ -77,6 +79,8 @@ async def run(calls: int, rounds: int) -> None:
             ("raw ASGI echo (ref)", ["echo"], CALL, ECHOED, calls),
             ("relay, tools/call", ["relay", url], CALL, ECHOED, calls),
             ("gateway without the sentence, tools/call", ["gateway", url], CALL, ECHOED, calls),
+            ("governed, tools/call, two durable writes", ["governed", url], CALL, ECHOED, calls),
+            ("governed, tools/list of 100", ["governed", url], LIST, b'"tool_99"', calls),
             ("gateway, tools/list of 100", ["gateway", url], LIST, b'"tool_99"', calls),
         ]
         if importlib.util.find_spec("fastmcp") is not None:

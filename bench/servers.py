@@ -2,25 +2,63 @@
 
 import asyncio
 import sys
+import tempfile
 import time
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import orjson
 import uvicorn
+from mcp_types.version import LATEST_MODERN_VERSION
 
+from assent.contract.reading import read_contract
+from assent.core.catalogue import catalogue_of
+from assent.core.principal import Principal
+from assent.core.tool import compile_tool
+from assent.edges.admission import Admission
+from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.doors import Doors
 from assent.edges.gateway import Gateway, Incoming
+from assent.edges.governed import Governed
 from assent.edges.http import App, Receive, Scope, Send, respond, respond_error
+from assent.edges.links import HttpLink
 from assent.edges.passages import RelayPassage
 from assent.edges.relay import Relay
+from assent.edges.sealing import Seal
 from assent.edges.server import bind, make_server
 from assent.edges.sessions import SessionTable
 from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.http import Described, HttpUpstream
 from assent.edges.upstreams.line import Peer
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import Target
+from assent.guards import build_guard
+from assent.pipeline.work import Work
+from assent.ports import Ports
+from assent.stores.sqlite import SqliteStore
+from assent.testing import as_given
+
+KEY = "assent_bench0000_a-key-of-the-bench-that-opens-nothing-else"
+ECHO_INPUT = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "integer"},
+        "b": {"type": "string"},
+        "c": {"type": "number"},
+        "d": {"type": "array", "items": {"type": "integer"}},
+        "e": {"type": "object"},
+    },
+    "required": ["a"],
+    "additionalProperties": False,
+}
+ECHO_OUTPUT = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+GUARDS = (
+    build_guard({"rule": "allow_domains", "domains": ["example.com"]}),
+    build_guard({"rule": "bounds", "fields": ["a"], "most": 50}),
+    build_guard({"rule": "block_keywords", "keywords": ["password"]}),
+)
 
 TOOLS = [
     {
@@ -87,6 +125,41 @@ def gateway(url: str) -> App:
     return Gateway(anybody, listing, call, RelayPassage(Relay(calls, streams), sessions), sessions, other, Doors())
 
 
+def governed(url: str) -> App:
+    """The whole path: a key, scopes, schema in and out, three guards, durable intent and outcome in SQLite."""
+    folder = Path(tempfile.mkdtemp(prefix="assent-bench-"))
+    store = SqliteStore(folder / "bench.db")
+    calls, streams = _pools(url)
+    link = HttpLink("echo", HttpUpstream(calls, {"name": "assent", "version": "0"}), relayed=True)
+    link._live.described = Described(LATEST_MODERN_VERSION, {}, {}, None)
+    caller = Principal("bench", "agent", scopes=frozenset({"orders:*"}))
+    admission = Admission(keys=ApiKeys([record_key(KEY, caller)]))
+    echoing = read_contract("echo", {"side_effect": "compute", "permissions": ["orders:write"], "input": ECHO_INPUT})
+    listed = [compile_tool(read_contract(t["name"], {"side_effect": "read"}), definition=t) for t in TOOLS]
+    catalogue = catalogue_of(
+        [compile_tool(echoing, upstream="echo", definition={"outputSchema": ECHO_OUTPUT}), *listed]
+    )
+    ports = Ports(
+        catalogue=lambda: catalogue,
+        store=store,
+        upstream=None,  # type: ignore[arg-type]
+        authenticate=as_given,
+        now=time.time,
+        new_id=lambda: uuid.uuid4().hex,
+        work=Work(store, time.time),
+        derive_key=lambda claim: claim,
+        guards=GUARDS,
+    )
+    serving = Governed(ports, {"echo": link}, Seal(b"s" * 32, time.time), server_info={"name": "bench", "version": "0"})
+
+    async def other(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await respond_error(send, 404, "Not Found")
+
+    sessions = SessionTable(time.monotonic, lambda: "unused")
+    passage = RelayPassage(Relay(calls, streams), sessions)
+    return Gateway(admission.admit, serving.listing, serving.call, passage, sessions, other, Doors())
+
+
 def fastmcp_proxy(url: str) -> App:
     from fastmcp.server import create_proxy
 
@@ -97,6 +170,7 @@ SERVERS: dict[str, Callable[..., App]] = {
     "echo": lambda: echo,
     "relay": relay,
     "gateway": gateway,
+    "governed": governed,
     "fastmcp": fastmcp_proxy,
 }
 
@@ -106,7 +180,7 @@ def main(name: str, *arguments: str) -> None:
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
     app = SERVERS[name](*arguments)
-    if name in ("relay", "gateway"):
+    if name in ("relay", "gateway", "governed"):
         server = make_server(app, lifespan="off")
     else:
         config = uvicorn.Config(app, loop="uvloop", http="httptools", log_level="error", access_log=False)

@@ -15,6 +15,7 @@ COMMANDS = {
     "approvals": "See and decide what waits for a person.",
     "classify": "Say what tools probably do, from their definitions.",
     "contract": "Show contracts, and the schema of contract files.",
+    "serve": "Govern every call to the configured upstreams.",
     "decide": "Explain one call, stage by stage, without running it.",
     "hosts": "Say what each host and each directory will make of every tool.",
     "lint": "Find what is missing, contradictory or wrong in what tools say of themselves.",

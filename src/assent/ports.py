@@ -26,11 +26,25 @@ class Unreached(AssentError):
 
 
 class NotRun(AssentError):
-    """The tool's own server refused the arguments before the tool ran: nothing was done."""
+    """The tool's own server refused the call before the tool ran: nothing was done.
+
+    `error` is the protocol error to pass on as it is, where it is one.
+    """
+
+    def __init__(self, detail: str, error: Exception | None = None) -> None:
+        super().__init__(detail)
+        self.error = error
 
 
 class Lost(AssentError):
-    """The call was sent and its end is not known: a crash, a time-out, a broken connection."""
+    """The call was sent and its end is not known: a crash, a time-out, a broken connection.
+
+    `error` is the protocol error with which a read ended, to be passed on as it is: there is no effect to doubt.
+    """
+
+    def __init__(self, detail: str = "", error: Exception | None = None) -> None:
+        super().__init__(detail)
+        self.error = error
 
 
 class ToolFailed(AssentError):

@@ -13,7 +13,7 @@ def upstream_url() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
 
 
-@pytest.fixture(scope="session", params=["plain_relay", "gateway"])
+@pytest.fixture(scope="session", params=["plain_relay", "gateway", "governed"])
 def front_url(request: pytest.FixtureRequest, upstream_url: str) -> Iterator[str]:
     with running(f"conformance.{request.param}", upstream_url) as port:
         yield f"http://127.0.0.1:{port}/mcp"

@@ -46,4 +46,9 @@ def test_the_conformance_suite_gives_the_same_result_check_by_check(
     ids=lambda arguments: arguments[1],
 )
 def test_the_inspector_prints_the_same(arguments: list[str], upstream_url: str, front_url: str) -> None:
-    assert inspect(front_url, *arguments) == inspect(upstream_url, *arguments)
+    seen, expected = inspect(front_url, *arguments), inspect(upstream_url, *arguments)
+    for listed in (seen, expected):  # titles, hints and _meta are what a contract derives; the rest is the upstream's
+        for tool in listed.get("tools", []):
+            for derived in ("title", "annotations", "_meta"):
+                tool.pop(derived, None)
+    assert seen == expected

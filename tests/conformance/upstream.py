@@ -471,6 +471,21 @@ def echo(text: str, times: int = 1) -> Echo:
     return Echo(text=text, times=times)
 
 
+@server.tool(description="Greets.")
+def greet(name: str = "world") -> str:
+    return f"Hello, {name}!"
+
+
+@server.tool(description="Answers at once, however long it is asked to take.")
+def slow_compute(seconds: float = 0, label: str = "") -> str:
+    return f"{label} done"
+
+
+@server.tool(description="Answers at once, without asking.")
+def confirm_delete(filename: str = "") -> str:
+    return f"kept {filename}"
+
+
 class Memory(EventStore):
     """The last events of every stream, so that a client can resume."""
 

@@ -65,7 +65,7 @@ async def test_name_description_category_risk_and_schemas_are_what_an_agent_sees
         "autonomousExecution": False,
         "confirmation": "user",
         "stepUpAuth": "conditional",
-        "permissions": "emails:send contacts:read files:read",
+        "permissions": ["emails:send", "contacts:read", "files:read"],
         "sideEffects": [
             "One external email is sent to every recipient.",
             "Repeating the call with the same idempotency key sends nothing.",

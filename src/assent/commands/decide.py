@@ -38,7 +38,7 @@ def decide(
     """Explain one call, stage by stage, without running it.
 
     REQUEST is a file (or standard input) with one JSON object: `tool`, `arguments`, optionally `principal`, `key`.
-    Exit code 0: it would run; 1: it would be refused or would wait for a person.
+    Exit code 0: it would be answered; 1: it would be refused or would wait for a person.
     """
     if cases is not None:
         ctx.exit(_run_cases(cases))
@@ -46,7 +46,7 @@ def decide(
     request = _request(request_file, settings, caller)
     found = asyncio.run(_explain(request, settings))
     click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False) if form == "json" else found.as_text())
-    ctx.exit(0 if found.runs else 1)
+    ctx.exit(0 if found.outcome == "answer" else 1)
 
 
 async def _explain(request: Request, settings: Settings) -> Explanation:
@@ -58,10 +58,10 @@ async def _explain(request: Request, settings: Settings) -> Explanation:
 
 
 def _run_cases(cases: Path) -> int:
-    results = asyncio.run(run_cases(cases))
-    failed = [result for result in results if not result.held]
+    results = asyncio.run(run_cases([cases]))
+    failed = [result for result in results if result.differences]
     for result in failed:
-        click.echo(f"{result.place}: {result.name}\n  expected {result.expected}\n  got      {result.got}")
+        click.echo("\n  ".join([f"{result.place}: {result.case.name}", *result.differences]))
     click.echo(f"{len(results)} cases, {len(failed)} differ", err=True)
     return 1 if failed else 0
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from assent.contract.model import Contract
 from assent.contract.reading import read_contract
+from assent.errors import ContractError, Fault
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -22,12 +24,14 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
     """
     name = fields.pop("name", None)
     read_contract(name or "tool", fields)
+    kept = copy.deepcopy(fields)
 
     def declare(function: Function) -> Function:
-        target: Any = function
-        while isinstance(target, functools.partial):
-            target = target.func
-        setattr(target, _ATTRIBUTE, (name, dict(fields)))
+        try:
+            setattr(getattr(function, "__func__", function), _ATTRIBUTE, (name, kept))
+        except (AttributeError, TypeError):
+            message = f"{function!r} cannot carry a contract"
+            raise ContractError(Fault(message, "Wrap it in a function, or write a contract file")) from None
         return function
 
     return declare
@@ -35,8 +39,11 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
 
 def contract_of(function: Callable[..., Any], name: str) -> Contract | None:
     """The contract a function carries under the name it was registered with."""
-    declared = getattr(function, _ATTRIBUTE, None) or getattr(getattr(function, "__func__", None), _ATTRIBUTE, None)
-    if declared is None:
-        return None
-    own, fields = declared
-    return read_contract(own or name, fields)
+    carrier: Any = function
+    while carrier is not None:
+        declared = getattr(carrier, _ATTRIBUTE, None)
+        if declared is not None:
+            own, fields = declared
+            return read_contract(own or name, fields)
+        carrier = carrier.func if isinstance(carrier, functools.partial) else getattr(carrier, "__func__", None)
+    return None

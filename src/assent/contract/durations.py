@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_FORM = re.compile(r"([1-9][0-9]{0,8})(s|m|h|d)\Z")
+_FORM = re.compile(r"([1-9][0-9]{0,9})(s|m|h|d)\Z")
+_LONGEST = 100 * 366 * 86400
 
 
 def parse_duration(value: Any) -> Any:
     """Seconds for `30s`, `15m`, `12h` or `30d`; whole numbers are seconds already."""
+    seconds = value
     if isinstance(value, str):
-        match = _FORM.match(value.strip())
+        match = _FORM.match(value)
         if match is None:
-            raise ValueError(f"{value!r} is not a duration; write a whole number and s, m, h or d, such as 15m")
-        return int(match[1]) * _UNITS[match[2]]
-    if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"{value[:40]!r} is not a duration; write a whole number and s, m, h or d, such as 15m")
+        seconds = int(match[1]) * _UNITS[match[2]]
+    if isinstance(seconds, bool) or not isinstance(seconds, int):
         raise ValueError("a duration is a whole number and s, m, h or d, such as 15m")
-    return value
+    if not 0 < seconds <= _LONGEST:
+        raise ValueError(f"{str(value)[:40]} is no duration between a second and a hundred years")
+    return seconds
 
 
 def format_duration(seconds: int) -> str:
@@ -33,8 +37,15 @@ def format_duration(seconds: int) -> str:
 
 Duration = Annotated[
     int,
-    Field(gt=0, le=100 * 366 * 86400),
     BeforeValidator(parse_duration),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": ["string", "integer"], "pattern": "^[1-9][0-9]*(s|m|h|d)$", "examples": ["15m"]}),
+    WithJsonSchema(
+        {
+            "type": ["string", "integer"],
+            "pattern": "^[1-9][0-9]{0,9}(s|m|h|d)$",
+            "minimum": 1,
+            "maximum": _LONGEST,
+            "examples": ["15m"],
+        }
+    ),
 ]

@@ -1,18 +1,22 @@
 """When does a condition on a call's arguments hold?
 
 The language is a small part of Python's: argument names, dots, literals, comparisons, `in`, `and`, `or`, `not`,
-`len(...)` and `+ - * /`. What cannot be evaluated (a missing argument, a wrong type) counts as holding: a
-condition decides whether *more* is asked of the caller, so doubt asks.
+`len(...)` and `+ - * /` on numbers. What cannot be evaluated (a missing argument, a wrong type) counts as holding: a
+condition decides whether *more* is asked of the caller, so doubt asks. Nothing in it can grow: the source is short,
+and arithmetic on text or lists, which could be multiplied without end, is a wrong type.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 Evaluate = Callable[[Mapping[str, Any]], Any]
+
+MOST_SOURCE = 500
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -40,17 +44,27 @@ class Condition:
 
     def __init__(self, source: str) -> None:
         self.source = source
+        if len(source) > MOST_SOURCE:
+            raise ValueError(f"a condition has at most {MOST_SOURCE} characters")
         try:
-            tree = ast.parse(source.strip(), mode="eval")
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise ValueError(f"{source!r} is not an expression") from error
-        self._evaluate = _compile(tree.body)
+            self._evaluate = _compile(_parse(source.strip()))
+        except (RecursionError, MemoryError):
+            raise ValueError(f"{source[:60]!r} is nested too deeply") from None
 
     def holds(self, arguments: Mapping[str, Any]) -> bool:
         try:
             return bool(self._evaluate(arguments))
-        except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
             return True
+
+
+def _parse(source: str) -> ast.expr:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what Python only warns of is not an expression here
+            return ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError, Warning):
+        raise ValueError(f"{source[:60]!r} is not an expression") from None
 
 
 def _compile(node: ast.expr) -> Evaluate:
@@ -70,7 +84,7 @@ def _compile(node: ast.expr) -> Evaluate:
             return lambda arguments: not negated(arguments)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             positive = _compile(operand)
-            return lambda arguments: -positive(arguments)
+            return lambda arguments: -_number(positive(arguments))
         case ast.BoolOp(op=op, values=values):
             terms = [_compile(value) for value in values]
             join = all if isinstance(op, ast.And) else any
@@ -85,11 +99,17 @@ def _compile(node: ast.expr) -> Evaluate:
         case ast.Call(func=ast.Name(id="len"), args=[argument], keywords=[]):
             measured = _compile(argument)
             return lambda arguments: len(measured(arguments))
-    raise ValueError(f"{ast.unparse(node)!r} is not allowed in a condition")
+    raise ValueError(f"{ast.unparse(node)[:60]!r} is not allowed in a condition")
 
 
 def _binary(apply: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
-    return lambda arguments: apply(left(arguments), right(arguments))
+    return lambda arguments: apply(_number(left(arguments)), _number(right(arguments)))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise TypeError("arithmetic is for numbers")
 
 
 def _chain(first: Evaluate, rest: list[tuple[Callable[[Any, Any], Any], Evaluate]]) -> Evaluate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,22 @@ def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
     found: dict[str, Contract] = {}
     homes: dict[str, str] = {}
     faults: list[Fault] = []
-    for path in paths:
+    for path in dict.fromkeys(paths):
+        file = str(path)
         try:
-            contracts = parse_contracts(_text_of(path), str(path))
+            document = _document(_text_of(path), file)
+            contracts, wrong = _read(document)
         except FaultsError as error:
             faults.extend(error.faults)
             continue
-        for name, contract in contracts.items():
-            if name in found:
-                faults.append(
-                    Fault(f"{name} already has a contract in {homes[name]}", "Keep one of them", name, str(path))
-                )
-            found[name], homes[name] = contract, str(path)
+        faults.extend(wrong)
+        for name in _tools_of(document):
+            if name in homes:
+                line = document.locate(("tools", name))[1]
+                message = f"{name} already has a contract in {homes[name]}"
+                faults.append(Fault(message, "Keep one of them", name, file, line))
+            homes.setdefault(name, file)
+        found.update(contracts)
     if faults:
         raise ContractError(faults)
     return found
@@ -38,18 +43,29 @@ def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
 
 def parse_contracts(text: str, file: str = "") -> dict[str, Contract]:
     """The contracts of one YAML (or JSON) text of the form `tools: {name: {...}}`."""
-    document = Document(text, file)
-    tools = _tools_of(document)
+    found, faults = _read(_document(text, file))
+    if faults:
+        raise ContractError(faults)
+    return found
+
+
+def _document(text: str, file: str) -> Document:
+    try:
+        return Document(text, file, gather=True)
+    except FaultsError as error:
+        raise ContractError(error.faults) from None
+
+
+def _read(document: Document) -> tuple[dict[str, Contract], list[Fault]]:
+    """What can be read of a document, and everything that is wrong with it."""
     found: dict[str, Contract] = {}
-    faults: list[Fault] = []
-    for name, fields in tools.items():
+    faults = list(document.faults)
+    for name, fields in _tools_of(document).items():
         try:
             found[name] = _one(document, name, fields)
         except ContractError as error:
             faults.extend(error.faults)
-    if faults:
-        raise ContractError(faults)
-    return found
+    return found, faults
 
 
 def _one(document: Document, name: str, fields: Any) -> Contract:
@@ -58,44 +74,47 @@ def _one(document: Document, name: str, fields: Any) -> Contract:
 
     if not isinstance(fields, Mapping):
         file, line = locate(())
-        raise ContractError(
-            Fault("a contract is a set of fields", "Write at least side_effect: read", name, file, line)
-        )
+        message = "a contract is a set of fields"
+        raise ContractError(Fault(message, "Write at least side_effect: read", name[:128], file, line))
     if "name" in fields:
-        file, line = locate(("name",))
-        raise ContractError(Fault("the name is the key above", "Remove it", f"{name}.name", file, line))
+        file, line = document.locate(("tools", name, "name"))
+        raise ContractError(Fault("the name is the key above", "Remove it", f"{name[:128]}.name", file, line))
     return read_contract(name, fields, locate)
 
 
 def _tools_of(document: Document) -> Mapping[str, Any]:
-    value = document.value
+    value, file = document.value, document.file
     if value is None:
-        raise ContractError(Fault("the file is empty", "Write `tools:` and the contracts under it", file=document.file))
-    if not isinstance(value, Mapping) or not isinstance(value.get("tools"), Mapping):
-        raise ContractError(
-            Fault(
-                "there is no `tools:` at the top",
-                "Put the contracts under `tools:`",
-                file=document.file,
-                line=1,
-            )
-        )
-    unknown = [key for key in value if key != "tools"]
+        raise ContractError(Fault("the file is empty", "Write `tools:` and the contracts under it", file=file, line=1))
+    unknown = [key for key in value if key != "tools"] if isinstance(value, Mapping) else []
     if unknown:
-        file, line = document.locate((unknown[0],))
+        close = difflib.get_close_matches(unknown[0][:100], ["tools"], n=1)
+        remedy = "Did you mean tools?" if close else "Only `tools:` stands at the top"
+        line = document.locate((unknown[0],))[1]
+        raise ContractError(Fault("there is no such key", remedy, unknown[0][:128], file, line))
+    if not isinstance(value, Mapping) or "tools" not in value:
         raise ContractError(
-            Fault("there is no such key", "Only `tools:` stands at the top", str(unknown[0]), file, line)
+            Fault("there is no `tools:` at the top", "Put the contracts under `tools:`", file=file, line=1)
         )
-    tools: Mapping[str, Any] = value["tools"]
+    tools = value["tools"]
+    if not isinstance(tools, Mapping):
+        line = document.locate(("tools",))[1]
+        message = "it holds a contract for each tool, by the tool's name"
+        raise ContractError(Fault(message, "Write a name and the contract under it", "tools", file, line))
     return tools
 
 
 def _text_of(path: Path) -> str:
     try:
-        if path.stat().st_size > MOST_BYTES:
+        if not path.is_file() and path.exists():
+            raise ContractError(Fault("not a file", "Name a file, or files by a pattern", file=str(path)))
+        with path.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
             raise ContractError(Fault(f"larger than {MOST_BYTES} bytes", "Split it into several files", file=str(path)))
-        return path.read_text(encoding="utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ContractError(Fault("not UTF-8 text", "Save it as UTF-8", file=str(path))) from None
     except OSError as error:
-        raise ContractError(Fault(f"cannot be read: {error.strerror}", "", file=str(path))) from None
+        reason = f"cannot be read: {error.strerror}"
+        raise ContractError(Fault(reason, "Name a file that can be read", file=str(path))) from None

@@ -9,34 +9,41 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from assent.contract.contradictions import contradictions
 from assent.contract.defaults import fill
 from assent.contract.digest import digest_of
 from assent.contract.parts import (
+    ArgumentSchema,
     Confirmation,
     Cost,
     DryRun,
     Estimate,
     FailureMode,
+    Flag,
     Hints,
     Idempotency,
     JsonSchema,
     Labels,
     Natural,
     Part,
+    Plain,
+    Pointers,
     StepUp,
     Text,
+    Texts,
     Word,
+    Words,
 )
-from assent.contract.pointers import Pointer
 from assent.contract.tiers import Risk, Tier
 
-ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,128}$")]
+TOOL_NAME = r"^[A-Za-z0-9_.-]{1,128}$"
+ToolName = Annotated[str, StringConstraints(pattern=TOOL_NAME)]
 FailureCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.-]{0,99}$")]
-_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}")
 
 
 def _check_template(template: str) -> str:
-    if re.search(r"[{}]", _PLACEHOLDER.sub("", template)):
+    if re.search(r"[{}]", PLACEHOLDER.sub("", template)):
         raise ValueError("only {argument} placeholders are allowed, without conversions or formats")
     return template
 
@@ -45,39 +52,71 @@ class Contract(Part):
     """The frozen promise of one tool; everything but `side_effect` has a default."""
 
     name: ToolName
+    """The canonical name."""
     title: Text
+    """The name as people read it; default: from the canonical name."""
     description: Annotated[str, StringConstraints(max_length=20_000)] | None = None
+    """What it does, in sentences; replaces the upstream's."""
     category: Word | None = None
+    """The domain it belongs to, such as billing."""
     category_label: Text | None = None
+    """The category as people read it."""
     side_effect: Tier
-    overwrites: bool = False
+    """What it does to the world: the one thing that must be said."""
+    overwrites: Flag = False
+    """For a write: whether it replaces what was there."""
     risk: Risk
-    autonomous: bool
+    """How much must happen before a call; default: from side_effect."""
+    autonomous: Flag
+    """Whether an agent may call it without a person; default: from risk; may be tightened."""
     confirmation: Confirmation
+    """Who must say yes before the call runs; default: from risk."""
     step_up: StepUp | None = None
-    permissions: tuple[Word, ...] = ()
-    input: JsonSchema | None = None
+    """How fresh and how strong the caller's authentication must be."""
+    permissions: Words = ()
+    """The scopes a caller needs, all of them."""
+    input: ArgumentSchema | None = None
+    """The JSON Schema of the arguments; default: the upstream's or the function's."""
     output: JsonSchema | None = None
-    side_effects: tuple[Text, ...] = ()
+    """The JSON Schema of the structured result; default: the upstream's or the function's."""
+    side_effects: Texts = ()
+    """Every change outside the result, as sentences; what a repetition does, too."""
     audit_event: Word
+    """The event that is written down; default: the name and `.called`."""
     failure_modes: dict[FailureCode, FailureMode] = Field(default_factory=dict)
+    """The closed list of the ways it fails, by its own codes."""
     idempotency: Idempotency
+    """What a repeated call does, and how it is recognised."""
     dry_run: DryRun
+    """Whether a call can, or must, be rehearsed; default: none."""
     estimate: Estimate | None = None
+    """The read that names the price before the spend."""
     cost: Cost | None = None
+    """What a call costs, read from its arguments."""
     natural: Natural | None = None
-    secrets: tuple[Pointer, ...] = ()
-    selects: tuple[Word, ...] = ()
-    bulk: Annotated[int, Field(ge=1)] | None = None
-    open_world: bool | None = None
-    produces: tuple[Word, ...] = ()
+    """The arguments that name the thing made: the same ones return it while it is valid."""
+    secrets: Pointers = ()
+    """JSON pointers into the structured result: what is shown once and never again."""
+    selects: Words = ()
+    """The arguments whose emptiness or width makes a call ambiguous."""
+    bulk: Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] | None = None
+    """More items than this make a call ambiguous."""
+    open_world: Flag | None = None
+    """Whether it reaches systems outside; default: as the profile has it."""
+    produces: Words = ()
+    """The kinds of thing it makes."""
     activity: Annotated[Text, AfterValidator(_check_template)] | None = None
+    """One line for an activity feed, with {argument} placeholders."""
     visibility: Literal["scoped", "locked", "hidden"] | None = None
+    """Listed to those who may call it, listed to all and challenged on call, or as if it did not exist."""
     labels: Labels = Labels()
+    """Where the tool stands in a flow of data."""
     hints: Hints = Hints()
-    meta: dict[str, Any] = Field(default_factory=dict)
+    """Hints said otherwise than the profile derives them, and why."""
+    meta: Plain = Field(default_factory=dict)
+    """More keys for `_meta`, as they are."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+    model_config = ConfigDict(ignored_types=(cached_property,))
 
     @model_validator(mode="before")
     @classmethod
@@ -94,7 +133,7 @@ class Contract(Part):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything promised."""
-        return digest_of(self.as_json())
+        return digest_of({"name": self.name, **self.as_json()})
 
     def asked_by(self, ambiguous: bool) -> str:
         """Who is asked before a call: `none`, `host`, `user` or `approver`."""
@@ -102,72 +141,5 @@ class Contract(Part):
         return "none" if by != "host" and self.autonomous and not ambiguous else by
 
     def as_json(self) -> dict[str, Any]:
-        """The contract as a contract file would say it in full."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def contradictions(contract: Contract) -> list[tuple[str, str, str]]:
-    """Every (field, what is wrong, remedy) in which a contract contradicts itself."""
-    c, found = contract, []
-    spends = c.side_effect is Tier.EXTERNAL_SPEND
-    guarded = c.risk in (Risk.HIGH, Risk.CRITICAL, Risk.FORBIDDEN)
-
-    def wrong(field: str, message: str, remedy: str) -> None:
-        found.append((field, message, remedy))
-
-    if c.overwrites and c.side_effect is not Tier.WRITE:
-        wrong(
-            "overwrites",
-            f"only a write overwrites, and this is {c.side_effect}",
-            "Remove it, or say side_effect: write",
-        )
-    if c.autonomous and guarded:
-        wrong("autonomous", f"a tool of {c.risk} risk is never autonomous", "Remove it, or lower the risk")
-    if c.confirmation.by == "none" and guarded and not c.confirmation.because:
-        wrong(
-            "confirmation.by",
-            f"nobody is asked about a tool of {c.risk} risk",
-            "Say why with `because:`, or ask a user",
-        )
-    if c.confirmation.quorum > 1 and c.confirmation.by != "approver":
-        wrong("confirmation.quorum", "only approvers can be counted", "Say by: approver")
-    if c.step_up and not c.step_up.max_age and not c.step_up.acr:
-        wrong("step_up", "it asks for nothing", "Give max_age, acr or both")
-    if spends and c.idempotency.key == "optional":
-        wrong("idempotency.key", "spending without a key can charge twice", "Say key: required, or key: auto")
-    if c.idempotency.recovery == "reconcile" and c.idempotency.lookup is None:
-        wrong(
-            "idempotency.lookup",
-            "reconciling needs a look-up",
-            "Name the read-only tool that says whether it was done",
-        )
-    if c.idempotency.forward == "argument" and not c.idempotency.argument:
-        wrong("idempotency.forward", "no argument is named for the key", "Name it with `argument:`")
-    if c.side_effect is Tier.READ and c.dry_run.mode == "required":
-        wrong(
-            "dry_run.mode",
-            "a read changes nothing that could be rehearsed",
-            "Remove dry_run, or correct side_effect",
-        )
-    found.extend(_contradicting_hints(c))
-    return found
-
-
-def _contradicting_hints(c: Contract) -> list[tuple[str, str, str]]:
-    h, found = c.hints, []
-    said = [name for name in ("read_only", "destructive", "idempotent", "open_world") if getattr(h, name) is not None]
-    if said and not h.because:
-        found.append(("hints", "a hint is overridden without a reason", "Say why with `because:`"))
-    if h.read_only is not None:
-        found.append(("hints.read_only", "read-only follows from side_effect alone", "Correct side_effect instead"))
-    if h.destructive is False:
-        found.append(
-            (
-                "hints.destructive",
-                "destructive may be raised, never lowered",
-                "Correct side_effect or overwrites",
-            )
-        )
-    if h.destructive and c.side_effect is Tier.READ:
-        found.append(("hints.destructive", "a read cannot be destructive", "Say side_effect: destructive"))
-    return found
+        """The contract as a contract file would say it in full, under its name."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"name"})

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, WithJsonSchema
 
 MISSING: Any = object()
+_FORM = r"^(?:/(?:[^~/]|~[01])*)+$"
+_MOST = 1000
+_INDEX = re.compile(r"(?:0|[1-9][0-9]{0,15})\Z")
 
 
 def _check(pointer: str) -> str:
-    if not pointer.startswith("/") or len(pointer) < 2:
-        raise ValueError(f"{pointer!r} is not a JSON pointer; write /field or /outer/inner")
+    if len(pointer) < 2 or len(pointer) > _MOST or re.fullmatch(_FORM, pointer, re.DOTALL) is None:
+        raise ValueError(f"{pointer[:60]!r} is not a JSON pointer; write /field or /outer/inner")
     return pointer
 
 
-Pointer = Annotated[str, AfterValidator(_check), WithJsonSchema({"type": "string", "pattern": "^/.+"})]
+Pointer = Annotated[
+    str,
+    AfterValidator(_check),
+    WithJsonSchema({"type": "string", "pattern": _FORM, "minLength": 2, "maxLength": _MOST}),
+]
 
 
 def tokens(pointer: str) -> tuple[str, ...]:
@@ -28,9 +36,10 @@ def resolve(document: Any, pointer: str) -> Any:
     """The value a pointer names, or MISSING. `*` stands for every item of a list and takes the first."""
     here = document
     for token in tokens(pointer):
-        here = _step(here, token)
-        if here is MISSING:
+        found = _children(here, token)
+        if not found:
             return MISSING
+        here = found[0][0][found[0][1]]
     return here
 
 
@@ -44,19 +53,14 @@ def places(document: Any, pointer: str) -> list[tuple[Any, Any]]:
     return spots
 
 
-def _step(node: Any, token: str) -> Any:
-    found = _children(node, token)
-    return found[0][0][found[0][1]] if found else MISSING
-
-
 def _children(node: Any, token: str) -> list[tuple[Any, Any]]:
     if isinstance(node, Mapping):
-        if token in node:
-            return [(node, token)]
-        return [(node, key) for key in node] if token == "*" else []
+        if token == "*":
+            return [(node, key) for key in node]
+        return [(node, token)] if token in node else []
     if isinstance(node, Sequence) and not isinstance(node, str | bytes):
         if token == "*":
             return [(node, index) for index in range(len(node))]
-        if token.isdecimal() and int(token) < len(node):
+        if _INDEX.match(token) and int(token) < len(node):
             return [(node, int(token))]
     return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -14,6 +14,23 @@ from assent.errors import ContractError, Fault
 Locate = Callable[[tuple[Any, ...]], tuple[str, int]]
 
 _DERIVED = {"title", "risk", "autonomous", "confirmation", "idempotency", "audit_event"}
+_EXPECTED = {
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "string_type": "text",
+    "string_unicode": "text",
+    "dict_type": "a set of fields",
+    "model_type": "a set of fields",
+    "greater_than_equal": "a number of {ge} or more",
+    "less_than_equal": "a number of {le} or less",
+    "string_too_short": "text that is not empty",
+    "string_too_long": "text of at most {max_length} characters",
+    "too_short": "a list that is not empty",
+}
+_PATTERNS = {
+    "name": "a tool name: 1 to 128 letters, digits, underscores, dots and hyphens",
+    "failure_modes": "a code of lower-case letters, digits and underscores",
+}
 
 
 def nowhere(_: tuple[Any, ...]) -> tuple[str, int]:
@@ -23,20 +40,22 @@ def nowhere(_: tuple[Any, ...]) -> tuple[str, int]:
 
 def read_contract(name: str, fields: Mapping[str, Any], locate: Locate = nowhere) -> Contract:
     """The contract these fields declare; raises ContractError with every fault, each in its place."""
+    strange = [key for key in fields if not isinstance(key, str)]
+    if strange:
+        message = f"the names of fields are text, not {_shown(strange[0])}"
+        raise ContractError(_fault(str(name), (), message, "Correct it", locate))
     try:
-        return Contract(**{**fields, "name": name})
+        return Contract.model_validate({**fields, "name": name}, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise ContractError(_faults(name, fields, error, locate)) from None
-    except TypeError:
-        raise ContractError(Fault(f"the fields of {name} must have names that are text")) from None
+        raise ContractError(_faults(str(name)[:128], fields, error, locate)) from None
 
 
 def _faults(name: str, fields: Mapping[str, Any], error: ValidationError, locate: Locate) -> list[Fault]:
     faults: list[Fault] = []
     for one in error.errors(include_url=False):
-        loc = tuple(part for part in one["loc"] if not str(part).startswith("function-"))
-        if one["type"] == "missing" and loc and loc[0] in _DERIVED:
-            continue
+        loc = tuple(part for part in one["loc"] if part != "[key]")
+        if loc and loc[0] in _DERIVED and loc[0] not in fields:
+            continue  # it could not be derived because something else is wrong
         if one["type"] == "contradiction":
             for at, message, remedy in one["ctx"]["found"]:
                 faults.append(_fault(name, tuple(at.split(".")), message, remedy, locate))
@@ -47,7 +66,7 @@ def _faults(name: str, fields: Mapping[str, Any], error: ValidationError, locate
 
 def _fault(name: str, loc: tuple[Any, ...], message: str, remedy: str, locate: Locate) -> Fault:
     file, line = locate(loc)
-    field = ".".join([name, *(str(part) for part in loc)])
+    field = ".".join([name, *(str(part)[:128] for part in loc if part != "name" or len(loc) > 1)])
     return Fault(message, remedy, field, file, line)
 
 
@@ -56,42 +75,42 @@ def _explain(one: Any, loc: tuple[Any, ...]) -> tuple[str, str]:
     if kind == "extra_forbidden":
         return "there is no such field", _nearest(str(loc[-1]), loc[:-1])
     if kind == "missing":
-        return (
-            "it is required",
-            "Say one of read, compute, write, share_export, external_spend, destructive"
-            if loc == ("side_effect",)
-            else "Add it",
-        )
-    if kind == "enum" or kind == "literal_error":
-        return f"{one['input']!r} is not known here", f"Write {ctx['expected']}"
-    if loc == ("name",):
-        return (
-            f"{one['input']!r} is not a tool name",
-            "Use 1 to 128 letters, digits, underscores, dots and hyphens",
-        )
+        tiers = "Say one of read, compute, write, share_export, external_spend, destructive"
+        return "it is required", tiers if loc == ("side_effect",) else "Add it"
+    if kind in ("enum", "literal_error"):
+        return f"{_shown(one['input'])} is not known here", f"Write {ctx['expected']}"
     if kind == "value_error":
-        return str(ctx["error"]), ""
-    return one["msg"][:1].lower() + one["msg"][1:] + f", not {_shown(one['input'])}", ""
+        return str(ctx["error"]), "Correct the schema" if loc[-1] in ("input", "output") else ""
+    if kind == "string_pattern_mismatch":
+        return f"{_shown(one['input'])} does not fit here", f"Write {_PATTERNS.get(str(loc[0]), 'text without blanks')}"
+    if kind in _EXPECTED:
+        return f"{_shown(one['input'])} does not fit here", f"Write {_EXPECTED[kind].format(**ctx)}"
+    return f"{one['msg'][:1].lower()}{one['msg'][1:]}, not {_shown(one['input'])}", "Correct it"
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = repr(value[:60] if isinstance(value, str) else value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _nearest(key: str, path: tuple[Any, ...]) -> str:
-    model: Any = Contract
-    for part in path:
-        known = getattr(model, "model_fields", {})
-        if part not in known:
-            return "Remove it"
-        model = _model_in(known[part].annotation)
-    names = [field.alias or name for name, field in getattr(model, "model_fields", {}).items() if name != "name"]
-    close = difflib.get_close_matches(key, names, n=1)
+    names = _names_at(path)
+    close = difflib.get_close_matches(key[:100], names, n=1)
     return f"Did you mean {close[0]}?" if close else "Remove it; the fields are " + ", ".join(names)
 
 
+def _names_at(path: tuple[Any, ...]) -> list[str]:
+    """The fields that stand at a path, as a contract file writes them."""
+    model: Any = Contract
+    for part in path:
+        known = getattr(model, "model_fields", {})
+        if part in known:
+            model = _model_in(known[part].annotation)
+    return [field.alias or name for name, field in model.model_fields.items() if (model, name) != (Contract, "name")]
+
+
 def _model_in(annotation: Any) -> Any:
+    """The model in an annotation: itself, the one that may be absent, or the one a mapping holds."""
     if hasattr(annotation, "model_fields"):
         return annotation
-    return next((part for part in getattr(annotation, "__args__", ()) if hasattr(part, "model_fields")), None)
+    return next((model for part in get_args(annotation) if (model := _model_in(part)) is not None), None)

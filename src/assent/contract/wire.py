@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assent.contract.contradictions import HOST_LEVERS
 from assent.contract.durations import format_duration
 from assent.contract.model import Contract
 from assent.contract.profiles import WIRE_NAMES, Profile
-from assent.contract.tiers import Risk
 
 CONTRACT_KEY = "dev.assent/contract"
 VERSION = 1
@@ -42,7 +43,7 @@ def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
         value = _projected(contract, source)
         if value not in (None, "", [], {}):
             said[key] = value
-    said.update({key: value for key, value in contract.meta.items() if key not in said})
+    said.update({key: copy.deepcopy(value) for key, value in contract.meta.items() if key not in said})
     if contract.confirmation.by == "host":
         said["anthropic/requiresUserInteraction"] = True
     said[CONTRACT_KEY] = projection(contract)
@@ -51,13 +52,18 @@ def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
 
 def definition(contract: Contract, profile: Profile, *, historic_names: bool = False, **parts: Any) -> dict[str, Any]:
     """A whole tool definition; `parts` are name, description, schemas and whatever else the upstream had."""
-    said = {"name": contract.name, **parts}
+    said = {"name": parts.get("name", contract.name)}
     if profile.title in ("both", "tool"):
-        said = {"name": said.pop("name"), "title": contract.title, **said}
+        said["title"] = contract.title
     if contract.description is not None:
-        said["description"] = contract.description
+        parts["description"] = contract.description
+    if "description" in parts:
+        said["description"] = parts["description"]
+    said.update({key: value for key, value in parts.items() if key not in ("name", "description", "_meta")})
     said["annotations"] = annotations_of(contract, profile, historic_names=historic_names)
-    said["_meta"] = {**parts.get("_meta", {}), **meta_of(contract, profile)}
+    # A lever the upstream pulled is let go: whether the host asks is the contract's to say, or two would ask.
+    own = {key: value for key, value in parts.get("_meta", {}).items() if key not in HOST_LEVERS}
+    said["_meta"] = {**own, **meta_of(contract, profile)}
     return said
 
 
@@ -118,14 +124,14 @@ def _projected(contract: Contract, source: Any) -> Any:
         said: str = source["tier"].get(contract.side_effect.value, contract.side_effect.value)
         return said
     match source:
-        case "permissions":
+        case "scope":
             return " ".join(contract.permissions)
-        case "produces" | "side_effects":
+        case "permissions" | "produces" | "side_effects":
             return list(getattr(contract, source))
         case "failure_modes":
             return list(contract.failure_modes)
         case "confirms":
-            return contract.confirmation.by if contract.risk is not Risk.LOW else "none"
+            return contract.confirmation.by
         case "steps_up":
             return steps_up(contract)
         case "risk":

@@ -1,8 +1,14 @@
-"""Where in a YAML text does each value stand?"""
+"""Where in a YAML text does each value stand?
+
+Plain words are read as YAML 1.2 reads them, so that `no`, `1:30` and `2025-01-01` stay text and every value is plain
+JSON. Values are built from the parser's events under bounds: what aliases repeat is counted as if it were written out.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -10,27 +16,54 @@ from assent.errors import Fault, FaultsError
 
 Path = tuple[Any, ...]
 
+MOST_DEPTH = 64
+MOST_VALUES = 100_000
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TEXT_TAGS = ("!", "tag:yaml.org,2002:str")
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,300}\Z")
+_BASED = re.compile(r"0(?:o[0-7]{1,300}|x[0-9a-fA-F]{1,300})\Z")
+_DECIMAL = re.compile(r"[-+]?(?:\.[0-9]{1,300}|[0-9]{1,300}(?:\.[0-9]{0,300})?)(?:[eE][-+]?[0-9]{1,300})?\Z")
+# JSON writes a character beyond the sixteen-bit ones as two escapes, which YAML does not know.
+_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+
+
+class _Built(NamedTuple):
+    """A value, how many values it is made of, and how deep it goes."""
+
+    value: Any
+    weight: int = 1
+    height: int = 0
+
 
 class Document:
-    """A parsed YAML text that remembers the line of every path and refuses duplicate keys."""
+    """A parsed YAML text that remembers the line of every path and refuses duplicate keys.
 
-    def __init__(self, text: str, file: str) -> None:
+    With `gather`, duplicates are left in `faults` for the caller to report together with its own.
+    """
+
+    def __init__(self, text: str, file: str = "", *, gather: bool = False) -> None:
         self.file = file
         self.lines: dict[Path, int] = {}
-        self._duplicates: list[Fault] = []
+        self.faults: list[Fault] = []
+        self._anchors: dict[str, _Built] = {}
+        self._weight = 0
         try:
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
-            self.value = None if node is None else self._build(node, (), frozenset())
+            self._events = yaml.parse(_joined(text) if text.lstrip()[:1] == "{" else text, Loader=_LOADER)
+            self.value = self._whole()
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 0
-            raise FaultsError(
-                Fault(f"not valid YAML: {error.problem or error.context}", file=file, line=line)
-            ) from None
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise FaultsError(Fault(f"not valid YAML: {str(error).splitlines()[0]}", file=file)) from None
-        if self._duplicates:
-            raise FaultsError(self._duplicates)
+            raise self._refusal(f"not valid YAML: {error.problem or error.context}", "", line) from None
+        except (yaml.YAMLError, ValueError) as error:
+            raise self._refusal(f"not valid YAML: {str(error).splitlines()[0]}") from None
+        if self.faults and not gather:
+            raise FaultsError(self.faults)
 
     def locate(self, path: Path) -> tuple[str, int]:
         """File and line of a path, or of the nearest thing that encloses it."""
@@ -38,46 +71,105 @@ class Document:
             path = path[:-1]
         return self.file, self.lines.get(path, 1)
 
-    def _build(self, node: yaml.Node, path: Path, above: frozenset[int]) -> Any:
-        self.lines.setdefault(path, node.start_mark.line + 1)
-        if id(node) in above:
-            raise ValueError("an alias refers to what encloses it")
-        if len(path) > 64:
-            raise ValueError("nested deeper than 64 levels")
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path, above | {id(node)})
-        if isinstance(node, yaml.SequenceNode):
-            below = above | {id(node)}
-            return [self._build(item, (*path, index), below) for index, item in enumerate(node.value)]
-        return _scalar(node)
+    def _refusal(self, message: str, remedy: str = "", line: int = 0) -> FaultsError:
+        return FaultsError(Fault(message, remedy, file=self.file, line=line))
 
-    def _mapping(self, node: yaml.MappingNode, path: Path, above: frozenset[int]) -> dict[Any, Any]:
-        built: dict[Any, Any] = {}
-        for key_node, value_node in node.value:
-            key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
-            if not isinstance(key, str):
-                key = str(getattr(key_node, "value", key))
-            line = key_node.start_mark.line + 1
-            if key in built:
-                first = self.lines[(*path, key)]
-                self._duplicates.append(
-                    Fault(
-                        f"{key} is declared twice",
-                        f"The first is on line {first}: keep one",
-                        ".".join(map(str, path)),
-                        self.file,
-                        line,
-                    )
-                )
-                continue
-            self.lines[(*path, key)] = line
-            built[key] = self._build(value_node, (*path, key), above)
+    def _refuse(self, event: Any, message: str, remedy: str) -> FaultsError:
+        return self._refusal(message, remedy, event.start_mark.line + 1)
+
+    def _whole(self) -> Any:
+        next(self._events)
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            return None
+        value = self._build(next(self._events), ()).value
+        next(self._events)
+        after = next(self._events)
+        if isinstance(after, yaml.DocumentStartEvent):
+            raise self._refuse(after, "a second document begins here", "Put each into a file of its own")
+        return value
+
+    def _build(self, event: Any, path: Path) -> _Built:
+        self.lines.setdefault(path, event.start_mark.line + 1)
+        if isinstance(event, yaml.AliasEvent):
+            return self._weighed(event, self._alias(event), path)
+        if event.anchor:
+            self._anchors.pop(event.anchor, None)
+        if event.tag is not None and event.tag not in _TEXT_TAGS:
+            raise self._refuse(event, f"the tag {event.tag[:60]} is not read here", "Remove it")
+        if isinstance(event, yaml.ScalarEvent):
+            built = self._weighed(event, _Built(self._scalar(event)), path)
+        else:
+            self._weighed(event, _Built(None), path)
+            built = self._mapping(path) if isinstance(event, yaml.MappingStartEvent) else self._sequence(path)
+        if event.anchor:
+            self._anchors[event.anchor] = built
         return built
 
+    def _weighed(self, event: Any, built: _Built, path: Path) -> _Built:
+        """Refuse what would be too much or too deep, before it is."""
+        self._weight += built.weight
+        if self._weight > MOST_VALUES:
+            raise self._refuse(event, f"more than {MOST_VALUES} values, aliases counted", "Split it into several files")
+        if len(path) + built.height > MOST_DEPTH:
+            raise self._refuse(event, f"nested deeper than {MOST_DEPTH} levels", "Flatten it")
+        return built
 
-def _scalar(node: yaml.Node) -> Any:
-    loader = yaml.SafeLoader("")
-    try:
-        return loader.construct_object(node)
-    finally:
-        loader.dispose()
+    def _alias(self, event: Any) -> _Built:
+        built = self._anchors.get(event.anchor)
+        if built is None:
+            raise self._refuse(event, f"*{event.anchor} names nothing that ends before it", "Correct the alias")
+        return built
+
+    def _sequence(self, path: Path) -> _Built:
+        items: list[_Built] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._build(event, (*path, len(items))))
+        return _around([item.value for item in items], items)
+
+    def _mapping(self, path: Path) -> _Built:
+        found: dict[str, _Built] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key, line = self._key(event), event.start_mark.line + 1
+            if key in found:
+                first, field = self.lines[(*path, key)], ".".join(map(str, path))
+                remedy = f"The first is on line {first}: keep one"
+                self.faults.append(Fault(f"{key} is declared twice", remedy, field, self.file, line))
+                self._build(next(self._events), (*path, key))
+                continue
+            self.lines[(*path, key)] = line
+            found[key] = self._build(next(self._events), (*path, key))
+        return _around({key: item.value for key, item in found.items()}, list(found.values()))
+
+    def _key(self, event: Any) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            raise self._refuse(event, "a key is not plain text", "Write it as a word")
+        if event.value == "<<" and event.implicit[0]:
+            raise self._refuse(event, "merge keys are not read", "Repeat the fields")
+        text: str = event.value
+        return text
+
+    def _scalar(self, event: Any) -> Any:
+        text: str = event.value
+        if not event.implicit[0]:
+            return text
+        if text in _WORDS:
+            return _WORDS[text]
+        if _WHOLE.match(text):
+            return int(text)
+        if _BASED.match(text):
+            return int(text, 0)
+        number = float(text) if _DECIMAL.match(text) else math.nan if _NO_NUMBER.match(text) else None
+        if number is not None and not math.isfinite(number):
+            raise self._refuse(event, f"{text[:60]} is not a number JSON can say", "Write a finite one")
+        return text if number is None else number
+
+
+def _joined(text: str) -> str:
+    return _PAIR.sub(
+        lambda pair: f"\\U{0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00:08x}", text
+    )
+
+
+def _around(value: Any, items: list[_Built]) -> _Built:
+    weight = 1 + sum(item.weight for item in items)
+    return _Built(value, weight, 1 + max((item.height for item in items), default=0))

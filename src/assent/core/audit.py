@@ -64,6 +64,6 @@ def principal_values(principal: Principal) -> dict[str, Any]:
     return values
 
 
-def request_facts(request: Request) -> dict[str, Any]:
-    """What an entry says of a request that never became a call."""
+def request_values(request: Request) -> dict[str, Any]:
+    """What an entry keeps of a request for a tool that is not there: a name the caller made up, so no fact."""
     return {"tool": request.tool[:128]}

@@ -60,3 +60,7 @@ class Call:
     reply: Reply | None = None
     resume: Resume | None = None
     can_ask: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        return self.tool.contract.side_effect == "read"

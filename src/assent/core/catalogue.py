@@ -22,7 +22,10 @@ class Catalogue:
 
 
 def catalogue_of(tools: Iterable[Tool], withheld: Mapping[str, str] | None = None) -> Catalogue:
-    """A catalogue in which every name stands once; raises ContractError where two tools share one."""
+    """A catalogue in which every name stands once; raises ContractError where two tools share one.
+
+    What a call looks up or estimates runs without a question, so it must be a read.
+    """
     found: dict[str, Tool] = {}
     faults: list[Fault] = []
     for tool in tools:
@@ -30,9 +33,23 @@ def catalogue_of(tools: Iterable[Tool], withheld: Mapping[str, str] | None = Non
         if other is not tool:
             who = " and ".join(repr(one.upstream or one.wire_name) for one in (other, tool))
             faults.append(Fault(f"{who} both have a tool of this name", "Give one of them another prefix", tool.name))
+    faults += [fault for tool in found.values() for fault in _unsafe_reads(tool, found)]
     if faults:
         raise ContractError(faults)
     return Catalogue(found, dict(withheld or {}))
+
+
+def _unsafe_reads(tool: Tool, tools: Mapping[str, Tool]) -> list[Fault]:
+    contract = tool.contract
+    named = {
+        "estimate.tool": contract.estimate.tool if contract.estimate else None,
+        "idempotency.lookup.tool": contract.idempotency.lookup.tool if contract.idempotency.lookup else None,
+    }
+    return [
+        Fault(f"{other} does more than read", "Name a tool whose side_effect is read", f"{tool.name}.{field}")
+        for field, other in named.items()
+        if other is not None and other in tools and tools[other].contract.side_effect != "read"
+    ]
 
 
 def safe_names(names: Iterable[str]) -> dict[str, str]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from assent.core.call import Resume
 
 REPLAYED = "dev.assent/replayed"
+INPUT_REQUIRED = "input_required"
+"""The `resultType` of a result that is a question of the tool's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Failure:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def problem(self) -> dict[str, Any]:
-        return {
+        said = {
             "type": f"https://assent.dev/failures#{self.code}",
             "title": self.title,
             "status": self.status,
@@ -93,8 +95,8 @@ class Failure:
             "code": self.code,
             "remedy": "The tool itself refused; change what it objects to, or tell the user.",
             "retryable": False,
-            **self.facts,
         }
+        return said | {key: value for key, value in self.facts.items() if key not in said}
 
 
 def declared_failure(contract: Contract, code: str, detail: str, facts: dict[str, Any]) -> dict[str, Any] | None:

@@ -11,34 +11,50 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from assent.contract.model import Contract
+from assent.contract.model import PLACEHOLDER, Contract
 from assent.core.call import Call
 
 MOST_TEXT = 4_000
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# Letters that draw nothing although their category says letter or mark.
-_BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0\u034f\u2800") | {chr(c) for c in range(0xFE00, 0xFE10)}
-_PLAIN = re.compile(r"[\x20-\x7e]*\Z")
-_TEMPLATE = re.compile(r"\{([A-Za-z0-9_.]+)\}")
+# Letters, marks and symbols that draw nothing although their category does not say so.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159") | {
+    chr(code) for start, end in ((0xFE00, 0xFE10), (0xE0100, 0xE01F0)) for code in range(start, end)
+}
+_ORDINARY = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_PLAIN = re.compile(r"[\x20-\x5b\x5d-\x7e]*\Z")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def visible(text: str) -> str:
-    """The text with every character that cannot be seen written out as `\\u{...}`."""
-    if _PLAIN.match(text):
-        return text.replace("\\u{", "\\\\u{")
-    return "".join(_shown(character) for character in text.replace("\\u{", "\\\\u{"))
+    """The text with every character that cannot be seen written out as `\\u{...}`, and backslashes doubled.
+
+    No two texts look the same: what is written out and what was sent that way differ in their backslashes.
+    """
+    return text if _PLAIN.match(text) else "".join(map(_shown, text))
 
 
 def _shown(character: str) -> str:
-    if character in _BLANK or unicodedata.category(character) in _HIDDEN or (character != " " and character.isspace()):
-        return f"\\u{{{ord(character):x}}}"
-    return character
+    if character == "\\":
+        return "\\\\"
+    if character in _ORDINARY:
+        return _ORDINARY[character]
+    return f"\\u{{{ord(character):x}}}" if _is_hidden(character) else character
+
+
+def _is_hidden(character: str) -> bool:
+    if " " <= character <= "~":
+        return False
+    return character in _BLANK or unicodedata.category(character) in _HIDDEN or character.isspace()
+
+
+def _quoted(text: str) -> str:
+    return '"' + visible(text).replace('"', '\\"') + '"'
 
 
 def has_hidden(value: Any) -> bool:
-    """Whether anything in a value would have to be escaped."""
+    """Whether anything in a value cannot be seen; line ends and tabs are ordinary."""
     if isinstance(value, str):
-        return visible(value) != value
+        return not _PLAIN.match(value) and any(_is_hidden(c) for c in value if c not in _ORDINARY)
     if isinstance(value, Mapping):
         return any(has_hidden(key) or has_hidden(item) for key, item in value.items())
     return isinstance(value, list) and any(has_hidden(item) for item in value)
@@ -73,35 +89,46 @@ def _section(title: str, lines: list[str]) -> list[str]:
 def argument_lines(value: Any, name: str = "") -> list[str]:
     """One line for every value, however deep it lies."""
     if isinstance(value, Mapping) and value:
-        return [
-            line for key, item in value.items() for line in argument_lines(item, f"{name}.{key}" if name else str(key))
-        ]
+        return [line for key, item in value.items() for line in argument_lines(item, _below(name, str(key)))]
     if isinstance(value, list) and value:
         return [line for index, item in enumerate(value) for line in argument_lines(item, f"{name}[{index}]")]
-    label = visible(name)
-    return [f"{label}: {_value(value)}" if label else _value(value)]
+    return [f"{name}: {_value(value)}" if name else _value(value)]
+
+
+def _below(name: str, key: str) -> str:
+    """The path of a field; a name that could pose as a path, or as more than a name, is quoted."""
+    label = key if _PLAIN_NAME.match(key) else _quoted(key)
+    return f"{name}.{label}" if name else label
 
 
 def _value(value: Any) -> str:
     if isinstance(value, str):
         if len(value) > MOST_TEXT:
-            shown = visible(value[:MOST_TEXT])
-            return f'"{shown}" … and {len(value) - MOST_TEXT} more characters, not shown'
-        return f'"{visible(value)}"'
+            return f"{_quoted(value[:MOST_TEXT])} … and {len(value) - MOST_TEXT} more characters, not shown"
+        return _quoted(value)
+    return "{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else _word(value)
+
+
+def _word(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return visible(str(value)) if isinstance(value, int | float) else "{}" if isinstance(value, Mapping) else "[]"
+    return visible(str(value))
 
 
 def activity(contract: Contract, arguments: Mapping[str, Any]) -> str:
     """The contract's action template filled from the arguments; hostile text stays text."""
-    template = contract.activity or f"{contract.title}"
+    if contract.activity is None:
+        return visible(contract.title)
+    # Every second piece is the path of a placeholder: what is filled in is never looked at again.
+    pieces = PLACEHOLDER.split(contract.activity)
+    return "".join(_filled(piece, arguments) if odd % 2 else visible(piece) for odd, piece in enumerate(pieces))
 
-    def fill(match: re.Match[str]) -> str:
-        value: Any = arguments
-        for part in match[1].split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        text = value if isinstance(value, str) else "…" if isinstance(value, Mapping | list) else str(value)
-        return visible(text if len(text) <= 200 else text[:199] + "…") if value is not None else "(none)"
 
-    return _TEMPLATE.sub(fill, template)
+def _filled(path: str, arguments: Mapping[str, Any]) -> str:
+    value: Any = arguments
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if value is None:
+        return "(none)"
+    text = value if isinstance(value, str) else "…" if isinstance(value, Mapping | list) else _word(value)
+    return visible(text if len(text) <= 200 else text[:199] + "…")

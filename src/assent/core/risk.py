@@ -15,15 +15,33 @@ def ambiguous(contract: Contract, arguments: Mapping[str, Any]) -> str | None:
     """Why the scope of a call is unclear, or None: an empty or wild selector, or more items than `bulk`."""
     for name in contract.selects:
         value = arguments.get(name)
-        if value is None or value == "" or value == [] or value == {}:
+        if _empty(value):
             return f"{name} selects nothing in particular"
         if _wild(value):
             return f"{name} selects everything"
     if contract.bulk is not None:
         for name, value in arguments.items():
-            if isinstance(value, list) and len(value) > contract.bulk:
-                return f"{name} holds {len(value)} items, more than {contract.bulk}"
+            count = _widest(value) if name in contract.selects else len(value) if isinstance(value, list) else 0
+            if count > contract.bulk:
+                who = name if name.isidentifier() and name.isascii() else "an argument"
+                return f"{who} holds {count} items, more than {contract.bulk}"
     return None
+
+
+def _empty(value: Any) -> bool:
+    """Whether a selector names nothing: absent, blank, or made of nothing but such."""
+    if isinstance(value, str):
+        return not value.strip()
+    if isinstance(value, Mapping):
+        return all(_empty(item) for item in value.values())
+    return all(_empty(item) for item in value) if isinstance(value, list) else value is None
+
+
+def _widest(value: Any) -> int:
+    """The length of the longest list in a selector."""
+    if isinstance(value, Mapping):
+        return max(map(_widest, value.values()), default=0)
+    return max(len(value), *map(_widest, value)) if isinstance(value, list) and value else 0
 
 
 def _wild(value: Any) -> bool:

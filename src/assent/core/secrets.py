@@ -19,24 +19,21 @@ def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any
 
     A result that is text alone cannot be told apart from the secret in it, so the text is withheld whole.
     """
-    if not contract.secrets or result.get("isError"):
+    if not contract.secrets:
         return result
-    structured = result.get("structuredContent")
-    kept = {key: value for key, value in result.items() if key != "content"}
+    structured, failed = result.get("structuredContent"), bool(result.get("isError"))
     marked = {**result.get("_meta", {}), ALREADY_DELIVERED: list(contract.secrets)}
     if structured is None:
-        return {**kept, "content": [{"type": "text", "text": WITHHELD}], "_meta": marked}
+        withheld = [{"type": "text", "text": WITHHELD}]
+        return result if failed else {**result, "content": withheld, "_meta": marked}
     emptied = copy.deepcopy(structured)
-    for pointer in contract.secrets:
-        for container, key in places(emptied, pointer):
-            container[key] = _empty(container[key])
+    spots = [spot for pointer in contract.secrets for spot in places(emptied, pointer)]
+    if failed and not spots:
+        return result
+    for container, key in spots:
+        container[key] = _empty(container[key])
     text = orjson.dumps(emptied, option=orjson.OPT_INDENT_2).decode()
-    return {
-        **kept,
-        "structuredContent": emptied,
-        "content": [{"type": "text", "text": text}],
-        "_meta": marked,
-    }
+    return {**result, "structuredContent": emptied, "content": [{"type": "text", "text": text}], "_meta": marked}
 
 
 def _empty(value: Any) -> Any:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import jsonschema_rs
-
+from assent.contract.documents import schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
 from assent.contract.wire import definition as wire_definition
 from assent.errors import ContractError, Fault
+
+# What references of a schema lead to from anywhere in it.
+_SHARED = ("$schema", "$defs", "definitions")
 
 Validate = Callable[[Any], list[tuple[str, str]]]
 
@@ -55,11 +57,15 @@ def compile_tool(
     raw = dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
-    properties = given.get("properties", {}) if isinstance(given, Mapping) else {}
+    properties = _properties(given)
     rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in properties
-    listed = _listed_schema(contract, given, rehearses)
+    schema: dict[str, Any] = {"type": "object", **given} if isinstance(given, Mapping) else {"type": "object"}
+    ours = _own_arguments(contract, given, rehearses)
+    check_input = _checker(contract.name, "input", schema)
+    if ours:
+        check_input = _apart(check_input, _checker(contract.name, "input", {"properties": ours}), frozenset(ours))
     parts = {key: value for key, value in raw.items() if key not in ("name", "title", "annotations")}
-    parts["inputSchema"] = listed
+    parts["inputSchema"] = _listed_schema(schema, ours)
     if output is not None:
         parts["outputSchema"] = _listed_output(contract, output)
     return Tool(
@@ -67,7 +73,7 @@ def compile_tool(
         upstream=upstream,
         wire_name=wire_name or contract.name,
         definition=wire_definition(contract, profile, historic_names=historic_names, **parts),
-        check_input=_checker(contract.name, "input", listed),
+        check_input=check_input,
         check_output=_checker(contract.name, "output", output) if output is not None else None,
         step_up_when=_condition(contract),
         rehearses=rehearses,
@@ -78,55 +84,61 @@ def compile_tool(
     )
 
 
+def _properties(schema: Any) -> Mapping[str, Any]:
+    """The named arguments of a schema; of one that is none, none: compiling it says what is wrong."""
+    named = schema.get("properties") if isinstance(schema, Mapping) else None
+    return named if isinstance(named, Mapping) else {}
+
+
 def _condition(contract: Contract) -> Condition | None:
     if contract.step_up is None or contract.step_up.when == "always":
         return None
     return Condition(contract.step_up.when)
 
 
-def _listed_schema(contract: Contract, given: Any, rehearses: bool) -> Any:
-    """The input schema as listed: with the arguments that are ours, where the upstream does not know them."""
-    schema: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"type": "object"}
-    schema.setdefault("type", "object")
+def _own_arguments(contract: Contract, given: Any, rehearses: bool) -> dict[str, Any]:
+    """The arguments that are ours, where the upstream does not know them."""
     ours: dict[str, Any] = {}
     if contract.dry_run.mode != "none" and not rehearses:
-        ours[contract.dry_run.argument] = {
-            "type": "boolean",
-            "description": "Preview the effect without causing it.",
-        }
+        ours[contract.dry_run.argument] = {"type": "boolean", "description": "Preview the effect without causing it."}
     argument = contract.idempotency.argument
-    if argument and argument not in schema.get("properties", {}):
-        ours[argument] = {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 255,
-            "description": "Idempotency key.",
-        }
-    if ours:
-        schema["properties"] = {**schema.get("properties", {}), **ours}
-    return schema
+    if argument and argument not in _properties(given):
+        ours[argument] = {"type": "string", "minLength": 1, "maxLength": 255, "description": "Idempotency key."}
+    return ours
+
+
+def _listed_schema(schema: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """The input schema as listed: with our arguments beside the tool's."""
+    return {**schema, "properties": {**_properties(schema), **ours}} if ours else schema
+
+
+def _apart(check: Validate, check_ours: Validate, ours: frozenset[str]) -> Validate:
+    """Our arguments are checked apart: the tool's own schema may be closed, or lie behind a reference."""
+
+    def both(instance: Any) -> list[tuple[str, str]]:
+        if not isinstance(instance, dict) or ours.isdisjoint(instance):
+            return check(instance)
+        mine = {name: value for name, value in instance.items() if name in ours}
+        return check({name: value for name, value in instance.items() if name not in ours}) + check_ours(mine)
+
+    return both
 
 
 def _listed_output(contract: Contract, output: Any) -> Any:
     """The output schema as listed: where a call can be rehearsed, a preview is an answer too."""
     if contract.dry_run.mode == "none" or not isinstance(output, Mapping):
         return output
-    inner = {key: value for key, value in output.items() if key not in ("$defs", "$schema")}
-    shared = {key: output[key] for key in ("$defs", "$schema") if key in output}
+    inner = {key: value for key, value in output.items() if key not in _SHARED}
+    shared = {key: output[key] for key in _SHARED if key in output}
     preview = {"type": "object", "properties": {"dryRun": {"const": True}}, "required": ["dryRun"]}
     return {**shared, "type": "object", "anyOf": [inner, preview]}
 
 
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri} is outside the document")
-
-
 def _checker(name: str, which: str, schema: Any) -> Validate:
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
-    except (ValueError, TypeError, jsonschema_rs.ValidationError) as error:
-        reason = str(error).splitlines()[0][:200]
-        raise ContractError(Fault(f"not a JSON Schema: {reason}", "Correct the schema", f"{name}.{which}")) from None
+        validator = schema_validator(schema)
+    except ValueError as error:
+        raise ContractError(Fault(str(error), "Correct the schema", f"{name}.{which}")) from None
     is_valid, iter_errors = validator.is_valid, validator.iter_errors
 
     def check(instance: Any) -> list[tuple[str, str]]:

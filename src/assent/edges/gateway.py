@@ -268,6 +268,8 @@ class Gateway:
             incoming = Incoming(inbound, exchange.caller, exchange.scope["headers"], session, reply)
             serve = self.call if inbound.method == "tools/call" else self.listing
             body, status = result_body(inbound.id, await serve(incoming)), 200
+        except Challenge as challenge:
+            return await reply.finish(orjson.dumps(challenge.problem), challenge.status, challenge.fields)
         except RpcError as error:
             body = error_body(inbound.id, error.code, error.message, error.data)
             status = http_status(inbound.era, error.code)

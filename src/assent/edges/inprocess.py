@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 from assent.core.call import Call, Request
 from assent.core.catalogue import Catalogue
-from assent.core.outcome import Outcome, Pause, Refusal, error_result
+from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result
 from assent.core.tool import Tool
 from assent.edges import questions
 from assent.edges.idempotency_key import keys_of
@@ -170,7 +170,7 @@ class InProcessEdge:
                 raise _protocol_error(outcome)
             tool = self._catalogue.find(name)
             return _result(error_result(outcome.problem(failure=tool is not None and tool.failure_names)))
-        if outcome.resume is not None:
+        if outcome.result.get("resultType") == INPUT_REQUIRED:
             asked = types.InputRequiredResult.model_validate(outcome.result)
             return asked.model_copy(update={"request_state": questions.wrap_state(outcome.resume, asked.request_state)})
         return _result(outcome.on_wire())
@@ -197,8 +197,8 @@ class ServerFunctions:
         try:
             result = _raw(await self._next(self._ctx))
         except MCPError as error:
-            if call.tool.contract.side_effect == "read":
-                raise
+            if call.is_read:
+                raise Lost(error.message, error) from None
             return {"content": [{"type": "text", "text": error.message}], "isError": True}
         finally:
             _ran.reset(token)

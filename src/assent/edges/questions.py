@@ -60,9 +60,10 @@ async def on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> 
     return Reply(approval.id, answer.action)
 
 
-def wrap_state(resume: Resume, state: str | None) -> str:
-    """Our own state around the tool's: which claim goes on when its question is answered."""
-    return json.dumps({"claim": resume.claim, "epoch": resume.epoch, "state": state})
+def wrap_state(resume: Resume | None, state: str | None) -> str:
+    """Our own state around the tool's: which claim, if any, goes on when its question is answered."""
+    claim = {"claim": resume.claim, "epoch": resume.epoch} if resume else {"claim": None}
+    return json.dumps({**claim, "state": state})
 
 
 def unwrap(params: types.CallToolRequestParams) -> tuple[Reply | None, Resume | None]:

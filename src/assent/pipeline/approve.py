@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assent.core.approval import Approval, ApprovalState, Decision, Verdict
-from assent.core.audit import Entry
+from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.ports import Ports
@@ -16,6 +16,16 @@ async def approve(
     person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str = "api"
 ) -> Approval:
     """A person's decision on a pending approval, as it then stands; a Refusal says why it was not taken."""
+    try:
+        return await _decided(person, approval_id, verdict, ports, channel)
+    except Refusal as refusal:
+        facts = {"code": refusal.code, "verdict": verdict, "channel": channel}
+        values = {"approval": approval_id[:64], **principal_values(person)}
+        ports.store.note(Entry("denial", ports.now(), facts, values))
+        raise
+
+
+async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str) -> Approval:
     approval = await find(person, approval_id, ports)
     _entitled(person, approval)
     _open(approval, ports.now())

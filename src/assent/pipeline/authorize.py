@@ -11,8 +11,8 @@ from assent.pipeline.journal import Journal
 
 def authorize(request: Request, principal: Principal, tool: Tool, journal: Journal) -> tuple[str, ...]:
     """The permissions that are missing, which is none unless the call only rehearses a locked tool; else refused."""
-    if principal.mode == "test" and not tool.has_test:
-        journal.object("authorize", Refusal("authorize.no_test_endpoint"))
+    if principal.mode == "test" and not tool.has_test:  # observing too: a test caller reaches nothing that is live
+        raise Refusal("authorize.no_test_endpoint")
     missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
     if missing and not _rehearses_locked(request, tool):
         journal.object("authorize", lacking(tool, missing))

@@ -11,7 +11,7 @@ from assent.core.claims import ClaimRecord, State, claim_id, claim_name
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.pipeline.journal import Journal
-from assent.ports import ApprovalGone, Ports, Taken
+from assent.ports import ApprovalGone, Ports
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,12 +25,15 @@ class Claim:
 
 
 async def claim(call: Call, approval: Approval | None, ports: Ports, journal: Journal) -> Claim:
-    """Write down the intent and use up the approval in one stroke; a read needs neither."""
-    if call.tool.contract.side_effect == "read":
+    """Write down the intent and use up the approval in one stroke; a read that nobody was asked about needs neither.
+
+    Raises Taken where another call with the same key was faster.
+    """
+    if approval is None and call.is_read:
         journal.passed("claim", "a read is written down with its answer")
         return Claim(call)
     now = ports.now()
-    draft = _draft(call, ports, now, fresh=_overlooked(journal))
+    draft = _draft(call, ports, now, fresh=call.is_read or _overlooked(journal))
     facts = {**call_facts(call), "claim": draft.id}
     if approval is not None:
         facts["approval"] = approval.id
@@ -39,8 +42,6 @@ async def claim(call: Call, approval: Approval | None, ports: Ports, journal: Jo
     entry = Entry("intent", now, facts, call_values(call))
     try:
         record = await ports.store.claim(draft, entry, approval.id if approval else None, now)
-    except Taken as taken:
-        raise _taken(taken.record, call) from None
     except ApprovalGone:
         raise Refusal("claim.approval_used") from None
     except StoreError:
@@ -54,13 +55,6 @@ def reclaimed(call: Call, record: ClaimRecord, ports: Ports) -> Claim:
     """The claim that a started record gives; the key for the upstream only where it is to be passed on."""
     forwards = call.tool.contract.idempotency.forward is not None
     return Claim(call, record.id, record.epoch, ports.derive_key(record.id) if forwards else None)
-
-
-def _taken(record: ClaimRecord, call: Call) -> Refusal:
-    """Another call with the same key was faster: its answer is there for the next try."""
-    if call.tool.contract.natural is None and record.fingerprint != call.fingerprint:
-        return Refusal("recall.key_mismatch")
-    return Refusal("recall.in_flight", retry_after_ms=1000)
 
 
 def _overlooked(journal: Journal) -> bool:

@@ -27,7 +27,7 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, journal: Journ
         return None
     if approval is None:
         approval = await _ask(draft, call, ports)
-    if call.reply is not None and call.reply.approval == approval.id and by == "user":
+    if _replies(call, approval):
         approval = await _answered(approval, call, ports)
     return _judge(approval, call, ports, journal)
 
@@ -39,11 +39,16 @@ def _judge(approval: Approval, call: Call, ports: Ports, journal: Journal) -> Ap
             return approval
         case ApprovalState.DECLINED:
             raise Refusal("confirm.declined")
+    if _replies(call, approval):
+        raise Refusal("confirm.cancelled")
     if approval.by == "user" and call.can_ask:
-        if call.reply is not None and call.reply.approval == approval.id:
-            raise Refusal("confirm.cancelled")
         raise Pause(approval)
     raise pending(approval, ports)
+
+
+def _replies(call: Call, approval: Approval) -> bool:
+    """Whether the client brings an answer to this very question: it counts where a user's is enough and it can ask."""
+    return approval.by == "user" and call.can_ask and call.reply is not None and call.reply.approval == approval.id
 
 
 def pending(approval: Approval, ports: Ports) -> Refusal:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -10,7 +12,7 @@ from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
 from assent.core.claims import Settlement, State
-from assent.core.outcome import Answer, Refusal, declared_failure, error_result
+from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result
 from assent.core.secrets import without_secrets
 from assent.core.times import as_time
 from assent.errors import StoreError
@@ -18,7 +20,6 @@ from assent.pipeline.claim import Claim
 from assent.pipeline.journal import Journal
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
-INPUT_REQUIRED = "input_required"
 SUSPENDED_FOR = 600.0
 
 
@@ -34,18 +35,28 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
             return await _failed(claim, failed, ports, journal)
         except NotRun as refused:
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
-            raise Refusal("validate.arguments_invalid", str(refused)) from None
-        except Lost:
-            return await _lost(claim, ports)
+            raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
+        except Lost as lost:
+            return await _lost(claim, ports, error=lost.error)
         except Exception:
-            if claim.id is None:
-                raise
             return await _lost(claim, ports)
+        except asyncio.CancelledError:
+            await _abandoned(claim, ports)
+            raise
         return await keep(claim, result, ports, journal)
 
 
 async def keep(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
-    """Settle a claim with the tool's result and answer with it."""
+    """Settle a claim with the tool's result and answer with it; a result that cannot be kept leaves a doubt."""
+    try:
+        return await _kept(claim, result, ports, journal)
+    except Ending:
+        raise
+    except Exception:
+        return await _lost(claim, ports)
+
+
+async def _kept(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
     tool = claim.call.tool
     if result.get("resultType") == INPUT_REQUIRED:
         return await _suspend(claim, result, ports, journal)
@@ -67,8 +78,7 @@ async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, journal: 
     now = ports.now()
     settlement = Settlement(State.SUSPENDED, now, lease_until=now + SUSPENDED_FOR)
     entry = Entry("outcome", now, {**call_facts(claim.call), "claim": claim.id, "state": State.SUSPENDED.value})
-    if not await ports.store.settle(claim.id, claim.epoch, settlement, [entry]):
-        raise Refusal("execute.in_doubt")
+    await _settle(claim.id, claim.epoch, settlement, [entry], ports)
     journal.passed("execute", "the tool asks a question of its own")
     return Answer(result, resume=Resume(claim.id, claim.epoch))
 
@@ -109,12 +119,19 @@ async def _undeclared(claim: Claim, code: str, ports: Ports) -> Answer:
     raise refusal
 
 
-async def _lost(claim: Claim, ports: Ports, code: str = "") -> Answer:
+async def _lost(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None) -> Answer:
     """Nobody knows what happened. A read may simply be repeated; anything else is in doubt and says so."""
-    if claim.id is None:
-        raise Refusal("execute.failed")
+    if claim.call.is_read:
+        await _end(claim, State.FAILED, None, ports, code=code or "execute.failed")
+        raise error or Refusal("execute.failed")
     await _end(claim, State.IN_DOUBT, None, ports, code=code or "execute.in_doubt")
     raise Refusal("execute.in_doubt")
+
+
+async def _abandoned(claim: Claim, ports: Ports) -> None:
+    """We are told to stop while the tool runs: say at once that nobody will know."""
+    with suppress(Refusal):
+        await _lost(claim, ports)
 
 
 async def _end(
@@ -127,7 +144,10 @@ async def _end(
     violation: str | None = None,
     forget: bool = False,
 ) -> None:
-    """The second durable write. If it fails, or somebody else holds the claim by now, the end is in doubt."""
+    """The second durable write. If it fails, or somebody else holds the claim by now, the end is in doubt.
+
+    What a read said is not kept: nobody replays it.
+    """
     if claim.id is None:
         return
     call, now = claim.call, ports.now()
@@ -135,16 +155,24 @@ async def _end(
     entries = [Entry("outcome", now, facts)]
     if violation is not None:
         entries.append(Entry("violation", now, {**call_facts(call), "code": code}, {"failure": violation}))
-    kept = None if result is None else orjson.dumps(without_secrets(call.tool.contract, result))
-    settlement = Settlement(state, now, kept, _valid_until(claim, result, forget=forget, now=now))
+    kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
+    settlement = Settlement(
+        state, now, kept, _valid_until(claim, result, forget=forget, now=now, retention=ports.retention)
+    )
+    await _settle(claim.id, claim.epoch, settlement, entries, ports)
+
+
+async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: list[Entry], ports: Ports) -> None:
     try:
-        if not await ports.store.settle(claim.id, claim.epoch, settlement, entries):
+        if not await ports.store.settle(claim_id, epoch, settlement, entries):
             raise Refusal("execute.in_doubt")
     except StoreError:
         raise Refusal("execute.in_doubt") from None
 
 
-def _valid_until(claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float) -> float | None:
+def _valid_until(
+    claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float, retention: float
+) -> float | None:
     """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing."""
     natural = claim.call.tool.contract.natural
     if forget:
@@ -154,7 +182,7 @@ def _valid_until(claim: Claim, result: dict[str, Any] | None, *, forget: bool, n
     if result is None or result.get("isError"):
         return now
     if natural.until is None:
-        return None
+        return now + (claim.call.tool.contract.idempotency.retention or retention)
     structured = result.get("structuredContent")
     value = resolve(structured, natural.until)
     return as_time(resolve(claim.call.arguments, natural.until) if value is MISSING else value, now)

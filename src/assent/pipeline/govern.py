@@ -13,20 +13,20 @@ from assent.pipeline.discover import discover
 from assent.pipeline.execute import execute
 from assent.pipeline.guard import guard
 from assent.pipeline.journal import Journal
-from assent.pipeline.recall import recall
+from assent.pipeline.recall import overtaken, recall
 from assent.pipeline.record import record
 from assent.pipeline.rehearse import rehearse
 from assent.pipeline.step_up import step_up
 from assent.pipeline.validate import validate
-from assent.ports import Ports
+from assent.ports import Ports, Taken
 
 
 async def govern(request: Request, ports: Ports) -> Outcome:
     """The one path of every call. Its order is fixed; extension happens inside a verb, never between verbs."""
-    return await record(request, ports, _sentence)
+    return await record(request, ports, sentence)
 
 
-async def _sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
+async def sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
     principal = await authenticate(request, ports, journal)
     tool = discover(request, principal, ports, journal)
     missing = authorize(request, principal, tool, journal)
@@ -39,11 +39,14 @@ async def _sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
         return rehearsal.answer
     approval = await confirm(call, rehearsal, ports, journal)
     step_up(call, ports, journal)
-    if call.tool.contract.side_effect == "read":
-        return await execute(await claim(call, approval, ports, journal), ports, journal)
-    return await ports.work.shield(_commit(call, approval, ports, journal))
+    if call.is_read and approval is None:
+        return await _commit(call, None, ports, journal)
+    try:
+        return await ports.work.shield(_commit(call, approval, ports, journal))
+    except Taken:
+        return await overtaken(call, ports, journal)
 
 
 async def _commit(call: Call, approval: Approval | None, ports: Ports, journal: Journal) -> Answer:
-    """The last two verbs, out of reach of a caller who leaves: from the first durable write on, the effect runs on."""
+    """The last two verbs, out of reach of a caller who leaves: once written down, the effect runs on."""
     return await execute(await claim(call, approval, ports, journal), ports, journal)

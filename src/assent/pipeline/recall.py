@@ -9,7 +9,7 @@ from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
 from assent.core.outcome import Answer, Refusal
 from assent.core.secrets import ALREADY_DELIVERED
 from assent.pipeline.journal import Journal
-from assent.pipeline.recover import recover, resume
+from assent.pipeline.recover import own, recover, resume
 from assent.ports import Ports
 
 RETRY_AFTER_MS = 1000
@@ -18,21 +18,29 @@ RETRY_AFTER_MS = 1000
 async def recall(call: Call, ports: Ports, journal: Journal) -> Answer | None:
     """The stored answer of a call already made, the doubt about it, or None: go on. Nobody is asked a second time."""
     contract = call.tool.contract
-    if contract.side_effect == "read" or call.dry_run:
+    if call.is_read or call.dry_run:
         journal.passed("recall", "nothing to recall for a read or a rehearsal")
         return None
-    if call.resume is not None:
-        return await resume(call, call.resume, ports, journal)
-    if call.key is None and contract.idempotency.key == "required":
+    if call.resume is None and call.key is None and contract.idempotency.key == "required":
         journal.object("recall", Refusal("recall.key_required"))
-    name = claim_name(call)
+    name = call.resume.claim if call.resume else claim_name(call)
     if name is None:
         journal.passed("recall", "no key was sent")
         return None
     record = await ports.store.recall(name)
+    if call.resume is not None:
+        record = own(call, record)
     if record is not None and record.state_at(ports.now()) is State.STARTED:
         record = await ports.store.ended(name, ports.attach)
     return await _settled(call, record, ports, journal)
+
+
+async def overtaken(call: Call, ports: Ports, journal: Journal) -> Answer:
+    """Another call with the same key was faster: its answer is this one's too, or there is none yet."""
+    known = await recall(call, ports, journal)
+    if known is None:
+        raise Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS)
+    return known
 
 
 async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, journal: Journal) -> Answer | None:
@@ -43,15 +51,17 @@ async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, journal
     if not natural and record.fingerprint != call.fingerprint:
         journal.object("recall", Refusal("recall.key_mismatch"))
         return None
-    if record.is_tombstone(now):
+    state = record.state_at(now)
+    if record.is_tombstone(now) and state is not State.IN_DOUBT:  # a doubt does not end by waiting
         journal.object("recall", Refusal("recall.expired"))
         return None
-    state = record.state_at(now)
     if state in FINISHED:
         journal.passed("recall", f"answered before: {state}")
         return _replay(call, record)
     if state is State.IN_DOUBT:
         return await recover(call, record, ports, journal)
+    if state is State.SUSPENDED and call.resume is not None:
+        return await resume(call, record, call.resume.epoch, ports, journal)
     journal.object("recall", Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS))
     return None
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
-from assent.core.audit import Entry, call_facts, call_values, principal_values, request_facts
+from assent.core.audit import Entry, call_facts, call_values, principal_values, request_values
 from assent.core.call import Request
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.errors import StoreError
@@ -23,9 +24,10 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
     except (Pause, Refusal) as ending:
         outcome = ending
     except StoreError:
-        outcome = Refusal("record.unavailable")
+        outcome = Refusal("execute.in_doubt" if journal.started else "record.unavailable")
     except Exception:
-        ports.store.note(Entry("failure", ports.now(), _facts(request, journal), _values(journal)))
+        with suppress(StoreError):
+            ports.store.note(Entry("failure", ports.now(), _facts(journal), _values(request, journal)))
         raise
     try:
         entry = _entry(request, outcome, ports, journal)
@@ -39,7 +41,7 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
 def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -> Entry | None:
     """The entry that the stages have not written already: reads, replays, pauses and refusals."""
     call, now = journal.call, ports.now()
-    facts, values = _facts(request, journal), _values(journal)
+    facts, values = _facts(journal), _values(request, journal)
     match outcome:
         case Answer(replayed=True):
             return Entry("replay", now, facts, values)
@@ -53,12 +55,17 @@ def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -
     return None
 
 
-def _facts(request: Request, journal: Journal) -> dict[str, Any]:
-    facts = request_facts(request) if journal.call is None else call_facts(journal.call)
+def _facts(journal: Journal) -> dict[str, Any]:
+    if journal.call is not None:
+        facts = call_facts(journal.call)
+    else:
+        facts = {"tool": journal.tool.name} if journal.tool else {}
     return {**facts, "would": list(journal.would)} if journal.would else facts
 
 
-def _values(journal: Journal) -> dict[str, Any]:
+def _values(request: Request, journal: Journal) -> dict[str, Any]:
+    """Who and what; the name of a tool that nobody found is only what the caller wrote."""
     if journal.call is not None:
         return call_values(journal.call)
-    return principal_values(journal.principal) if journal.principal else {}
+    asked = {} if journal.tool else request_values(request)
+    return {**asked, **principal_values(journal.principal)} if journal.principal else asked

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
-from assent.core.call import Call, Resume
-from assent.core.claims import ClaimRecord, State
+from assent.core.call import Call
+from assent.core.claims import ClaimRecord
 from assent.core.outcome import Answer, Refusal
 from assent.pipeline.claim import reclaimed
 from assent.pipeline.execute import execute, keep
 from assent.pipeline.journal import Journal
-from assent.ports import Lost, Ports, ToolFailed, Unreached
+from assent.ports import Ports
 
 
 async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journal) -> Answer | None:
@@ -21,33 +21,37 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
         return None
     done = await _look_up(call, ports) if recovery == "reconcile" else "not_done"
     if done == "unknown":
-        raise Refusal("recall.in_doubt")
+        journal.object("recall", Refusal("recall.in_doubt"))
+        return None
     now = ports.now()
     entry = Entry("intent", now, {**call_facts(call), "again": recovery, "epoch": record.epoch + 1}, call_values(call))
     taken = await ports.store.retake(record.id, record.epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
     journal.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
-    claim = reclaimed(call, taken, ports)
-    if isinstance(done, dict):
-        return await keep(claim, done, ports, journal)
     journal.started = True
-    return await ports.work.shield(execute(claim, ports, journal))
+    claim = reclaimed(call, taken, ports)
+    ending = keep(claim, done, ports, journal) if isinstance(done, dict) else execute(claim, ports, journal)
+    return await ports.work.shield(ending)
 
 
-async def resume(call: Call, asked: Resume, ports: Ports, journal: Journal) -> Answer:
-    """Go on with a claim that the tool's own question had suspended; the same call, and no other."""
-    record, now = await ports.store.recall(asked.claim), ports.now()
-    same = record is not None and (record.tenant, record.principal, record.tool, record.fingerprint) == (
+def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:
+    """The claim that a resumed call says is its own; refused unless it is the same call's, and no other's."""
+    if record is None or (record.tenant, record.principal, record.tool, record.fingerprint) != (
         call.principal.tenant,
         call.principal.id,
         call.tool.name,
         call.fingerprint,
-    )
-    if record is None or not same or record.state_at(now) is not State.SUSPENDED:
-        raise Refusal("recall.in_doubt" if same else "recall.key_mismatch")
-    entry = Entry("intent", now, {**call_facts(call), "again": "resumed", "epoch": asked.epoch + 1}, call_values(call))
-    taken = await ports.store.retake(record.id, asked.epoch, now + ports.lease, now, entry)
+    ):
+        raise Refusal("recall.key_mismatch")
+    return record
+
+
+async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, journal: Journal) -> Answer:
+    """Go on with a claim that the tool's own question had suspended."""
+    now = ports.now()
+    entry = Entry("intent", now, {**call_facts(call), "again": "resumed", "epoch": epoch + 1}, call_values(call))
+    taken = await ports.store.retake(record.id, epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
     journal.started = True
@@ -65,7 +69,7 @@ async def _look_up(call: Call, ports: Ports) -> str | dict[str, object]:
         arguments[lookup.key_argument] = call.key
     try:
         found = await ports.upstream.read(lookup.tool, arguments, call)
-    except (Unreached, Lost, ToolFailed):
+    except Exception:
         return "unknown"
     if found.get("isError"):
         return "unknown"

@@ -8,12 +8,14 @@ from typing import Any
 
 import orjson
 
+from assent.contract.parts import Estimate
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.outcome import Answer, Refusal, declared_failure
+from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
 from assent.pipeline.journal import Journal
-from assent.ports import Lost, NotRun, Ports, Rehearsal, ToolFailed, Unreached
+from assent.pipeline.validate import without_own
+from assent.ports import NotRun, Ports, Rehearsal, ToolFailed, Unreached
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, journal: 
     earlier = await _earlier(call, ports) if spec.mode != "none" else None
     if earlier is None and spec.mode == "required":
         journal.object("rehearse", Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument))
-    price = await _price(call, ports)
+    price = await _price(call, ports, journal)
     if earlier is None:
         journal.passed("rehearse", f"price {price}" if price else "no rehearsal needed")
         return Rehearsed(price=price)
@@ -53,10 +55,11 @@ async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, journal: 
     """The upstream's own preview where it has one, completed from the contract; otherwise the contract's alone."""
     native = call.tool.rehearses and not missing
     result = await _run(call, ports) if native else {"content": []}
-    if result.get("isError"):
+    if result.get("isError") or result.get("resultType") == INPUT_REQUIRED:
+        journal.passed("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
     preview = _completed(call, result.get("structuredContent"), missing, simulated=not native)
-    price = await _price(call, ports) if not missing else None
+    price = await _price(call, ports, journal) if not missing else None
     if price is not None:
         preview["price"] = price
     text = orjson.dumps(preview, option=orjson.OPT_INDENT_2).decode()
@@ -87,27 +90,36 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
         return await ports.upstream.run(call, None)
     except Unreached:
         raise Refusal("execute.unavailable") from None
+    except NotRun as refused:
+        raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
     except ToolFailed as failed:
         declared = declared_failure(call.tool.contract, failed.code, failed.detail, failed.facts)
         if declared is not None:
             return declared
         raise Refusal("rehearse.failed") from None
-    except (Lost, NotRun):
+    except Exception:
         raise Refusal("rehearse.failed") from None
 
 
-async def _price(call: Call, ports: Ports) -> str | None:
+async def _price(call: Call, ports: Ports, journal: Journal) -> str | None:
     """What the contract's estimate says, as a person reads it; a price that cannot be had stops the call."""
     estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
     currency = f" {cost.currency}" if cost and cost.currency else ""
     if estimate is None:
         amount = resolve(call.arguments, cost.amount) if cost else MISSING
         return None if amount is MISSING else f"{amount}{currency}"
-    try:
-        result = await ports.upstream.read(estimate.tool, call.arguments, call)
-    except (Unreached, Lost, ToolFailed):
-        raise Refusal("rehearse.estimate_failed") from None
-    amount = resolve(result.get("structuredContent"), estimate.amount)
-    if result.get("isError") or amount is MISSING:
-        raise Refusal("rehearse.estimate_failed")
+    amount = await _estimated(call, estimate, ports)
+    if amount is MISSING:
+        journal.object("rehearse", Refusal("rehearse.estimate_failed"))
+        return None
     return f"{amount}{currency}"
+
+
+async def _estimated(call: Call, estimate: Estimate, ports: Ports) -> Any:
+    """The amount, or MISSING. The estimate is asked about the same arguments, without those that are ours."""
+    arguments = without_own(call.tool.contract, call.arguments)
+    try:
+        result = await ports.upstream.read(estimate.tool, arguments, call)
+    except Exception:
+        return MISSING
+    return MISSING if result.get("isError") else resolve(result.get("structuredContent"), estimate.amount)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
+from assent.contract.model import Contract
 from assent.core.call import Call, Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
@@ -21,7 +23,7 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
         raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
-    dry_run, stated = _without_dry_run(arguments, tool)
+    dry_run, stated = _stated(arguments, tool)
     try:
         plain = canonical(stated)
     except NotCanonicalError as error:
@@ -36,7 +38,7 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         canonical=plain,
         fingerprint=fingerprint,
         digest=_digest(principal, tool, fingerprint),
-        key=_key(request, arguments, tool),
+        key=_key(request, arguments, tool, journal),
         dry_run=dry_run,
         reply=request.reply,
         resume=request.resume,
@@ -47,13 +49,25 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
     return call
 
 
-def _without_dry_run(arguments: dict[str, Any], tool: Tool) -> tuple[bool, dict[str, Any]]:
-    """Whether the call is a rehearsal, and the arguments it rehearses: the dry-run argument absent means false."""
+def _stated(arguments: dict[str, Any], tool: Tool) -> tuple[bool, dict[str, Any]]:
+    """Whether the call is a rehearsal, and the arguments that say what is done."""
     spec = tool.contract.dry_run
-    if spec.mode == "none" or spec.argument not in arguments:
-        return False, arguments
-    stated = {name: value for name, value in arguments.items() if name != spec.argument}
-    return arguments[spec.argument] is True, stated
+    dry_run = spec.mode != "none" and arguments.get(spec.argument) is True
+    return dry_run, without_own(tool.contract, arguments)
+
+
+def without_own(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments but for two that speak to us: the dry-run argument, whose absence means false, and the key.
+
+    A key is the same wherever it is sent, so a retry may send it elsewhere, and a rehearsal needs none.
+    """
+    key, rehearsal = contract.idempotency.argument, contract.dry_run
+    stated = dict(arguments)
+    if key is not None and isinstance(stated.get(key), str):
+        del stated[key]
+    if rehearsal.mode != "none" and isinstance(stated.get(rehearsal.argument), bool):
+        del stated[rehearsal.argument]
+    return stated
 
 
 def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
@@ -71,7 +85,7 @@ def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
     return hashlib.sha256(b"assent call v1\n" + joined).hexdigest()
 
 
-def _key(request: Request, arguments: dict[str, Any], tool: Tool) -> str | None:
+def _key(request: Request, arguments: dict[str, Any], tool: Tool, journal: Journal) -> str | None:
     """The one idempotency key of a call, wherever it was sent; two that differ are refused."""
     sent = list(request.keys)
     argument = tool.contract.idempotency.argument
@@ -80,10 +94,13 @@ def _key(request: Request, arguments: dict[str, Any], tool: Tool) -> str | None:
     if not sent:
         return None
     if any(other != sent[0] for other in sent):
-        raise Refusal("validate.key_invalid", "The idempotency keys of header, _meta and arguments differ.")
-    if not _KEY.match(sent[0]):
-        raise Refusal("validate.key_invalid")
-    return sent[0]
+        detail = "The idempotency keys of header, _meta and arguments differ."
+        journal.object("validate", Refusal("validate.key_invalid", detail))
+    elif not _KEY.match(sent[0]):
+        journal.object("validate", Refusal("validate.key_invalid"))
+    else:
+        return sent[0]
+    return None
 
 
 def _unfit(errors: list[tuple[str, str]]) -> Refusal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from typing import Any
 
 from assent.contract.profiles import profile as named_profile
@@ -20,6 +21,7 @@ from assent.ports import Guard, Ports, Store
 from assent.stores.memory import MemoryStore
 
 Function = Callable[[dict[str, Any]], Any]
+"""A tool: its arguments in; a result, the structured part of one, an exception or something to wait for out."""
 
 
 @dataclass(slots=True)
@@ -37,24 +39,34 @@ class Clock:
 
 @dataclass(slots=True)
 class FakeUpstream:
-    """An upstream in memory that keeps its own log of effects."""
+    """An upstream in memory that keeps its own log: effects, and apart from them what only previewed or read."""
 
     functions: dict[str, Function] = field(default_factory=dict)
     effects: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
+    previews: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    reads: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        self.effects.append((call.tool.name, dict(call.arguments), key))
-        return self._result(call.tool.name, dict(call.arguments))
+        arguments = dict(call.arguments)
+        if call.dry_run:
+            self.previews.append((call.tool.name, arguments))
+        else:
+            self.effects.append((call.tool.name, arguments, key))
+        return await self._result(call.tool.name, arguments)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        return self._result(tool, dict(arguments))
+        self.reads.append((tool, dict(arguments)))
+        return await self._result(tool, dict(arguments))
 
-    def _result(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _result(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         function = self.functions.get(tool)
         given = function(arguments) if function else {"ok": True}
+        if isawaitable(given):
+            given = await given
         if isinstance(given, BaseException):
             raise given
-        return given if isinstance(given, dict) and "content" in given else {"content": [], "structuredContent": given}
+        whole = isinstance(given, dict) and ("content" in given or "resultType" in given)
+        return given if whole else {"content": [], "structuredContent": given}
 
 
 async def as_given(credentials: Any) -> Principal:
@@ -87,15 +99,9 @@ class World:
         self.clock = Clock()
         self.store: Store = store or MemoryStore()
         self.upstream = FakeUpstream(dict(functions or {}))
-        self.catalogue: Catalogue = catalogue_of(
-            compile_tool(
-                read_contract(name, fields),
-                profile=named_profile(profile),
-                upstream="test",
-                has_test=has_test,
-            )
-            for name, fields in contracts.items()
-        )
+        self._profile, self._has_test = profile, has_test
+        self.deploy(contracts)
+        self.work = Work(self.store, self.clock)
         ids = itertools.count(1)
         self.ports = Ports(
             catalogue=lambda: self.catalogue,
@@ -104,11 +110,23 @@ class World:
             authenticate=as_given,
             now=self.clock,
             new_id=lambda: f"id-{next(ids)}",
-            work=Work(self.store, self.clock),
+            work=self.work,
             derive_key=lambda claim: f"key-of-{claim[:8]}",
             guards=guards,
             mode=mode,
             attach=0.0,
+        )
+
+    def deploy(self, contracts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Put these contracts in the place of those that were there."""
+        self.catalogue: Catalogue = catalogue_of(
+            compile_tool(
+                read_contract(name, fields),
+                profile=named_profile(self._profile),
+                upstream="test",
+                has_test=self._has_test,
+            )
+            for name, fields in contracts.items()
         )
 
     async def call(

@@ -44,6 +44,11 @@ class HttpUpstream:
         self._ids = count(1)
         self._farewells: set[asyncio.Task[None]] = set()
 
+    @property
+    def streams(self) -> bool:
+        """Whether it answers within a session by streams."""
+        return self._line.streams
+
     async def describe(self) -> Described:
         """Ask in the modern way; an upstream that does not understand it is asked in the old one."""
         modern = Peer(LATEST_MODERN_VERSION, capabilities={})

@@ -62,6 +62,8 @@ class Line:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._heads: dict[str, bytes] = {}
+        self.streams = True
+        """Whether the upstream answers within a session by streams, as it last did."""
 
     async def post(
         self, message: dict[str, Any], peer: Peer, *, fields: Headers | None = None, safe: bool = False
@@ -88,7 +90,10 @@ class Line:
         kind = (response.header(b"content-type") or b"").lower()
         if response.status == 404 and peer.session is not None:
             raise SessionLost
-        if kind.startswith(b"text/event-stream") and response.status == 200:
+        streams = kind.startswith(b"text/event-stream") and response.status == 200
+        if peer.session is not None:
+            self.streams = streams
+        if streams:
             return await self._streamed(response, request_id, peer, audience)
         if not kind.startswith(b"application/json"):
             shown = kind.decode("latin-1")[:64] or "no content type"

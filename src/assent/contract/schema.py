@@ -1,0 +1,60 @@
+"""What JSON Schema can an editor check contract files with?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assent.contract.model import TOOL_NAME, Contract
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def contract_schema() -> dict[str, Any]:
+    """The schema of a contract file: every field described, only `side_effect` required.
+
+    It knows names, types and values. What only the loader knows (contradictions, conditions, whether a schema is
+    one) it lets pass; what the loader takes, it takes.
+    """
+    raw = Contract.model_json_schema(by_alias=True)
+    shared = {name: _clean(schema) for name, schema in raw.pop("$defs").items()}
+    contract = _clean(raw)
+    del contract["properties"]["name"]
+    contract["required"] = ["side_effect"]
+    for field in contract["properties"].values():
+        if "description" not in field:  # left out where it repeats that of the part
+            field["description"] = shared[field["$ref"].rpartition("/")[2]]["description"]
+    shared["Contract"] = contract
+    tools = {
+        "description": "A contract for each tool, by its canonical name.",
+        "type": "object",
+        "propertyNames": {"pattern": TOOL_NAME},
+        "additionalProperties": {"$ref": "#/$defs/Contract"},
+    }
+    return {
+        "$schema": DIALECT,
+        "title": "Assent contract file",
+        "description": "What each tool promises: declared once, derived everywhere, enforced on every call.",
+        "type": "object",
+        "properties": {"tools": tools},
+        "required": ["tools"],
+        "additionalProperties": False,
+        "$defs": dict(sorted(shared.items())),
+    }
+
+
+def _clean(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without generated titles and without `null` as a default, closed where its keys have a pattern."""
+    kept = {key: value for key, value in schema.items() if key != "title" and (key, value) != ("default", None)}
+    if "patternProperties" in kept:
+        kept["additionalProperties"] = False
+    return {key: _cleaned(key, value) for key, value in kept.items()}
+
+
+def _cleaned(key: str, value: Any) -> Any:
+    if key in ("properties", "patternProperties", "$defs"):
+        return {name: _clean(inner) for name, inner in value.items()}
+    if key in ("items", "additionalProperties", "propertyNames") and isinstance(value, dict):
+        return _clean(value)
+    if key in ("anyOf", "allOf", "prefixItems"):
+        return [_clean(inner) for inner in value]
+    return value

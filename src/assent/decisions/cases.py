@@ -1,0 +1,236 @@
+"""Which cases stand in these files?"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from assent.contract.reading import read_contract
+from assent.contract.yaml_lines import Document
+from assent.core.refusals import CATALOGUE
+from assent.decisions.forms import Act, CaseForm, Changed, Decide, Expect, FileForm, Matrix, Scene, Script, Step, Who
+from assent.errors import Fault, FaultsError
+from assent.guards import build_guard
+
+PEOPLE = {
+    "agent": Who(kind="agent"),
+    "human": Who(kind="human"),
+    "service": Who(kind="service"),
+    "ann": Who(kind="human", roles=("approver",)),
+    "bob": Who(kind="human", roles=("approver",)),
+    "operator": Who(kind="human", tenant="operations", roles=("operator",)),
+}
+"""Whom every file knows; `nobody` has no credentials, and those of `stranger` are not valid."""
+_UNKNOWN = ("nobody", "stranger")
+
+
+class CasesError(FaultsError):
+    """A file of cases that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One decision, ready to be played."""
+
+    file: str
+    line: int
+    name: str
+    tools: Mapping[str, Mapping[str, Any]]
+    principals: Mapping[str, Who]
+    upstream: Mapping[str, tuple[Script, ...]]
+    world: Scene
+    given: tuple[Step, ...]
+    act: Act
+    decide: Decide | None
+    expect: Expect
+    not_through: Mapping[str, str]
+
+    @property
+    def tool(self) -> str:
+        return self.act.tool
+
+
+def load_cases(paths: Iterable[Path]) -> list[Case]:
+    """Every case of the files, and of the `*.yaml` files of directories; all faults at once, or none."""
+    found: list[Case] = []
+    faults: list[Fault] = []
+    for path in _files(paths):
+        try:
+            found.extend(parse_cases(path.read_text(encoding="utf-8"), str(path)))
+        except FaultsError as error:
+            faults.extend(error.faults)
+        except (OSError, UnicodeDecodeError) as error:
+            faults.append(Fault(f"cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8'}", file=str(path)))
+    if faults:
+        raise CasesError(faults)
+    return found
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+        if not inside:
+            raise CasesError(Fault("there are no *.yaml files in it", "Name a directory of cases", file=str(path)))
+        files += inside
+    return files
+
+
+def parse_cases(text: str, file: str = "") -> list[Case]:
+    """The cases of one YAML text; raises CasesError with every fault in its place."""
+    document = Document(text, file)
+    if not isinstance(document.value, Mapping):
+        raise CasesError(Fault("there are no cases in it", "Write `cases:` and a list under it", file=file, line=1))
+    try:
+        form = FileForm.model_validate(document.value)
+    except ValidationError as error:
+        raise CasesError([_fault(one, document) for one in error.errors(include_url=False)]) from None
+    _check_tools(form.tools, document)
+    cases = [_case(form, one, *document.locate(("cases", place))) for place, one in enumerate(form.cases)]
+    for place, matrix in enumerate(form.matrices):
+        cases += _expanded(form, matrix, *document.locate(("matrices", place)))
+    faults = [*_repeated(cases), *(fault for case in cases for fault in _faults(case))]
+    if faults:
+        raise CasesError(list(dict.fromkeys(faults)))
+    return cases
+
+
+def _check_tools(tools: Mapping[str, Mapping[str, Any]], document: Document) -> None:
+    faults: list[Fault] = []
+    for name, fields in tools.items():
+        try:
+            read_contract(name, fields, partial(_place, document, name))
+        except FaultsError as error:
+            faults.extend(error.faults)
+    if faults:
+        raise CasesError(faults)
+
+
+def _place(document: Document, name: str, loc: tuple[Any, ...]) -> tuple[str, int]:
+    return document.locate(("tools", name, *loc))
+
+
+def _case(form: FileForm, one: CaseForm, file: str, line: int) -> Case:
+    tools = {name: dict(fields) for name, fields in form.tools.items()}
+    for name, fields in one.tools.items():
+        tools[name] = {**tools.get(name, {}), **fields}
+    return Case(
+        file=file,
+        line=line,
+        name=one.name,
+        tools=_touched(tools, one),
+        principals={**PEOPLE, **form.principals, **one.principals},
+        upstream={**form.upstream, **one.upstream},
+        world=one.world.over(form.world),
+        given=one.given,
+        act=one.act,
+        decide=one.decide,
+        expect=one.expect,
+        not_through=one.not_through,
+    )
+
+
+def _touched(tools: dict[str, dict[str, Any]], one: CaseForm) -> dict[str, dict[str, Any]]:
+    """The tools that a case can come to touch: those it calls or changes, and those that they call upon."""
+    acts = [one.act, *(getattr(step, step.verb) for step in one.given)]
+    names = {act.tool for act in acts if isinstance(act, Act)}
+    names |= {name for act in acts if isinstance(act, Changed) for name in act.tools}
+    for name in tuple(names):
+        fields = tools.get(name, {})
+        estimate, idempotency = fields.get("estimate") or {}, fields.get("idempotency") or {}
+        names |= {estimate.get("tool", ""), (idempotency.get("lookup") or {}).get("tool", "")}
+    return {name: fields for name, fields in tools.items() if name in names}
+
+
+def _expanded(form: FileForm, matrix: Matrix, file: str, line: int) -> list[Case]:
+    """Every combination of a matrix. Its table, not the code, says how each ends."""
+    cases: list[Case] = []
+    faults: list[Fault] = []
+    for values in itertools.product(*matrix.over.values()):
+        cell = dict(zip(matrix.over, values, strict=True))
+        expect = matrix.expect.get(cell.get(matrix.rows, ""), {}).get(cell.get(matrix.columns, ""))
+        if expect is None:
+            said = f"the table says nothing of {cell.get(matrix.rows)}, {cell.get(matrix.columns)}"
+            faults.append(Fault(said, "Add it to `expect`", matrix.name, file, line))
+            continue
+        try:
+            tools = {"tool": _filled(matrix.contract, cell)}
+            given = {"name": _filled(matrix.name, cell), "tool": "tool", "tools": tools, **_filled(matrix.case, cell)}
+            cases.append(_case(form, CaseForm.model_validate({**given, "expect": expect}), file, line))
+        except (KeyError, IndexError, ValueError) as error:
+            if not isinstance(error, ValidationError):
+                faults.append(Fault(f"{error} is no axis of it", "Use names of `over`", matrix.name, file, line))
+                continue
+            one = error.errors(include_url=False)[0]
+            faults.append(Fault(_said(one), "", ".".join(map(str, one["loc"])), file, line))
+    if faults:
+        raise CasesError(list(dict.fromkeys(faults)))
+    return cases
+
+
+def _filled(template: Any, cell: Mapping[str, str]) -> Any:
+    if isinstance(template, str):
+        return template.format_map(cell)
+    if isinstance(template, Mapping):
+        return {key: _filled(value, cell) for key, value in template.items()}
+    return [_filled(value, cell) for value in template] if isinstance(template, list) else template
+
+
+def _repeated(cases: list[Case]) -> Iterable[Fault]:
+    lines: dict[str, int] = {}
+    for case in cases:
+        first = lines.setdefault(case.name, case.line)
+        if first != case.line:
+            yield Fault("two cases have this name", f"The first is on line {first}", case.name, case.file, case.line)
+
+
+def _faults(case: Case) -> Iterable[Fault]:
+    """What a form cannot see: contracts and guards that are none, people nobody introduced."""
+    acts = [getattr(step, step.verb) for step in case.given]
+    people = [case.act.by, *(act.by for act in acts if isinstance(act, Act) and "by" in act.model_fields_set)]
+    known = [*case.principals, *_UNKNOWN]
+    deciding = [act for act in acts if isinstance(act, str)] + ([case.decide.by] if case.decide else [])
+    for name in deciding:
+        if name in _UNKNOWN:
+            yield Fault(f"{name} cannot decide anything", "Name a person", case.name, case.file, case.line)
+    for name in [*people, *deciding]:
+        if name not in known:
+            yield Fault(f"nobody is called {name!r}", _meant(name, known), case.name, case.file, case.line)
+    try:
+        for name, fields in case.tools.items():
+            read_contract(name, fields)
+        for line in case.world.guards:
+            build_guard(line)
+    except FaultsError as error:
+        for fault in error.faults:
+            yield Fault(fault.message, fault.remedy, f"{case.name}: {fault.field}", case.file, case.line)
+
+
+def _fault(one: Any, document: Document) -> Fault:
+    loc = tuple(part for part in one["loc"] if not str(part).startswith("function-"))
+    file, line = document.locate(loc)
+    remedy = ""
+    if one["type"] == "extra_forbidden":
+        remedy = "Remove it, or correct its name"
+    if isinstance(one["input"], str) and "no refusal" in one["msg"]:
+        remedy = _meant(one["input"], list(CATALOGUE))
+    return Fault(_said(one), remedy, ".".join(map(str, loc)), file, line)
+
+
+def _said(one: Any) -> str:
+    if one["type"] == "extra_forbidden":
+        return "there is no such key"
+    message: str = one["msg"]
+    return message.removeprefix("Value error, ")[:1].lower() + message.removeprefix("Value error, ")[1:]
+
+
+def _meant(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]}?" if close else "Use one of " + ", ".join(known[:20])

@@ -1,0 +1,246 @@
+"""How is a decision written down?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from assent.contract.durations import Duration, parse_duration
+from assent.core.approval import Verdict
+from assent.core.principal import Kind, Mode, Principal
+from assent.core.refusals import CATALOGUE
+
+Asks = Literal["none", "shown", "accept", "decline", "cancel"]
+"""The person at the client: absent, shown the question, or answering it."""
+APPROVALS = ("pending", "approved", "declined")
+_ACTS = ("called", "rehearsed", "asked", "running", "in_doubt")
+_DECISIONS = ("approved", "declined")
+_ENDINGS = ("answer", "error", "refusal", "pause", "approval")
+
+
+def _age(value: Any) -> Any:
+    """A duration, or no time at all."""
+    return 0 if value == 0 and not isinstance(value, bool) else parse_duration(value)
+
+
+class Form(BaseModel):
+    """A piece of a case in which unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Who(Form):
+    """A principal; `auth_age` is how long before the case begins it logged in."""
+
+    id: str | None = None
+    kind: Kind
+    tenant: str = "local"
+    scopes: tuple[str, ...] = ("*",)
+    roles: tuple[str, ...] = ()
+    acr: str | None = None
+    auth_age: Annotated[int, BeforeValidator(_age), Field(ge=0)] | None = None
+    mode: Mode = "live"
+    actors: tuple[Who, ...] = ()
+
+    def at(self, name: str, begin: float) -> Principal:
+        return Principal(
+            id=self.id or name,
+            kind=self.kind,
+            tenant=self.tenant,
+            scopes=frozenset(self.scopes),
+            roles=frozenset(self.roles),
+            acr=self.acr,
+            auth_time=None if self.auth_age is None else begin - self.auth_age,
+            mode=self.mode,
+            actors=tuple(actor.at(f"{name}-{place}", begin) for place, actor in enumerate(self.actors, 1)),
+        )
+
+
+class Act(Form):
+    """One call; what a step leaves out is as in the case itself."""
+
+    by: str = "agent"
+    tool: str = ""
+    arguments: Any = None
+    key: str | None = None
+    asks: Asks = "none"
+
+    def over(self, base: Act) -> Act:
+        return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
+
+
+class Decide(Form):
+    """A person's answer out of band to the question last asked."""
+
+    by: str = "ann"
+    verdict: Verdict = "approve"
+    approval: str | None = None
+
+
+class Script(Form):
+    """What a tool does when it is called."""
+
+    does: Literal["ok", "lost", "unreached", "not_run", "hangs"] = "ok"
+    returns: Any = None
+    text: str | None = None
+    fails: str | None = None
+    error: dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _word(cls, given: Any) -> Any:
+        return {"does": given} if isinstance(given, str) else given
+
+
+def _listed(given: Any) -> Any:
+    return given if isinstance(given, list) else [given]
+
+
+Scripts = Annotated[tuple[Script, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class Scene(Form):
+    """How the world around the contracts is set."""
+
+    profile: str = "spec"
+    mode: Literal["enforce", "observe"] = "enforce"
+    guards: tuple[dict[str, Any], ...] = ()
+    test_endpoint: bool = False
+    policy: str = ""
+    most_pending: int = 20
+    store_fails: tuple[str, ...] = ()
+    approval_overtaken: bool = False
+    """Whether somebody else uses the approval up between its finding and the claim."""
+
+    def over(self, base: Scene) -> Scene:
+        return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
+
+
+class Changed(Form):
+    """What is different from here on: fields of contracts, the world, or what tools do."""
+
+    tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    world: Scene = Scene()
+    upstream: dict[str, Scripts] = Field(default_factory=dict)
+
+
+def _counted(given: Any) -> Any:
+    return {"": given} if isinstance(given, int) else given
+
+
+class Expect(Form):
+    """How it must end: one of answer, error, refusal, pause and approval, and what else must hold then."""
+
+    answer: bool = False
+    error: str | None = None
+    refusal: str | None = None
+    pause: bool = False
+    approval: Literal["pending", "approved", "declined"] | None = None
+    replayed: bool | None = None
+    result: dict[str, Any] = Field(default_factory=dict)
+    facts: dict[str, Any] = Field(default_factory=dict)
+    shows: tuple[str, ...] = ()
+    effects: Annotated[dict[str, int], BeforeValidator(_counted)] = Field(default_factory=dict)
+    """Effects in the tools' own log since the case began; a bare number is of the case's own tool."""
+    would: tuple[str, ...] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _word(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        if given in ("answer", "pause"):
+            return {given: True}
+        return {"approval": given} if given in APPROVALS else {"refusal": given}
+
+    @model_validator(mode="after")
+    def _one_ending(self) -> Expect:
+        said = [name for name in _ENDINGS if getattr(self, name)]
+        if len(said) != 1:
+            raise ValueError(f"say one of {', '.join(_ENDINGS)}, not {' and '.join(said) or 'none'}")
+        if self.refusal is not None and self.refusal not in CATALOGUE:
+            raise ValueError(f"there is no refusal {self.refusal!r}")
+        return self
+
+
+class Step(Form):
+    """One thing that happened before: a verb, and how it had to end where that is not plain."""
+
+    called: Act | None = None
+    rehearsed: Act | None = None
+    asked: Act | None = None
+    running: Act | None = None
+    in_doubt: Act | None = None
+    approved: str | None = None
+    declined: str | None = None
+    elapsed: Duration | None = None
+    changed: Changed | None = None
+    expect: Expect | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _word(cls, given: Any) -> Any:
+        given = {given: None} if isinstance(given, str) else given
+        if not isinstance(given, dict):
+            return given
+        bare: dict[str, Any] = {name: {} for name in _ACTS} | dict.fromkeys(_DECISIONS, "ann")
+        return {key: bare.get(key) if value is None else value for key, value in given.items()}
+
+    @model_validator(mode="after")
+    def _one_verb(self) -> Step:
+        verbs = (*_ACTS, *_DECISIONS, "elapsed", "changed")
+        if sum(getattr(self, verb) is not None for verb in verbs) != 1:
+            raise ValueError(f"a step is one of {', '.join(verbs)}")
+        return self
+
+    @property
+    def verb(self) -> str:
+        return next(verb for verb in (*_ACTS, *_DECISIONS, "elapsed", "changed") if getattr(self, verb) is not None)
+
+
+class CaseForm(Form):
+    """One decision."""
+
+    name: str
+    tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    principals: dict[str, Who] = Field(default_factory=dict)
+    upstream: dict[str, Scripts] = Field(default_factory=dict)
+    world: Scene = Scene()
+    given: tuple[Step, ...] = ()
+    by: str = "agent"
+    tool: str
+    arguments: Any = None
+    key: str | None = None
+    asks: Asks = "none"
+    decide: Decide | None = None
+    expect: Expect
+    not_through: dict[str, str] = Field(default_factory=dict)
+    """Edges at which it cannot be said, each with the reason."""
+
+    @property
+    def act(self) -> Act:
+        return Act(by=self.by, tool=self.tool, arguments=self.arguments, key=self.key, asks=self.asks)
+
+
+class Matrix(Form):
+    """Many cases at once: every combination of `over`, its end read from a table by two of its axes."""
+
+    name: str
+    over: dict[str, tuple[str, ...]]
+    contract: dict[str, Any]
+    case: dict[str, Any] = Field(default_factory=dict)
+    rows: str
+    columns: str
+    expect: dict[str, dict[str, Expect]]
+
+
+class FileForm(Form):
+    """A file of decisions."""
+
+    tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    principals: dict[str, Who] = Field(default_factory=dict)
+    upstream: dict[str, Scripts] = Field(default_factory=dict)
+    world: Scene = Scene()
+    cases: tuple[CaseForm, ...] = ()
+    matrices: tuple[Matrix, ...] = ()

@@ -1,0 +1,153 @@
+"""Where is a case played, and what was seen there?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from assent.core.approval import Approval
+from assent.core.audit import Entry
+from assent.core.call import Reply, Request
+from assent.core.claims import ClaimRecord
+from assent.core.outcome import Answer, Outcome, Pause
+from assent.decisions.forms import Asks, Scene
+from assent.decisions.scripts import Scripted
+from assent.guards import build_guard
+from assent.pipeline.govern import govern
+from assent.ports import Ports, Store
+from assent.stores.memory import MemoryStore
+from assent.testing.broken import BrokenStore, failing_at
+from assent.testing.world import Clock, World
+
+Contracts = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a call ended, in words that every edge has."""
+
+    kind: str
+    code: str | None = None
+    problem: Mapping[str, Any] = field(default_factory=dict)
+    result: Any = None
+    replayed: bool = False
+    error: bool = False
+    approval: str | None = None
+    text: str = ""
+
+
+def seen(outcome: Outcome) -> Seen:
+    """An ending of the sentence as it is seen."""
+    if isinstance(outcome, Pause):
+        return Seen("pause", outcome.code, approval=outcome.approval.id, text=outcome.approval.text)
+    if isinstance(outcome, Answer):
+        wire = outcome.result
+        return Seen(
+            "answer",
+            result=wire.get("structuredContent", wire),
+            replayed=outcome.replayed,
+            error=wire.get("isError") is True,
+        )
+    problem = outcome.problem()
+    return Seen("refusal", outcome.code, problem, approval=problem.get("approval"))
+
+
+class Table(Protocol):
+    """A place to play a case at: the sentence itself, or an edge that says it."""
+
+    clock: Clock
+    scripted: Scripted
+
+    @property
+    def ports(self) -> Ports: ...
+
+    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Seen:
+        """One call, and the answer of the person at the client where one is asked and answers."""
+        ...
+
+    async def change(self, contracts: Contracts, scene: Scene) -> None:
+        """Go on with other contracts in another world; what was remembered stays."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Overtaking(MemoryStore):
+    """A store in which, once told, somebody else uses an approval up just before it is claimed."""
+
+    overtakes = False
+
+    async def claim(self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float) -> ClaimRecord:
+        if self.overtakes and approval is not None:
+            await super().claim(replace(draft, id="overtaking"), entry, approval, now)
+        return await super().claim(draft, entry, approval, now)
+
+
+def store_for(scene: Scene, memory: Overtaking) -> Store:
+    """The store as the scene has it: one memory, sometimes broken."""
+    memory.overtakes = scene.approval_overtaken
+    return BrokenStore(memory, failing_at(*scene.store_fails)).as_store() if scene.store_fails else memory
+
+
+def settings_of(scene: Scene) -> dict[str, Any]:
+    """The few numbers and names of the ports that a scene sets."""
+    return {"policy_digest": scene.policy, "most_pending": scene.most_pending, "attach": 0.0, "mode": scene.mode}
+
+
+class WorldTable:
+    """The sentence itself, with ports in memory."""
+
+    def __init__(self, contracts: Contracts, scene: Scene, scripted: Scripted) -> None:
+        self.scripted, self.clock = scripted, Clock()
+        self._memory, self._ids = Overtaking(), itertools.count(1)
+        self._set(contracts, scene)
+
+    def _set(self, contracts: Contracts, scene: Scene) -> None:
+        self._world = World(
+            contracts,
+            profile=scene.profile,
+            store=store_for(scene, self._memory),
+            guards=tuple(build_guard(line) for line in scene.guards),
+            has_test=scene.test_endpoint,
+        )
+        self._world.clock = self.clock
+        self._world.upstream.functions = {name: self._function(name, fields) for name, fields in contracts.items()}
+        self._world.but(now=self.clock, new_id=lambda: f"id-{next(self._ids)}", **settings_of(scene))
+
+    def _function(self, name: str, fields: Mapping[str, Any]) -> Any:
+        argument = (fields.get("dry_run") or {}).get("argument", "dryRun")
+        rehearses = (fields.get("dry_run") or {"mode": "none"}).get("mode") != "none"
+
+        def function(arguments: dict[str, Any]) -> Any:
+            return self.scripted.respond(name, effect=not (rehearses and arguments.get(argument) is True))
+
+        return function
+
+    @property
+    def ports(self) -> Ports:
+        return self._world.ports
+
+    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Seen:
+        keys = (key,) if key is not None else ()
+        request = Request(tool, arguments, credentials, keys, can_ask=asks != "none")
+        outcome = await self.say(request)
+        if isinstance(outcome, Pause) and asks in ("accept", "decline", "cancel"):
+            reply = Reply(outcome.approval.id, asks)
+            return replace(seen(await self.say(replace(request, reply=reply))), text=outcome.approval.text)
+        return seen(outcome)
+
+    async def say(self, request: Request) -> Outcome:
+        return await govern(request, self.ports)
+
+    async def change(self, contracts: Contracts, scene: Scene) -> None:
+        self._set(contracts, scene)
+
+    async def close(self) -> None:
+        self.scripted.release()
+
+
+def newest(approvals: list[Approval], known: set[str]) -> str | None:
+    """The approval that was not there before."""
+    return next((one.id for one in approvals if one.id not in known), None)

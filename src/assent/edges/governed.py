@@ -1,0 +1,244 @@
+"""How does a call over HTTP go through the sentence, and what does its ending look like on the wire?"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Protocol, cast
+
+import orjson
+from mcp.shared.inbound import x_mcp_header_map
+from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
+
+from assent.core.approval import Approval
+from assent.core.call import Action, Call, Reply, Request, Resume
+from assent.core.catalogue import Catalogue, absent_for
+from assent.core.outcome import Answer, Outcome, Pause, Refusal, error_result
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+from assent.edges.challenges import challenge
+from assent.edges.gateway import Challenge, Incoming
+from assent.edges.idempotency_key import keys_of
+from assent.edges.inbound import Era, check_param_headers
+from assent.edges.questions import CONFIRM
+from assent.edges.reply import CannotAsk
+from assent.edges.rpc import RpcError
+from assent.edges.sealing import Seal
+from assent.pipeline.authorize import may_see
+from assent.pipeline.discover import visible_tools
+from assent.pipeline.govern import govern
+from assent.ports import Ports, Unreached
+
+MOST_LISTS = 1000
+_FORM: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+class Link(Protocol):
+    """The way to one upstream."""
+
+    name: str
+
+    @property
+    def streams(self) -> bool: ...
+
+    async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]: ...
+
+
+class OneCall:
+    """The upstreams as one call sees them."""
+
+    __slots__ = ("_asked", "_incoming", "_links")
+
+    def __init__(self, links: Mapping[str, Link], incoming: Incoming, asked: dict[str, Any]) -> None:
+        self._links, self._incoming, self._asked = links, incoming, asked
+
+    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
+        return await self._link(call.tool).run(call, key, self._incoming, self._asked)
+
+    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        return await self._link(call.tool).read(tool, arguments, call, self._incoming)
+
+    def _link(self, tool: Tool) -> Link:
+        link = self._links.get(tool.upstream)
+        if link is None:
+            raise Unreached(f"upstream {tool.upstream!r} is gone")
+        return link
+
+
+class Governed:
+    """`call` and `listing` of the gateway, and who the caller is."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        links: Mapping[str, Link],
+        seal: Seal,
+        *,
+        server_info: dict[str, Any],
+        metadata_url: str | None = None,
+    ) -> None:
+        self._ports, self._links, self._seal = ports, links, seal
+        self._server_info, self._metadata_url = server_info, metadata_url
+        self._lists: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
+        self._listed: Catalogue | None = None
+
+    async def listing(self, incoming: Incoming) -> bytes:
+        """The first three verbs over the catalogue, as bytes prepared once for everybody who sees the same."""
+        principal, catalogue = _caller(incoming), self._ports.catalogue()
+        if catalogue is not self._listed:
+            self._listed = catalogue
+            self._lists.clear()
+        if incoming.session is not None and any(link.streams for link in self._links.values()):
+            await incoming.reply.open()
+        modern = incoming.inbound.era is Era.MODERN
+        sees = (modern, principal.has_agent, principal.mode, principal.scopes)
+        prepared = self._lists.get(sees)
+        if prepared is None:
+            prepared = self._lists[sees] = self._prepare(visible_tools(catalogue, principal), modern)
+            while len(self._lists) > MOST_LISTS:
+                self._lists.popitem(last=False)
+        return prepared
+
+    def _prepare(self, tools: list[Tool], modern: bool) -> bytes:
+        result: dict[str, Any] = {"tools": [tool.definition for tool in tools]}
+        if modern:
+            result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+            result["_meta"] = {SERVER_INFO_META_KEY: self._server_info}
+        return orjson.dumps(result)
+
+    async def call(self, incoming: Incoming) -> bytes:
+        """One call through the sentence; asked in band where the contract wants a user and the client has one."""
+        params, principal = incoming.inbound.params, _caller(incoming)
+        self._check_headers(incoming, principal)
+        reply, resume, asked = self._unwrap(params, principal)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in incoming.headers}
+        request = Request(
+            tool=params["name"],
+            arguments=params.get("arguments"),
+            credentials=principal,
+            keys=keys_of(headers, params.get("_meta")),
+            reply=reply,
+            resume=resume,
+            can_ask=_can_ask(incoming),
+            headers=headers,
+        )
+        ports = replace(self._ports, upstream=OneCall(self._links, incoming, asked))
+        outcome = await govern(request, ports)
+        if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
+            outcome = await self._asked(request, outcome.approval, ports, incoming)
+        return orjson.dumps(self._on_wire(outcome, incoming, principal))
+
+    def _check_headers(self, incoming: Incoming, principal: Principal) -> None:
+        """`Mcp-Param-*` headers must mirror the arguments, but only of a tool that this caller can see anyway."""
+        if incoming.inbound.era is not Era.MODERN:
+            return
+        tool = self._ports.catalogue().find(incoming.inbound.params["name"])
+        if tool is None or not (mirrors(tool) or _sends_mirrors(incoming)):
+            return
+        if absent_for(tool, principal) is None and may_see(principal, tool):
+            arguments = incoming.inbound.params.get("arguments") or {}
+            check_param_headers(tool.definition["inputSchema"], arguments, incoming.headers)
+
+    async def _asked(self, request: Request, approval: Approval, ports: Ports, incoming: Incoming) -> Outcome:
+        """Ask on the open stream and say the sentence again; a client that cannot answer waits out of band."""
+        try:
+            answer = await incoming.reply.ask("elicitation/create", _form(approval, incoming.inbound.version))
+        except (CannotAsk, RpcError):
+            return await govern(replace(request, can_ask=False), ports)
+        return await govern(replace(request, reply=Reply(approval.id, _action(answer) or "cancel")), ports)
+
+    def _unwrap(
+        self, params: dict[str, Any], principal: Principal
+    ) -> tuple[Reply | None, Resume | None, dict[str, Any]]:
+        """Our part of a retry, and the rest, which is the tool's own."""
+        responses, state = dict(params.get("inputResponses") or {}), params.get("requestState")
+        answer = responses.pop(CONFIRM, None)
+        ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
+        inner = state if ours is None else ours.get("state")
+        asked: dict[str, Any] = {"inputResponses": responses} if responses else {}
+        if inner is not None:
+            asked["requestState"] = inner
+        if ours is not None and "claim" in ours:
+            return None, Resume(ours["claim"], ours["epoch"]), asked
+        action = _action(answer)
+        if ours is not None and "approval" in ours and action is not None:
+            return Reply(ours["approval"], action), None, asked
+        return None, None, asked
+
+    def _on_wire(self, outcome: Outcome, incoming: Incoming, principal: Principal) -> dict[str, Any]:
+        modern, name = incoming.inbound.era is Era.MODERN, incoming.inbound.params["name"]
+        if isinstance(outcome, Pause):
+            ask = {"method": "elicitation/create", "params": _form(outcome.approval, incoming.inbound.version)}
+            state = self._seal.close({"approval": outcome.approval.id}, principal, name)
+            return {
+                "resultType": "input_required",
+                "inputRequests": {CONFIRM: ask},
+                "requestState": state,
+            }
+        if isinstance(outcome, Refusal):
+            return self._refused(outcome, name, principal, modern)
+        return self._answered(outcome, name, principal, modern)
+
+    def _answered(self, answer: Answer, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
+        result = answer.on_wire()
+        if answer.resume is not None:
+            state = {"claim": answer.resume.claim, "epoch": answer.resume.epoch, "state": result.get("requestState")}
+            return {**result, "requestState": self._seal.close(state, principal, name)}
+        return _complete(result, modern)
+
+    def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
+        if refusal.code == "discover.unknown_tool":
+            raise RpcError(INVALID_PARAMS, refusal.detail)
+        tool = self._ports.catalogue().find(name)
+        problem = refusal.problem(failure=tool is not None and tool.failure_names)
+        asked_for = challenge(refusal, principal, self._metadata_url)
+        if asked_for is not None:
+            status, said = asked_for
+            raise Challenge(status, problem, [(b"www-authenticate", said.encode())])
+        return _complete(error_result(problem), modern)
+
+
+def _action(answer: Any) -> Action | None:
+    """What an elicitation's result says the person did."""
+    action = answer.get("action") if isinstance(answer, Mapping) else None
+    return cast("Action", action) if action in ("accept", "decline", "cancel") else None
+
+
+def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
+    """The result as the caller's era has it; what belongs to the other era alone is left out."""
+    if modern:
+        return result if "resultType" in result else {**result, "resultType": "complete"}
+    old = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
+    meta = {key: value for key, value in result.get("_meta", {}).items() if key != SERVER_INFO_META_KEY}
+    return {**old, "_meta": meta} if meta else old
+
+
+@lru_cache(65_536)
+def mirrors(tool: Tool) -> bool:
+    """Whether any argument of a tool is mirrored in a header."""
+    return bool(x_mcp_header_map(tool.definition["inputSchema"]))
+
+
+def _sends_mirrors(incoming: Incoming) -> bool:
+    return any(name.startswith(b"mcp-param-") for name, _ in incoming.headers)
+
+
+def _caller(incoming: Incoming) -> Principal:
+    return cast("Principal", incoming.caller)
+
+
+def _can_ask(incoming: Incoming) -> bool:
+    """Whether the client can show a form and bring the answer back."""
+    elicitation = (incoming.inbound.capabilities or {}).get("elicitation")
+    if not isinstance(elicitation, Mapping) or ("url" in elicitation and "form" not in elicitation):
+        return False
+    return incoming.inbound.era is Era.MODERN or incoming.session is not None
+
+
+def _form(approval: Approval, version: str) -> dict[str, Any]:
+    form: dict[str, Any] = {"message": approval.text, "requestedSchema": _FORM}
+    return {"mode": "form", **form} if version >= "2025-11-25" else form

@@ -1,0 +1,50 @@
+"""What does the gateway say beside `/mcp`?"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import orjson
+
+from assent.edges.http import Receive, Scope, Send, respond, respond_error
+
+
+class Status(Protocol):
+    """What the pages tell of."""
+
+    def is_loaded(self) -> bool: ...
+
+    async def is_ready(self) -> bool: ...
+
+    def resource_metadata(self) -> dict[str, Any] | None: ...
+
+
+class Pages:
+    """Health, readiness and what OAuth clients need to know; everything else is not found."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["method"] not in ("GET", "HEAD"):
+            return await respond_error(send, 405, "Method Not Allowed", [(b"allow", b"GET")])
+        match scope["path"]:
+            case "/healthz":
+                loaded = self._status.is_loaded()
+                await _say(send, 200 if loaded else 503, {"status": "ok" if loaded else "starting"})
+            case "/readyz":
+                ready = await self._status.is_ready()
+                await _say(send, 200 if ready else 503, {"status": "ready" if ready else "not ready"})
+            case "/.well-known/oauth-protected-resource" | "/.well-known/oauth-protected-resource/mcp":
+                metadata = self._status.resource_metadata()
+                if metadata is None:
+                    return await respond_error(send, 404, "Not Found")
+                await _say(send, 200, metadata)
+            case _:
+                await respond_error(send, 404, "Not Found")
+
+
+async def _say(send: Send, status: int, document: dict[str, Any]) -> None:
+    await respond(send, status, orjson.dumps(document))

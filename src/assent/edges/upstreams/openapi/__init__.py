@@ -1,0 +1,1 @@
+"""How does an HTTP API with an OpenAPI document become an upstream? See `api` and `upstream`."""

@@ -1,0 +1,209 @@
+"""Which tools does an API description give, which operations does it give none, and what is odd about it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import jsonschema_rs
+
+from assent.contract.profiles import Profile
+from assent.contract.reading import read_contract
+from assent.core.tool import Tool, compile_tool
+from assent.edges.upstreams.openapi.arguments import Arguments, arrange_arguments, placeholders
+from assent.edges.upstreams.openapi.bundles import Bundler
+from assent.edges.upstreams.openapi.contracts import contract_fields, overlaid
+from assent.edges.upstreams.openapi.credentials import credential_names
+from assent.edges.upstreams.openapi.effects import Infer, effect_of
+from assent.edges.upstreams.openapi.exclusions import Excluded, exclusion_of, is_marked
+from assent.edges.upstreams.openapi.library import Library, Unresolved
+from assent.edges.upstreams.openapi.media import is_json, successes
+from assent.edges.upstreams.openapi.names import LONGEST, name_operations
+from assent.edges.upstreams.openapi.operations import Operation, operations_of
+from assent.edges.upstreams.openapi.request import Template, read_template
+from assent.edges.upstreams.openapi.schemas import Schema, Schemas
+from assent.errors import ContractError, Fault
+
+MOST_OUTPUT = 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ApiTool:
+    """An operation that became a tool: its definition, the fields of its contract, and how it is called."""
+
+    name: str
+    definition: Mapping[str, Any]
+    fields: Mapping[str, Any]
+    operation: Operation
+    arguments: Arguments
+    template: Template
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Everything a document gives."""
+
+    tools: Mapping[str, ApiTool]
+    excluded: tuple[Excluded, ...] = ()
+    findings: tuple[Fault, ...] = ()
+    operations: tuple[Operation, ...] = ()
+
+
+class _Reader:
+    """What reading the operations of one document shares."""
+
+    def __init__(self, library: Library, operations: Sequence[Operation], infer: Infer | None) -> None:
+        self.inputs, self.outputs = Schemas(library, "input"), Schemas(library, "output")
+        self.input_bundler, self.output_bundler = Bundler(self.inputs), Bundler(self.outputs)
+        self.credentials = credential_names(library)
+        self.marked = is_marked(operations)
+        self.infer = infer
+        self.findings: list[Fault] = []
+
+    def tool(self, name: str, operation: Operation) -> ApiTool:
+        """The tool of an operation; raises Unresolved with the reason why there is none."""
+        if operation.broken:
+            raise Unresolved(operation.broken)
+        template = read_template(operation.path)
+        arguments = arrange_arguments(operation, self.inputs, self.credentials)
+        definition = self._definition(name, operation, arguments)
+        effect = effect_of(operation, definition, self.infer)
+        reason = exclusion_of(operation, arguments, effect.tier, marked=self.marked)
+        if reason:
+            raise Unresolved(reason)
+        self._add_output(definition, operation)
+        fields, findings = contract_fields(operation, arguments, effect, self.outputs)
+        _check(name, fields, definition)
+        self.findings.extend((*findings, *_oddities(operation)))
+        return ApiTool(name, definition, fields, operation, arguments, template)
+
+    def _definition(self, name: str, operation: Operation, arguments: Arguments) -> dict[str, Any]:
+        schema, whole = self.input_bundler.bundle(arguments.schema)
+        if not whole:
+            self.findings.append(Fault("its input schema is cut: it is too large", "Simplify it", operation.place))
+        title = operation.summary or operation.identifier or name
+        description = operation.description or operation.summary or operation.place
+        return {"name": name, "title": title, "description": description, "inputSchema": schema}
+
+    def _add_output(self, definition: dict[str, Any], operation: Operation) -> None:
+        try:
+            schema = self._output(operation)
+            if schema is None:
+                return
+            bundled, _ = self.output_bundler.bundle(schema, MOST_OUTPUT)
+            jsonschema_rs.validator_for(bundled)
+        except (Unresolved, ValueError, jsonschema_rs.ValidationError) as error:
+            reason = str(error).splitlines()[0][:200]
+            self.findings.append(Fault(f"its output schema is left out: {reason}", "Correct it", operation.place))
+            return
+        definition["outputSchema"] = bundled
+
+    def _output(self, operation: Operation) -> dict[str, Any] | None:
+        """The schema of what a call gives, where every good answer is a JSON object."""
+        found: list[dict[str, Any]] = []
+        for response in successes(operation):
+            media = next((one for one in response.media if is_json(one.type)), None)
+            schema = self.outputs.through(self.outputs.convert(media.schema)) if media and media.schema else {}
+            if not isinstance(schema, dict) or not _is_object(schema, self.outputs):
+                return None
+            if schema not in found:
+                found.append(schema)
+        if not found:
+            return None
+        return {**found[0], "type": "object"} if len(found) == 1 else {"type": "object", "anyOf": found}
+
+
+def read_api(library: Library, *, infer: Infer | None = None, longest: int = LONGEST) -> Api:
+    """The tools of a document, by the names the upstream gives them, of at most `longest` characters."""
+    operations = list(operations_of(library))
+    names, findings = name_operations(operations, longest)
+    reader = _Reader(library, operations, infer)
+    tools: dict[str, ApiTool] = {}
+    excluded: list[Excluded] = []
+    for name, operation in zip(names, operations, strict=True):
+        try:
+            if name in tools:
+                raise Unresolved(f"the name {name!r} is taken")
+            tools[name] = reader.tool(name, operation)
+        except Unresolved as error:
+            excluded.append(Excluded(name, operation.method, operation.path, str(error)))
+    named = {tool.operation.place for tool in tools.values()}
+    kept = [finding for finding in findings if finding.field in named]
+    return Api(tools, tuple(excluded), (*kept, *reader.findings), tuple(operations))
+
+
+def compile_tools(
+    api: Api,
+    *,
+    profile: Profile,
+    upstream: str = "",
+    prefix: str = "",
+    overlays: Mapping[str, Mapping[str, Any]] | None = None,
+    has_test: bool = False,
+) -> Iterator[Tool]:
+    """The catalogue's tools; overlays are fields of contracts by canonical name and win over the document's."""
+    for tool in api.tools.values():
+        canonical = prefix + tool.name
+        yield compile_tool(
+            read_contract(canonical, overlaid(tool.fields, (overlays or {}).get(canonical, {}))),
+            profile=profile,
+            upstream=upstream,
+            wire_name=tool.name,
+            definition=tool.definition,
+            has_test=has_test,
+        )
+
+
+def server_findings(library: Library, base_url: str) -> list[Fault]:
+    """What the document's `servers` say otherwise than the configuration, which alone decides where requests go."""
+    servers = library.root.get("servers")
+    urls = [one.get("url") for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
+    paths = {urlsplit(url).path.rstrip("/") for url in urls if isinstance(url, str) and "{" not in url}
+    base = urlsplit(base_url).path.rstrip("/")
+    if not paths or base in paths:
+        return []
+    remedy = "If calls answer 404, add that path to base_url"
+    return [
+        Fault(
+            f"the document's servers have the path {min(paths) or '/'!r}, base_url has {base or '/'!r}",
+            remedy,
+            "servers",
+        )
+    ]
+
+
+def _is_object(schema: Schema, schemas: Schemas, left: int = 8) -> bool:
+    """Whether everything a schema allows is an object."""
+    seen = schemas.through(schema)
+    if not isinstance(seen, dict) or left == 0:
+        return False
+    if "type" in seen:
+        return bool(seen["type"] == "object")
+    if "properties" in seen or any(_is_object(one, schemas, left - 1) for one in seen.get("allOf", ())):
+        return True
+    branches = seen.get("anyOf") or seen.get("oneOf") or ()
+    return bool(branches) and all(_is_object(one, schemas, left - 1) for one in branches)
+
+
+def _check(name: str, fields: Mapping[str, Any], definition: Mapping[str, Any]) -> None:
+    """Find out now whether the tool can be compiled: one operation must not cost the others theirs."""
+    try:
+        read_contract(name, fields)
+        jsonschema_rs.validator_for(definition["inputSchema"])
+    except ContractError as error:
+        raise Unresolved(f"its contract cannot be used: {error.faults[0]}") from None
+    except (ValueError, jsonschema_rs.ValidationError) as error:
+        raise Unresolved(f"its input is not described by a JSON Schema: {str(error).splitlines()[0][:200]}") from None
+
+
+def _oddities(operation: Operation) -> Iterator[Fault]:
+    named = set(placeholders(operation.path))
+    declared = {one.name for one in operation.parameters if one.location == "path"}
+    for name in sorted(named - declared):
+        yield Fault(
+            f"the path parameter {name[:80]!r} is not declared and taken as text", "Declare it", operation.place
+        )
+    for name in sorted(declared - named):
+        yield Fault(f"the path parameter {name[:80]!r} is not in the path and left out", "Remove it", operation.place)

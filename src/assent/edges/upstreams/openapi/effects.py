@@ -1,0 +1,75 @@
+"""What does an operation do, by what its author says, by its method, and by what can be inferred?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
+from assent.edges.upstreams.openapi.operations import Operation
+
+SURE = 0.95
+LIKELY = 0.6
+_BY_METHOD = {
+    "get": Tier.READ,
+    "head": Tier.READ,
+    "post": Tier.WRITE,
+    "put": Tier.WRITE,
+    "patch": Tier.WRITE,
+    "delete": Tier.DESTRUCTIVE,
+}
+_TIERS = frozenset(tier.value for tier in Tier)
+_WEIGHT = {tier: weight for weight, tier in enumerate(Tier)}
+
+
+class Inference(Protocol):
+    """What a tool probably does."""
+
+    @property
+    def tier(self) -> str: ...
+    @property
+    def risk(self) -> str: ...
+    @property
+    def confidence(self) -> float: ...
+
+
+Infer = Callable[[dict[str, Any]], Inference]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The tier of an operation, whether it replaces what was there, and its risk where that is not the tier's."""
+
+    tier: Tier
+    overwrites: bool = False
+    risk: Risk | None = None
+    declared: bool = False
+
+
+def effect_of(operation: Operation, definition: Mapping[str, Any], infer: Infer | None = None) -> Effect:
+    """The author's own word; otherwise the method's meaning, which an inference may raise and seldom lowers."""
+    said = operation.extensions.get("x-side-effect")
+    if isinstance(said, str) and said in _TIERS:
+        return Effect(Tier(said), declared=True)
+    tier = _BY_METHOD.get(operation.method, Tier.WRITE)
+    overwrites = operation.method in ("put", "patch")
+    if infer is None:
+        return Effect(tier, overwrites)
+    guess = infer(dict(definition))
+    refined = _refined(operation.method, tier, guess)
+    return Effect(refined, overwrites and refined is Tier.WRITE, _raised(refined, guess))
+
+
+def _refined(method: str, tier: Tier, guess: Inference) -> Tier:
+    """A heavier tier is believed if it is likely, of a GET if it is sure; a lighter one only of POST, if it is sure."""
+    inferred = Tier(guess.tier)
+    if _WEIGHT[inferred] > _WEIGHT[tier]:
+        return inferred if guess.confidence >= (SURE if tier is Tier.READ else LIKELY) else tier
+    return inferred if method == "post" and guess.confidence >= SURE else tier
+
+
+def _raised(tier: Tier, guess: Inference) -> Risk | None:
+    """The inferred risk where it is likely and above the tier's own."""
+    risk = Risk(guess.risk)
+    return risk if guess.confidence >= LIKELY and risk.number > DEFAULT_RISK[tier].number else None

@@ -1,0 +1,83 @@
+"""Which operations get no tool, and why?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assent.contract.tiers import Tier
+from assent.edges.upstreams.openapi.arguments import Arguments
+from assent.edges.upstreams.openapi.media import is_json, is_ndjson, is_shapeable, named, successes
+from assent.edges.upstreams.openapi.operations import Operation, bare_type
+
+_VENDOR = ("x-side-effect", "x-raw-response")
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """An operation without a tool, and the reason in a sentence."""
+
+    name: str
+    method: str
+    path: str
+    reason: str
+
+
+def is_marked(operations: Iterable[Operation]) -> bool:
+    """Whether the author marks operations with side effects or raw responses, so that the marks decide."""
+    return any(word in one.extensions for one in operations for word in _VENDOR)
+
+
+def exclusion_of(operation: Operation, arguments: Arguments, tier: Tier, *, marked: bool) -> str | None:
+    """Why an operation cannot be a tool, or None."""
+    if operation.method in ("options", "trace"):
+        return f"{operation.method.upper()} asks about the connection, not about anything of the service"
+    if marked and (segment := internal_segment(operation.identifier)):
+        return f"it is for administration or internal use: its id has the segment {segment!r}"
+    if "x-raw-response" in operation.extensions:
+        return _raw(operation, tier)
+    return _unshapeable(operation) or _untyped(arguments, tier)
+
+
+def internal_segment(identifier: str) -> str | None:
+    """The segment of an id that marks administration or internal use, or None."""
+    for segment in identifier.split("."):
+        if segment == "admin" or segment.startswith("admin_") or "_internal" in segment:
+            return segment
+    return None
+
+
+def _raw(operation: Operation, tier: Tier) -> str | None:
+    """The exact rule of documents that mark raw responses: only a read that answers with JSON survives the mark."""
+    if not operation.extensions["x-raw-response"]:
+        return None
+    if tier is not Tier.READ:
+        return f"it is an untyped mutation: x-raw-response on an operation of tier {tier}"
+    said = operation.extensions.get("x-output-media-type")
+    if said is None:
+        return None
+    media = bare_type(str(said))
+    return None if is_json(media) or is_ndjson(media) else _kind(media)
+
+
+def _unshapeable(operation: Operation) -> str | None:
+    for response in successes(operation):
+        if response.media and not any(is_shapeable(media.type) for media in response.media):
+            return _kind(named(response.media))
+    return None
+
+
+def _untyped(arguments: Arguments, tier: Tier) -> str | None:
+    if arguments.unwritable:
+        return f"its body must be {arguments.unwritable}, which cannot be written from arguments"
+    if arguments.untyped and tier is not Tier.READ:
+        return "it is an untyped mutation: its body has no schema, so nobody could see what they agree to"
+    return None
+
+
+def _kind(media: str) -> str:
+    if media.startswith("image/"):
+        return f"it answers with an image or a tile ({media}), not a structured result"
+    if "event-stream" in media:
+        return f"it answers with a stream of events ({media}), and a tool gives a single result"
+    return f"it answers with {media}, which cannot be a single structured result"

@@ -1,0 +1,65 @@
+"""Which media types can a tool take and give?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assent.edges.upstreams.openapi.operations import Body, Media, Operation, Response
+
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+PROBLEM = "application/problem+json"
+_NDJSON = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"})
+_TEXT = frozenset({"text/plain", "text/csv", "text/markdown"})
+_ANY = frozenset({"*/*", "application/*"})
+
+
+def is_json(media: str) -> bool:
+    """Whether a body of that type is one JSON document."""
+    return media in ("application/json", "text/json") or (media.startswith("application/") and media.endswith("+json"))
+
+
+def is_ndjson(media: str) -> bool:
+    """Whether a body of that type is one JSON document per line."""
+    return media in _NDJSON
+
+
+def is_text(media: str) -> bool:
+    """Whether a body of that type is text to be passed on as it is."""
+    return media in _TEXT
+
+
+def is_shapeable(media: str) -> bool:
+    """Whether a body of that type can be a single structured result."""
+    return is_json(media) or is_ndjson(media) or is_text(media) or media in _ANY
+
+
+def successes(operation: Operation) -> tuple[Response, ...]:
+    """The declared answers of a call that went well."""
+    found = tuple(one for one in operation.responses if one.status.startswith("2"))
+    return found or tuple(one for one in operation.responses if one.status == "DEFAULT")
+
+
+def request_media(body: Body) -> Media | None:
+    """The media type a request is written in: the first that keeps types best, or None if we can write none."""
+    for fits in (is_json, FORM.__eq__, MULTIPART.__eq__, _ANY.__contains__, "text/plain".__eq__):
+        for media in body.media:
+            if fits(media.type):
+                return media
+    return None
+
+
+def accepted(operation: Operation) -> str:
+    """The `Accept` header: what was declared and can be shaped, JSON first, and problems."""
+    offered = [media.type for response in successes(operation) for media in response.media if is_shapeable(media.type)]
+    said = operation.extensions.get("x-output-media-type")
+    if isinstance(said, str) and is_shapeable(said.partition(";")[0].strip().lower()):
+        offered.insert(0, said.partition(";")[0].strip().lower())
+    named = [one for one in dict.fromkeys(offered) if one not in _ANY]
+    ordered = sorted(named, key=lambda one: not is_json(one)) or ["application/json"]
+    return ", ".join([*ordered, f"{PROBLEM};q=0.9"])
+
+
+def named(media: Iterable[Media]) -> str:
+    """Media types as a person reads them."""
+    return ", ".join(dict.fromkeys(one.type for one in media))

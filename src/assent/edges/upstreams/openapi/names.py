@@ -1,0 +1,72 @@
+"""What is each operation's tool called?
+
+A name must not move to another operation when the document is reordered, so nothing here counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from assent.edges.upstreams.openapi.operations import Operation
+from assent.errors import Fault
+
+LONGEST = 128
+_ODD = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def name_operations(operations: Sequence[Operation], most: int = LONGEST) -> tuple[list[str], list[Fault]]:
+    """A tool name per operation, each once, and a finding for every name that is not the operation's own id."""
+    wanted = [_tidy(one.identifier) for one in operations]
+    uses = Counter(wanted)
+    derived = Counter(_derived(one) for one, name in zip(operations, wanted, strict=True) if not _owns(name, uses))
+    names: list[str] = []
+    findings: list[Fault] = []
+    for one, name in zip(operations, wanted, strict=True):
+        names.append(_name(one, name, uses, derived, most))
+        if names[-1] != one.identifier:
+            findings.append(_finding(one, names[-1], _reason(one, name, uses[name])))
+    return names, findings
+
+
+def _name(operation: Operation, wanted: str, uses: Counter[str], derived: Counter[str], most: int) -> str:
+    if _owns(wanted, uses):
+        return wanted if len(wanted) <= most else _with_digest(wanted, operation, most)
+    name = _derived(operation)
+    if len(name) > most or derived[name] > 1 or name in uses:
+        return _with_digest(name, operation, most)
+    return name
+
+
+def _owns(name: str, uses: Counter[str]) -> bool:
+    return bool(name) and uses[name] == 1
+
+
+def _derived(operation: Operation) -> str:
+    """`get_orders_id` for `GET /orders/{id}`."""
+    return _tidy(f"{operation.method} {operation.path}")
+
+
+def _tidy(text: str) -> str:
+    return _ODD.sub("_", text).strip("_") if _ODD.search(text) else text
+
+
+def _with_digest(name: str, operation: Operation, most: int) -> str:
+    digest = hashlib.sha256(operation.place.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[: most - 9]}_{digest}"
+
+
+def _reason(operation: Operation, name: str, uses: int) -> str:
+    if not operation.identifier:
+        return "has no operationId"
+    if not name:
+        return f"has the operationId {operation.identifier[:80]!r}, which has no letter in it"
+    if uses > 1:
+        return f"shares the operationId {operation.identifier[:80]!r} with another"
+    return f"has the operationId {operation.identifier[:80]!r}, which is no tool name"
+
+
+def _finding(operation: Operation, name: str, reason: str) -> Fault:
+    return Fault(f"{reason}; its tool is called {name!r}", "Give it an operationId of its own", operation.place)

@@ -1,0 +1,201 @@
+"""What does a schema of an OpenAPI document say in JSON Schema 2020-12?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from assent.edges.upstreams.openapi.library import Library, Place, Unresolved
+
+Schema = dict[str, Any] | bool
+Direction = Literal["input", "output"]
+
+_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+_ONE_MORE = ("unevaluatedItems", "unevaluatedProperties", "contentSchema")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS = ("properties", "patternProperties", "dependentSchemas")
+_SINGLE = frozenset((*_ONE, *_ONE_MORE))
+_NESTED = _SINGLE.union(_LISTS, _MAPS)
+_LIMITS = frozenset(
+    [
+        "multipleOf",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+        "maxLength",
+        "minLength",
+        "pattern",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "maxContains",
+        "minContains",
+        "maxProperties",
+        "minProperties",
+        "required",
+        "dependentRequired",
+    ]
+)
+NOTES = frozenset(["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"])
+_KEPT = _LIMITS | NOTES | frozenset(["type", "enum", "const", "format", "contentEncoding", "contentMediaType"])
+
+
+def subschemas(schema: Schema) -> Iterator[Schema]:
+    """The schemas directly inside a schema; never what merely looks like one in a default or an example."""
+    if isinstance(schema, bool):
+        return
+    for word, value in schema.items():
+        if word in _SINGLE:
+            yield value
+        elif word in _LISTS:
+            yield from value
+        elif word in _MAPS:
+            yield from value.values()
+
+
+def mapped(schema: dict[str, Any], change: Callable[[Schema], Schema]) -> dict[str, Any]:
+    """The schema with every schema directly inside it changed."""
+    made: dict[str, Any] = {}
+    for word, value in schema.items():
+        if word in _SINGLE:
+            made[word] = change(value)
+        elif word in _LISTS:
+            made[word] = [change(one) for one in value]
+        elif word in _MAPS:
+            made[word] = {name: change(one) for name, one in value.items()}
+        else:
+            made[word] = value
+    return made
+
+
+class Schemas:
+    """The schemas of a library as requests use them (without what is read-only), or as responses do (write-only).
+
+    A converted schema refers to others by their addresses; `bundle` turns those into what a tool can carry.
+    """
+
+    def __init__(self, library: Library, direction: Direction) -> None:
+        self.library = library
+        self.hidden = "readOnly" if direction == "input" else "writeOnly"
+        self._named: dict[str, Schema] = {}
+        self._references: dict[str, tuple[str, ...]] = {}
+        self._places: dict[str, Place] = {}
+
+    def convert(self, place: Place) -> Schema:
+        """The schema at a place; raises Unresolved where it refers out of the library or is no schema."""
+        given = place.value
+        if isinstance(given, bool):
+            return given
+        if not isinstance(given, dict):
+            raise Unresolved(f"there is no schema at {place.pointer or '/'}")
+        made = self._reference(place) if "$ref" in given else {}
+        if not (made and self.library.is_30):  # OpenAPI 3.0 ignores what stands beside a reference
+            self._add_words(made, place)
+        return self._with_null(made, given) if given.get("nullable") is True else made
+
+    def named(self, address: str) -> Schema:
+        """The schema at an address some converted schema refers to."""
+        if address not in self._named:
+            self._named[address] = self.convert(self._places[address])
+        return self._named[address]
+
+    def references(self, address: str) -> tuple[str, ...]:
+        """The addresses the schema at an address refers to, in the order of the document."""
+        if address not in self._references:
+            self._references[address] = references_in(self.named(address))
+        return self._references[address]
+
+    def through(self, schema: Schema) -> Schema:
+        """The schema a bare reference names, or the schema itself."""
+        seen: set[str] = set()
+        while isinstance(schema, dict) and "$ref" in schema and schema.keys() <= {"$ref", *NOTES}:
+            if schema["$ref"] in seen:
+                raise Unresolved("its references go round in a circle")
+            seen.add(schema["$ref"])
+            schema = self.named(schema["$ref"])
+        return schema
+
+    def _reference(self, place: Place) -> dict[str, Any]:
+        target = self.library.find(place.value["$ref"], place.document)
+        self._places.setdefault(target.address, target)
+        return {"$ref": target.address}
+
+    def _add_words(self, made: dict[str, Any], place: Place) -> None:
+        for word, value in place.value.items():
+            if word in _NESTED:
+                made[word] = self._nested(word, place.at(word))
+            elif word in _KEPT:
+                made[word] = value
+        if "example" in place.value and "examples" not in made:
+            made["examples"] = [place.value["example"]]
+        elif not isinstance(made.get("examples", []), list):
+            del made["examples"]
+        _correct_limits(made)
+        self._drop_hidden(made, place)
+
+    def _nested(self, word: str, place: Place) -> Any:
+        value = place.value
+        if word in _MAPS and isinstance(value, dict):
+            return {name: self.convert(place.at(name)) for name in value}
+        if word in _LISTS and isinstance(value, list):
+            return [self.convert(place.at(str(index))) for index in range(len(value))]
+        if word in _SINGLE:
+            return self.convert(place)
+        raise Unresolved(f"`{word}` at {place.pointer} is not what a schema may say")
+
+    def _drop_hidden(self, made: dict[str, Any], place: Place) -> None:
+        """Leave out the properties that never travel in this direction."""
+        given = place.value.get("properties")
+        if not isinstance(given, dict):
+            return
+        gone = {name for name, one in given.items() if self._is_hidden(one, place)}
+        for name in gone:
+            del made["properties"][name]
+        if gone and isinstance(made.get("required"), list):
+            made["required"] = [name for name in made["required"] if name not in gone]
+
+    def _is_hidden(self, given: Any, place: Place) -> bool:
+        if not isinstance(given, dict):
+            return False
+        if "$ref" in given and self.hidden not in given:
+            target = self.library.find(given["$ref"], place.document).value
+            return isinstance(target, dict) and target.get(self.hidden) is True
+        return given.get(self.hidden) is True
+
+    def _with_null(self, made: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+        kind = made.get("type")
+        if isinstance(kind, str) and "$ref" not in made:
+            made["type"] = [kind, "null"]
+            if isinstance(made.get("enum"), list) and None not in made["enum"]:
+                made["enum"] = [*made["enum"], None]
+            return made
+        if kind is None and made.keys() & {"$ref", "allOf", "anyOf", "oneOf"}:
+            notes = {word: made.pop(word) for word in list(made) if word in NOTES}
+            return {"anyOf": [made, {"type": "null"}], **notes}
+        return made
+
+
+def references_in(schema: Schema) -> tuple[str, ...]:
+    """The addresses a converted schema refers to, each once."""
+    found: dict[str, None] = {}
+    waiting = [schema]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict) and "$ref" in here:
+            found[here["$ref"]] = None
+        waiting.extend(reversed(list(subschemas(here))))
+    return tuple(found)
+
+
+def _correct_limits(made: dict[str, Any]) -> None:
+    """OpenAPI 3.0 says `exclusiveMinimum: true` beside `minimum`; JSON Schema says the number itself."""
+    for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        flag = made.get(exclusive)
+        if not isinstance(flag, bool):
+            continue
+        del made[exclusive]
+        if flag and limit in made:
+            made[exclusive] = made.pop(limit)
+    if isinstance(made.get("required"), bool):  # a habit of OpenAPI 2 parameters
+        del made["required"]

@@ -1,0 +1,112 @@
+"""How does a call reach an HTTP API, and what comes back?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from assent.contract.model import Contract
+from assent.contract.tiers import Tier
+from assent.core.call import Call
+from assent.core.tool import Tool
+from assent.edges.upstreams.openapi.api import Api, ApiTool
+from assent.edges.upstreams.openapi.encoding import Unsendable, check_field
+from assent.edges.upstreams.openapi.exchange import Answered, Send, exchange
+from assent.edges.upstreams.openapi.failures import Modes, failed_result, unreadable_result
+from assent.edges.upstreams.openapi.media import accepted
+from assent.edges.upstreams.openapi.request import Request, check_base, write_request
+from assent.edges.upstreams.openapi.routes import Routes
+from assent.edges.upstreams.openapi.shaping import Bounds, Unreadable, result_of, shape
+from assent.ports import Lost, NotRun, Unreached
+
+KEY_HEADER = "Idempotency-Key"
+
+
+class OpenApiUpstream:
+    """An upstream that is an HTTP API. Configuration gives the address; the document's servers never do."""
+
+    def __init__(self, api: Api, base_url: str, send: Send, bounds: Bounds | None = None) -> None:
+        self.api = api
+        self.base_url = check_base(base_url)
+        self.bounds = bounds or Bounds()
+        self._send = send
+        self._routes = Routes(api.operations)
+        self._accept = {name: accepted(tool.operation) for name, tool in api.tools.items()}
+
+    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
+        """The result of a call. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or ToolFailed."""
+        contract = call.tool.contract
+        tool = self._tool(call.tool.wire_name)
+        arguments = self._arguments(call.tool, dict(call.arguments), key)
+        request = self._request(tool, arguments, self._key_header(tool, contract, key))
+        is_read = contract.side_effect is Tier.READ or call.dry_run
+        answered = await exchange(self._send, request, self.bounds.body)
+        return self._conclude(answered, tool, contract.failure_modes, is_read, _fits(call.tool))
+
+    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        """The result of another tool, by the upstream's own name for it, that only reads.
+
+        Arguments it does not know are left out: an estimate takes fewer than what it estimates.
+        """
+        other = self._tool(tool)
+        known = {slot.argument for slot in other.arguments.slots}
+        given = {name: value for name, value in arguments.items() if name in known or other.arguments.open_body}
+        try:
+            request = self._request(other, given, ())
+        except NotRun as error:
+            raise Unreached(str(error)) from None
+        answered = await exchange(self._send, request, self.bounds.body)
+        return self._conclude(answered, other, {}, True, lambda _: True)
+
+    def _tool(self, name: str) -> ApiTool:
+        if name not in self.api.tools:
+            raise Unreached(f"the document has no operation {name[:80]!r}")
+        return self.api.tools[name]
+
+    def _arguments(self, tool: Tool, arguments: dict[str, Any], key: str | None) -> dict[str, Any]:
+        """The arguments that are the service's; those only we understand are taken out, the key put where it goes."""
+        contract = tool.contract
+        if contract.dry_run.mode != "none" and not tool.rehearses:
+            arguments.pop(contract.dry_run.argument, None)
+        argument = contract.idempotency.argument
+        if argument and not tool.takes_key:
+            arguments.pop(argument, None)
+        if argument and key is not None and contract.idempotency.forward == "argument":
+            arguments[argument] = key
+        return arguments
+
+    def _key_header(self, tool: ApiTool, contract: Contract, key: str | None) -> tuple[tuple[str, str], ...]:
+        """Our key as a header, where the contract says that the service honours one."""
+        if key is None or contract.idempotency.recovery != "keyed" or contract.idempotency.forward == "argument":
+            return ()
+        return ((tool.arguments.key_header or KEY_HEADER, check_field(key, KEY_HEADER)),)
+
+    def _request(self, tool: ApiTool, arguments: Mapping[str, Any], headers: tuple[tuple[str, str], ...]) -> Request:
+        headers = (("Accept", self._accept[tool.name]), ("Accept-Encoding", "identity"), *headers)
+        operation, slots = tool.operation, tool.arguments.slots
+        request = write_request(self.base_url, operation.method, tool.template, tool.arguments, arguments, headers)
+        path = request.url.partition("?")[0].removeprefix(self.base_url)
+        if self._routes.is_neighbours(operation, path, spans=any(slot.spans for slot in slots)):
+            raise Unsendable("these arguments spell the path of another operation")
+        return request
+
+    def _conclude(
+        self, answered: Answered, tool: ApiTool, modes: Modes, is_read: bool, fits: Callable[[Any], bool]
+    ) -> dict[str, Any]:
+        if not 200 <= answered.status < 300:
+            return failed_result(answered, modes, is_read=is_read)
+        try:
+            raw = bool(tool.operation.extensions.get("x-raw-response"))
+            return shape(answered, self.bounds, raw=raw, fits=fits)
+        except Unreadable as error:
+            if is_read:
+                return unreadable_result(answered, str(error))
+            if not answered.whole:
+                return result_of({"status": answered.status, "truncated": True})
+            # A login page answers 200 as well: that the service did anything is not shown.
+            raise Lost(str(error)) from None
+
+
+def _fits(tool: Tool) -> Callable[[Any], bool]:
+    check = tool.check_output
+    return lambda structured: check is None or not check(structured)

@@ -1,0 +1,150 @@
+"""What would become of this request, and why?
+
+The same sentence is said with a store that keeps nothing and an upstream that is never called, so an explanation cannot
+differ from what happens. It is for operators: it tells hidden tools from unknown ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from assent.core.call import Call, Request
+from assent.core.outcome import Answer, Outcome, Pause
+from assent.pipeline.govern import sentence
+from assent.pipeline.journal import Journal, Note
+from assent.pipeline.onlooker import Onlooker
+from assent.pipeline.record import record
+from assent.ports import Ports, Upstream
+
+T = TypeVar("T")
+STAGES = (
+    "authenticate",
+    "discover",
+    "authorize",
+    "validate",
+    "recall",
+    "guard",
+    "rehearse",
+    "confirm",
+    "step_up",
+    "claim",
+    "execute",
+)
+NOT_ASKED_YET = "not-asked-yet"
+_WEIGHT = ("pass", "would stop", "unknown", "stop")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One note for every stage in order, and how the request would end."""
+
+    stages: tuple[Note, ...]
+    outcome: Literal["answer", "pause", "refusal", "unknown"]
+    code: str | None = None
+    runs: bool = False
+    """Whether the tool would be run, so that the rest is the tool's own."""
+    would: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"outcome": self.outcome}
+        said |= {"code": self.code} if self.code else {}
+        said |= {"would": list(self.would)} if self.would else {}
+        return said | {"stages": [note._asdict() for note in self.stages]}
+
+    def as_text(self) -> str:
+        """The same for people: how it ends, and a line for every stage."""
+        head = f"{self.outcome}: {self.code}" if self.code else self.outcome
+        lines = (f"  {stage:<13}{verdict:<12}{reason}".rstrip() for stage, verdict, reason in self.stages)
+        return "\n".join([head, *lines])
+
+
+async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Explanation:
+    """Each stage's verdict on one request, without running the tool and without writing anything.
+
+    A price or a look-up is another tool's answer: without `reads` it is not asked for, and what hangs on it is unknown.
+    """
+    journal = Journal(observing=ports.mode == "observe")
+    looking = replace(
+        ports,
+        store=Onlooker(ports.store),
+        upstream=_Untouched(ports.upstream if reads else None),
+        work=_Idle(),
+        new_id=lambda: NOT_ASKED_YET,
+    )
+    try:
+        outcome = await record(request, looking, sentence, journal)
+    except _Reached as reached:
+        return _at_the_tool(reached, journal)
+    return _ended(outcome, journal)
+
+
+def _ended(outcome: Outcome, journal: Journal) -> Explanation:
+    if isinstance(outcome, Answer):
+        return Explanation(_in_order(journal), "answer", would=tuple(journal.would))
+    kind: Literal["pause", "refusal"] = "pause" if isinstance(outcome, Pause) else "refusal"
+    reason = "a person is asked" if isinstance(outcome, Pause) else outcome.problem()["detail"]
+    stop = Note(_next(journal), "stop", f"{outcome.code}: {reason}")
+    return Explanation(_in_order(journal, stop), kind, outcome.code, would=tuple(journal.would))
+
+
+def _at_the_tool(reached: _Reached, journal: Journal) -> Explanation:
+    if reached.other is not None:
+        depends = Note(_next(journal), "unknown", f"it depends on what {reached.other} says, which was not asked")
+        return Explanation(_in_order(journal, depends), "unknown", would=tuple(journal.would))
+    rehearsal = journal.call is not None and journal.call.dry_run
+    run = (
+        Note("rehearse", "pass", "the tool would preview it") if rehearsal else Note("execute", "pass", "it would run")
+    )
+    return Explanation(_in_order(journal, run), "answer", runs=True, would=tuple(journal.would))
+
+
+def _next(journal: Journal) -> str:
+    """The first stage that has said nothing: where a request that ended must have ended."""
+    heard = {note.stage for note in journal.notes if note.verdict != "stop"}
+    return next(stage for stage in STAGES if stage not in heard)
+
+
+def _in_order(journal: Journal, *more: Note) -> tuple[Note, ...]:
+    """One note for each stage: its weightiest, the first of equals."""
+    said: dict[str, Note] = {}
+    for note in (*journal.notes, *more):
+        standing = said.get(note.stage)
+        if standing is None or _WEIGHT.index(note.verdict) > _WEIGHT.index(standing.verdict):
+            said[note.stage] = note
+    return tuple(said.get(stage, Note(stage, "not reached", "")) for stage in STAGES)
+
+
+class _Reached(BaseException):
+    """The request has come as far as the upstream. No failure, so that no stage can take it for one of the tool's."""
+
+    def __init__(self, other: str | None = None) -> None:
+        super().__init__(other)
+        self.other = other
+
+
+class _Untouched:
+    """An upstream that is never called, but for reads where they are allowed."""
+
+    def __init__(self, upstream: Upstream | None) -> None:
+        self._upstream = upstream
+
+    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
+        raise _Reached
+
+    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        if self._upstream is None:
+            raise _Reached(tool)
+        return await self._upstream.read(tool, arguments, call)
+
+
+class _Idle:
+    """Work that holds no leases and outlives nobody."""
+
+    async def shield(self, effect: Coroutine[Any, Any, T]) -> T:
+        return await effect
+
+    def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
+        return nullcontext()

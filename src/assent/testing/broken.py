@@ -1,0 +1,67 @@
+"""What happens when the store fails at just this moment?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, cast
+
+from assent.errors import StoreError
+from assent.ports import Store
+
+WRITES = ("claim", "retake", "settle", "extend", "ask", "decide", "remember", "note")
+READS = ("recall", "ended", "approval", "approval_for", "rehearsed")
+
+Fails = Callable[[str, int], bool]
+
+
+class BrokenStore:
+    """A store that refuses the operations it is told to, before anything of them is written.
+
+    `fails` is asked with the operation's name and how many came before it; `operations` lists what was tried.
+    """
+
+    def __init__(self, inner: Store, fails: Fails) -> None:
+        self.inner, self.fails = inner, fails
+        self.operations: list[str] = []
+
+    def as_store(self) -> Store:
+        return cast("Store", self)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+        if name not in WRITES + READS:
+            return method
+        return self._sync(name, method) if name == "note" else self._async(name, method)
+
+    def _try(self, name: str) -> None:
+        before = len(self.operations)
+        self.operations.append(name)
+        if self.fails(name, before):
+            raise StoreError(f"the store failed at {name}")
+
+    def _sync(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def tried(*args: Any, **kwargs: Any) -> Any:
+            self._try(name)
+            return method(*args, **kwargs)
+
+        return tried
+
+    def _async(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        @wraps(method)
+        async def tried(*args: Any, **kwargs: Any) -> Any:
+            self._try(name)
+            return await method(*args, **kwargs)
+
+        return tried
+
+
+def failing_at(*names: str) -> Fails:
+    """Every operation of these names fails."""
+    return lambda name, _: name in names
+
+
+def failing_nth(n: int) -> Fails:
+    """The n-th operation fails, counted from nought."""
+    return lambda _, before: before == n

@@ -1,0 +1,137 @@
+"""How is a decision played through the library edge: a server of the official SDK, and its own client, in one era?"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import mcp_types as types
+from mcp import Client
+from mcp.server import MCPServer
+from mcp.shared.exceptions import MCPError
+
+from assent.contract.reading import read_contract
+from assent.core.outcome import REPLAYED
+from assent.core.principal import Principal
+from assent.decisions import Scene, Scripted, Seen
+from assent.decisions.table import Contracts, Overtaking, settings_of, store_for
+from assent.edges.idempotency_key import META_KEY
+from assent.edges.questions import CONFIRM
+from assent.guards import build_guard
+from assent.library import Assent
+from assent.ports import Ports
+from assent.testing import Clock
+from transports import Person
+
+EDGE = "library"
+
+
+class LibraryTable:
+    """A governed server whose functions follow the case's script; every call comes from a client of its own."""
+
+    def __init__(self, contracts: Contracts, scene: Scene, scripted: Scripted, *, era: str) -> None:
+        self.scripted, self.clock, self._era = scripted, Clock(), era
+        self._memory, self._ids = Overtaking(), itertools.count(1)
+        self._caller: Any = None
+        self._built: list[Assent] = []
+        self._set(contracts, scene)
+
+    @property
+    def ports(self) -> Ports:
+        return self._assent.ports
+
+    async def change(self, contracts: Contracts, scene: Scene) -> None:
+        self._set(contracts, scene)
+
+    async def close(self) -> None:
+        for assent in self._built:
+            await assent.work.drain(0)
+
+    def _set(self, contracts: Contracts, scene: Scene) -> None:
+        self._contracts, self._scene = contracts, scene
+        self._assent, self._server = self._build(principal=lambda _: self._caller)
+
+    def _build(self, **who: Any) -> tuple[Assent, MCPServer]:
+        scene = self._scene
+        assent = Assent(
+            store=store_for(scene, self._memory),
+            contracts={name: read_contract(name, fields) for name, fields in self._contracts.items()},
+            profile=scene.profile,
+            guards=[build_guard(line) for line in scene.guards],
+            now=self.clock,
+            new_id=lambda: f"id-{next(self._ids)}",
+            **who,
+        )
+        # A server's author sets none of these, so there is no door for them.
+        assent._ports = assent._edge._ports = replace(assent._ports, **settings_of(scene))
+        server = MCPServer("test", extensions=[assent.extension()], log_level="CRITICAL")
+        for name, fields in self._contracts.items():
+            texts = self.scripted.speaks_text(name)
+            server.add_tool(self._function(name, fields), name=name, structured_output=False if texts else None)
+        assent.apply(server)
+        self._built.append(assent)
+        return assent, server
+
+    def _function(self, name: str, fields: Mapping[str, Any]) -> Any:
+        """A function with the parameters of the contract's input, that does what the script says."""
+        dry_run = fields.get("dry_run") or {"mode": "none"}
+        argument = dry_run.get("argument", "dryRun") if dry_run.get("mode", "offered") != "none" else None
+
+        async def function(**arguments: Any) -> Any:
+            rehearses = argument is not None and arguments.get(argument) is True
+            said = await self.scripted.respond(name, effect=not rehearses)
+            if isinstance(said, BaseException):
+                raise said
+            return types.CallToolResult.model_validate(said) if "content" in said else said
+
+        properties = (fields.get("input") or {}).get("properties", {})
+        parameter = inspect.Parameter
+        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [parameter(one, parameter.KEYWORD_ONLY, default=None, annotation=Any) for one in properties],
+            return_annotation=dict[str, Any],
+        )
+        return function
+
+    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: str) -> Seen:
+        self._caller = credentials if isinstance(credentials, Principal) else None
+        server = self._build(stdio=None)[1] if credentials is None else self._server
+        person = None if asks == "none" else Person([asks if asks != "shown" else "cancel"])
+        meta = None if key is None else {META_KEY: key}
+        async with Client(server, mode=self._era, elicitation_callback=person) as client:
+            try:
+                if asks == "shown":
+                    found = await client.session.call_tool(tool, arguments, meta=meta, allow_input_required=True)
+                else:
+                    found = await client.call_tool(tool, arguments, meta=meta)
+            except MCPError as error:
+                return _protocol_error(error)
+        if isinstance(found, types.InputRequiredResult):
+            assert found.input_requests is not None
+            return Seen("pause", text=found.input_requests[CONFIRM].params.message)
+        if asks == "shown" and person is not None and person.asked:
+            return Seen("pause", text=person.asked[0])
+        return replace(_result(found), text=person.asked[0] if person and person.asked else "")
+
+
+def _result(found: types.CallToolResult) -> Seen:
+    wire = found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    said = wire.get("structuredContent", {})
+    replayed = wire.get("_meta", {}).get(REPLAYED) is True
+    if found.is_error and "refusals#" in str(said.get("type")) and not replayed:
+        assert wire["content"][0]["text"] == f"{said['detail']} {said['remedy']}"
+        return Seen("refusal", said["code"], said, approval=said.get("approval"))
+    result = wire.get("structuredContent", wire)
+    assert "s3cret" not in json.dumps(wire) or not replayed
+    return Seen("answer", result=result, replayed=replayed, error=found.is_error)
+
+
+def _protocol_error(error: MCPError) -> Seen:
+    if error.code == types.INVALID_PARAMS:
+        assert error.data is None
+        return Seen("refusal", "discover.unknown_tool", {"detail": error.message})
+    assert error.data is not None, error
+    return Seen("refusal", error.data["code"], error.data)

@@ -1,0 +1,175 @@
+"""Does an explanation say what would happen, and leave no trace?"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assent.core.call import Request
+from assent.core.outcome import Answer, Outcome
+from assent.decisions import Case, WorldTable, load_cases, play
+from assent.decisions.forms import Scene
+from assent.pipeline.approve import approve
+from assent.pipeline.explain import STAGES, Explanation, explain
+from assent.testing import AGENT, ANN, World
+
+CASES = load_cases([Path(__file__).parent.parent / "decisions"])
+
+
+def unforeseeable(scene: Scene) -> bool:
+    """What depends on a write that fails or on somebody faster cannot be known without writing."""
+    return scene.approval_overtaken or bool(set(scene.store_fails) - {"recall"})
+
+
+class ExplainingTable(WorldTable):
+    """Explains every request just before it is made, and compares."""
+
+    def __init__(self, contracts: Any, scene: Scene, scripted: Any) -> None:
+        super().__init__(contracts, scene, scripted)
+        self._scene = scene
+
+    async def change(self, contracts: Any, scene: Scene) -> None:
+        self._scene = scene
+        await super().change(contracts, scene)
+
+    async def say(self, request: Request) -> Outcome:
+        before = self._traces()
+        told = await explain(request, self.ports)
+        assert self._traces() == before
+        if told.outcome == "unknown":
+            lines = copy.deepcopy(self.scripted._lines)
+            told = await explain(request, self.ports, reads=True)
+            self.scripted._lines, self.scripted.effects[:] = lines, before["effects"]
+            self._world.upstream.reads[:] = before["reads"]
+            assert self._traces() == before
+        outcome = await super().say(request)
+        if not unforeseeable(self._scene):
+            assert agree(told, outcome), (told.as_json(), outcome)
+        return outcome
+
+    def _traces(self) -> dict[str, Any]:
+        memory, upstream = self._memory, self._world.upstream
+        return {
+            "claims": dict(memory._claims),
+            "approvals": dict(memory._approvals),
+            "rehearsals": dict(memory._rehearsals),
+            "entries": list(memory._entries),
+            "effects": list(self.scripted.effects),
+            "calls": list(upstream.effects),
+            "previews": list(upstream.previews),
+            "reads": list(upstream.reads),
+        }
+
+
+def agree(told: Explanation, outcome: Outcome) -> bool:
+    if told.outcome != "answer":
+        return told.outcome != "unknown" and getattr(outcome, "code", None) == told.code
+    if isinstance(outcome, Answer):
+        return not (told.runs and outcome.replayed)
+    # From the tool on, the tool itself decides.
+    return told.runs and outcome.code.startswith(("execute.", "rehearse.failed", "validate.arguments_invalid"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{Path(case.file).stem}: {case.name}")
+async def test_an_explanation_agrees_with_what_happens_and_leaves_no_trace(case: Case) -> None:
+    assert await play(case, ExplainingTable) == []
+
+
+DELETE = {"delete": {"side_effect": "destructive", "permissions": ["data:delete"]}}
+
+
+async def test_every_stage_says_in_order_what_it_found() -> None:
+    told = await explain(Request("delete", {"id": 7}, AGENT, can_ask=True), World(DELETE).ports)
+    assert [note.stage for note in told.stages] == list(STAGES)
+    assert [note.verdict for note in told.stages] == ["pass"] * 7 + ["stop"] + ["not reached"] * 3
+    assert (told.outcome, told.code) == ("pause", "confirm.confirmation_required")
+    said = {note.stage: note.reason for note in told.stages}
+    assert said["authenticate"] == "agent agent of tenant local, live"
+    assert said["authorize"] == "has data:delete"
+    assert said["confirm"].startswith("confirm.confirmation_required")
+
+
+async def test_a_call_that_would_run_is_explained_to_its_end_and_not_run() -> None:
+    world = World({"note": {"side_effect": "write"}})
+    told = await explain(Request("note", {}, AGENT, ("key",)), world.ports)
+    assert (told.outcome, told.runs) == ("answer", True)
+    assert {note.verdict for note in told.stages} == {"pass"}
+    assert world.upstream.effects == []
+    assert await world.store.claims() == []
+    assert await world.store.entries() == []
+
+
+async def test_an_operator_reads_why_a_tool_is_not_there() -> None:
+    world = World({"gone": {"side_effect": "read", "visibility": "hidden"}})
+    hidden = await explain(Request("gone", {}, AGENT), world.ports)
+    unknown = await explain(Request("none", {}, AGENT), world.ports)
+    assert hidden.code == unknown.code == "discover.unknown_tool"
+    assert hidden.stages[1].reason == "its contract hides it from everybody"
+    assert unknown.stages[1].reason == "no upstream has a tool of this name"
+
+
+async def test_when_observing_each_stage_says_what_would_stop() -> None:
+    world = World({"buy": {"side_effect": "external_spend", "step_up": {"acr": ["mfa"]}}}, mode="observe")
+    told = await explain(Request("buy", {}, AGENT), world.ports)
+    assert told.outcome == "answer"
+    assert told.would == ("recall.key_required", "confirm.confirmation_required", "step_up.required")
+    stopping = {note.stage for note in told.stages if note.verdict == "would stop"}
+    assert stopping == {"recall", "confirm", "step_up"}
+
+
+async def test_what_hangs_on_another_tools_answer_is_unknown_until_it_may_be_asked() -> None:
+    contracts = {
+        "buy": {"side_effect": "external_spend", "estimate": {"tool": "quote", "amount": "/price"}},
+        "quote": {"side_effect": "read"},
+    }
+    world = World(contracts, {"quote": lambda _: {"price": 3}})
+    request = Request("buy", {}, AGENT, ("key",), can_ask=True)
+    told = await explain(request, world.ports)
+    assert told.outcome == "unknown"
+    assert told.stages[STAGES.index("rehearse")].reason == "it depends on what quote says, which was not asked"
+    assert world.upstream.reads == []
+    assert (await explain(request, world.ports, reads=True)).code == "confirm.confirmation_required"
+    assert world.upstream.reads == [("quote", {})]
+
+
+async def test_an_explanation_asks_nobody_and_names_no_approval_that_is_not_there() -> None:
+    world = World(DELETE)
+    told = await explain(Request("delete", {}, AGENT), world.ports)
+    assert told.code == "confirm.approval_pending"
+    assert await world.store.approvals() == []
+    assert "id-" not in str(told.as_json())
+
+
+async def test_a_standing_approval_is_found_but_not_used_up() -> None:
+    world = World({"delete": {"side_effect": "destructive", "confirmation": {"by": "approver"}}})
+    await world.call("delete")
+    [asked] = await world.store.approvals()
+    await approve(ANN, asked.id, "approve", world.ports)
+    for _ in range(3):
+        assert (await explain(Request("delete", None, AGENT), world.ports)).runs
+    assert isinstance(await world.call("delete"), Answer)
+
+
+async def test_an_explanation_can_be_printed_as_json() -> None:
+    told = (await explain(Request("delete", {}, None), World(DELETE).ports)).as_json()
+    assert told["outcome"] == "refusal"
+    assert told["code"] == "authenticate.missing"
+    assert told["stages"][0] == {
+        "stage": "authenticate",
+        "verdict": "stop",
+        "reason": "authenticate.missing: No credentials were given.",
+    }
+    assert told["stages"][1] == {"stage": "discover", "verdict": "not reached", "reason": ""}
+
+
+async def test_an_explanation_can_be_printed_for_people() -> None:
+    told = (await explain(Request("none", {}, AGENT), World(DELETE).ports)).as_text()
+    assert told.splitlines()[:4] == [
+        "refusal: discover.unknown_tool",
+        "  authenticate pass        agent agent of tenant local, live",
+        "  discover     stop        no upstream has a tool of this name",
+        "  authorize    not reached",
+    ]

@@ -1,0 +1,342 @@
+"""Servers nobody here wrote, behind the gateway: governed, and otherwise untouched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+from mcp.server import MCPServer
+from mcp.shared.exceptions import MCPError
+
+from assent.edges.pages import Pages
+from assent.errors import SettingsError
+from assent.house import House, check_bind, open_house
+from assent.pipeline.approve import approve
+from assent.settings import parse_settings
+from assent.testing import ANN
+from serving import serving
+from transports import ERAS, Person, connect, over_http
+
+KEY = "dev.assent/idempotencyKey"
+HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+CI, ANN_KEY = "assent_ci000000_secret-of-ci", "assent_ann00000_secret-of-ann"
+
+
+class Shop:
+    """An ordinary server that knows nothing of contracts, and its own log of what happened."""
+
+    def __init__(self) -> None:
+        self.effects: list[str] = []
+        self.server = MCPServer("shop", log_level="ERROR")
+        add = self.server.tool()
+
+        @add
+        def list_orders(limit: int = 2) -> list[str]:
+            """Lists orders."""
+            return [f"o-{number}" for number in range(limit)]
+
+        @add
+        def place_order(item: str) -> dict[str, int]:
+            """Places an order and charges the card."""
+            self.effects.append(item)
+            return {"order": len(self.effects)}
+
+        @add
+        def read_private_key() -> str:
+            """Reads the private key."""
+            return "key"
+
+        @add
+        def delete_order(order_id: str) -> dict[str, str]:
+            """Deletes an order for good."""
+            self.effects.append(f"delete {order_id}")
+            return {"deleted": order_id}
+
+
+CONTRACTS = {
+    "place_order": {"side_effect": "external_spend", "permissions": ["orders:write"]},
+    "delete_order": {"side_effect": "destructive", "permissions": ["orders:admin"], "confirmation": {"by": "approver"}},
+}
+ANYBODY = {"anonymous": {"kind": "agent", "scopes": ["*"]}}
+
+
+def configuration(folder: Path, upstreams: dict[str, Any], **more: Any) -> str:
+    (folder / "contracts.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    settings = {
+        "store": f"sqlite:///{folder}/assent.db",
+        "upstreams": upstreams,
+        "contracts": [str(folder / "contracts.yaml")],
+        "auth": ANYBODY,
+        "secrets": {"directory": str(folder / "keys")},
+        **more,
+    }
+    return yaml.safe_dump(settings)
+
+
+@asynccontextmanager
+async def gateway(folder: Path, upstreams: dict[str, Any], **more: Any) -> AsyncIterator[tuple[str, House]]:
+    house = await open_house(parse_settings(configuration(folder, upstreams, **more)))
+    await house.start()
+    try:
+        async with serving(house.app(Pages(house))) as url:
+            yield url, house
+    finally:
+        await house.stop()
+
+
+@asynccontextmanager
+async def shop_gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, House, Shop]]:
+    shop = Shop()
+    async with over_http(shop.server) as upstream, gateway(folder, {"shop": {"url": upstream}}, **more) as (url, house):
+        yield url, house, shop
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def rpc(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+async def post(url: str, body: Any, **headers: str) -> httpx2.Response:
+    async with httpx2.AsyncClient() as client:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return await client.post(url, content=content, headers={**HEADERS, **headers})
+
+
+async def test_foreign_tools_are_listed_under_their_contracts_and_the_forbidden_one_is_not(
+    era: str, tmp_path: Path
+) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop), connect(url, era, None) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert sorted(listed) == ["delete_order", "list_orders", "place_order"]
+    assert listed["list_orders"].annotations.read_only_hint is True  # type: ignore[union-attr]
+    assert (listed["delete_order"].meta or {})["dev.assent/contract"]["tier"] == "destructive"
+
+
+async def test_a_confirmation_in_band_runs_once_and_replays(era: str, tmp_path: Path) -> None:
+    person = Person(["accept"])
+    async with shop_gateway(tmp_path) as (url, _, shop), connect(url, era, person) as client:
+        first = await client.call_tool("place_order", {"item": "x"}, meta={KEY: "k"})
+        again = await client.call_tool("place_order", {"item": "x"}, meta={KEY: "k"})
+    assert first.structured_content == again.structured_content == {"order": 1}
+    assert (again.meta or {})["dev.assent/replayed"] is True
+    assert shop.effects == ["x"]
+    assert len(person.asked) == 1
+
+
+async def test_an_approver_decides_out_of_band_whatever_the_client_can(era: str, tmp_path: Path) -> None:
+    person = Person()
+    async with shop_gateway(tmp_path) as (url, house, shop), connect(url, era, person) as client:
+        waiting = await client.call_tool("delete_order", {"order_id": "o-1"})
+        assert waiting.structured_content["code"] == "confirm.approval_pending"
+        await approve(ANN, waiting.structured_content["approval"], "approve", house.ports)
+        done = await client.call_tool("delete_order", {"order_id": "o-1"})
+    assert done.structured_content == {"deleted": "o-1"}
+    assert shop.effects == ["delete o-1"]
+    assert person.asked == []
+
+
+async def test_a_plain_post_without_a_session_is_served(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop):
+        listed = (await post(url, rpc("tools/list"))).json()
+        called = (await post(url, rpc("tools/call", name="list_orders", arguments={"limit": 1}))).json()
+        ping = (await post(url, rpc("ping"))).json()
+    assert len(listed["result"]["tools"]) == 3
+    assert called["result"]["structuredContent"] == {"result": ["o-0"]}
+    assert ping["result"] == {}
+
+
+@pytest.mark.parametrize("extra", [{}, {"mcp-param-x": "1"}, {"idempotency-key": "k"}, {"x-forwarded-for": "10.0.0.1"}])
+async def test_forbidden_and_unknown_answer_byte_for_byte_alike(extra: dict[str, str], tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop):
+        answers = []
+        for name in ("read_private_key", "read_private_kex"):
+            for arguments in ({}, {"anything": [1]}):
+                answer = await post(url, rpc("tools/call", name=name, arguments=arguments), **extra)
+                answers.append((answer.status_code, answer.content.replace(name.encode(), b"NAME")))
+                modern = {
+                    "mcp-protocol-version": "2026-07-28",
+                    "mcp-method": "tools/call",
+                    "mcp-name": name,
+                    **extra,
+                }
+                body = rpc("tools/call", name=name, arguments=arguments)
+                body["params"]["_meta"] = {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                }
+                answer = await post(url, body, **modern)
+                answers.append((answer.status_code, answer.content.replace(name.encode(), b"NAME")))
+    assert len(set(answers[0::2])) == 1
+    assert len(set(answers[1::2])) == 1
+
+
+async def test_keys_decide_who_calls_and_a_bad_one_never_falls_through(tmp_path: Path) -> None:
+    keys = [
+        {"name": "ci", "key": CI, "kind": "agent", "scopes": ["orders:write"]},
+        {"name": "ann", "key": ANN_KEY, "kind": "human", "scopes": ["*"], "roles": ["approver"]},
+    ]
+    auth = {"api_keys": keys, **ANYBODY}
+    async with shop_gateway(tmp_path, auth=auth) as (url, _, _shop):
+
+        async def names(**headers: str) -> list[str]:
+            listed = await post(url, rpc("tools/list"), **headers)
+            return sorted(tool["name"] for tool in listed.json()["result"]["tools"])
+
+        assert await names(authorization=f"Bearer {CI}") == ["list_orders", "place_order"]
+        assert await names(**{"x-api-key": ANN_KEY}) == [
+            "delete_order",
+            "list_orders",
+            "place_order",
+            "read_private_key",
+        ], "forbidden for AI means: for AI"
+        for headers in ({"authorization": "Bearer wrong"}, {"authorization": "Basic x"}, {"x-api-key": ""}):
+            refused = await post(url, rpc("tools/list"), **headers)
+            assert refused.status_code == 401
+            assert refused.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+            assert refused.json()["code"] == "authenticate.invalid"
+        refused = await post(
+            url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}), authorization=f"Bearer {CI}"
+        )
+        assert refused.status_code == 200
+        problem = refused.json()["result"]["structuredContent"]
+        assert problem["code"] == "authorize.missing_permissions"
+        assert problem["missing_permissions"] == ["orders:admin"]
+
+
+async def test_without_anonymous_nobody_is_let_in_without_credentials(tmp_path: Path) -> None:
+    auth = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent", "scopes": ["*"]}]}
+    async with shop_gateway(tmp_path, auth=auth) as (url, _, _shop):
+        refused = await post(url, rpc("tools/list"))
+    assert refused.status_code == 401
+    assert refused.json()["code"] == "authenticate.missing"
+
+
+async def test_the_callers_credentials_never_reach_the_upstream(tmp_path: Path) -> None:
+    seen: list[dict[str, str]] = []
+    shop = Shop()
+    inner = shop.server.streamable_http_app()
+
+    async def spying(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            seen.append({name.decode(): value.decode() for name, value in scope["headers"]})
+        await inner(scope, receive, send)
+
+    auth = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent", "scopes": ["*"]}]}
+    async with serving(spying) as upstream:
+        upstreams = {"shop": {"url": upstream, "headers": {"Authorization": "Bearer of-the-gateway"}}}
+        async with gateway(tmp_path, upstreams, auth=auth) as (url, _):
+            for body in (rpc("tools/call", name="list_orders"), rpc("resources/list")):
+                await post(url, body, authorization=f"Bearer {CI}", cookie="a=b", **{"x-api-key": CI})
+    assert {headers["authorization"] for headers in seen} == {"Bearer of-the-gateway"}
+    assert not any("cookie" in headers or "x-api-key" in headers for headers in seen)
+
+
+async def test_one_dead_upstream_does_not_take_the_others_down(era: str, tmp_path: Path) -> None:
+    shop = Shop()
+    async with over_http(shop.server) as upstream:
+        upstreams = {"shop": {"url": upstream}, "dead": {"url": "http://127.0.0.1:9/mcp"}}
+        async with gateway(tmp_path, upstreams) as (url, house), connect(url, era, None) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            answered = await client.call_tool("shop_list_orders", {"limit": 1})
+            assert "dead" in house.troubles()
+    assert all(name.startswith("shop_") for name in names)
+    assert answered.structured_content == {"result": ["o-0"]}
+
+
+async def test_an_upstream_that_dies_says_so_in_a_problem_and_recovers(era: str, tmp_path: Path) -> None:
+    shop = Shop()
+    async with over_http(shop.server) as upstream:
+        async with gateway(tmp_path, {"shop": {"url": upstream}, "other": {"url": upstream}}) as (url, _):
+            async with connect(url, era, Person(["accept"])) as client:
+                await client.call_tool("shop_list_orders", {})
+                dying = upstream
+    assert dying
+
+
+async def test_observing_asks_and_refuses_nothing_but_what_is_forbidden(era: str, tmp_path: Path) -> None:
+    person = Person()
+    async with shop_gateway(tmp_path, mode="observe") as (url, house, shop), connect(url, era, person) as client:
+        done = await client.call_tool("delete_order", {"order_id": "o-1"})
+        with pytest.raises(MCPError):
+            await client.call_tool("read_private_key", {})
+        await house.store.flush()
+        entries = [logged.entry for logged in await house.store.entries()]
+    assert done.structured_content == {"deleted": "o-1"}
+    assert shop.effects == ["delete o-1"]
+    assert [entry.facts["would"] for entry in entries if entry.kind == "intent"] == [["confirm.confirmation_required"]]
+
+
+async def test_health_readiness_and_unknown_pages_are_json(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop), httpx2.AsyncClient() as client:
+        base = url.removesuffix("/mcp")
+        assert (await client.get(f"{base}/healthz")).json() == {"status": "ok"}
+        assert (await client.get(f"{base}/readyz")).json() == {"status": "ready"}
+        missing = await client.get(f"{base}/nowhere")
+        assert missing.status_code == 404
+        assert missing.json()["status"] == 404
+
+
+async def test_a_foreign_host_or_origin_is_turned_away(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop):
+        assert (await post(url, rpc("tools/list"), host="evil.example")).status_code == 421
+        assert (await post(url, rpc("tools/list"), origin="http://evil.example")).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "example.com"])
+def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="anonymous"):
+        check_bind(parse_settings(configuration(tmp_path, {})), host)
+    with pytest.raises(SettingsError, match="can be reached by others"):
+        check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host)
+    keyed = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
+    check_bind(parse_settings(configuration(tmp_path, {}, auth=keyed)), host)
+    check_bind(parse_settings(configuration(tmp_path, {})), "127.0.0.1")
+
+
+async def test_two_upstreams_with_one_name_for_two_tools_are_kept_apart_by_their_prefix(tmp_path: Path) -> None:
+    one, two = Shop(), Shop()
+    async with over_http(one.server) as first, over_http(two.server) as second:
+        async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}) as (url, house):
+            await post(url, rpc("tools/call", name="b_list_orders", arguments={}))
+            assert "a_place_order" in house.catalogue().tools
+            assert "b_place_order" in house.catalogue().tools
+
+
+async def test_a_thousand_concurrent_calls_lose_nothing_but_those_of_the_killed_upstream(tmp_path: Path) -> None:
+    steady, doomed = Shop(), Shop()
+    entered, go_on = asyncio.Event(), asyncio.Event()
+
+    @doomed.server.tool()
+    async def list_slowly() -> str:
+        """Lists things, slowly."""
+        entered.set()
+        await go_on.wait()
+        return "late"
+
+    async with over_http(steady.server) as first, over_http(doomed.server) as second:
+        async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}) as (url, _):
+            async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=400), timeout=60) as client:
+
+                async def call(name: str) -> dict[str, Any]:
+                    body = json.dumps(rpc("tools/call", name=name, arguments={})).encode()
+                    answer = await client.post(url, content=body, headers=HEADERS)
+                    return answer.json()  # type: ignore[no-any-return]
+
+                slow = [asyncio.create_task(call("b_list_slowly")) for _ in range(50)]
+                await entered.wait()
+                quick = [asyncio.create_task(call("a_list_orders")) for _ in range(200)]
+                go_on.set()
+                good = await asyncio.gather(*quick)
+                await asyncio.gather(*slow)
+    assert all(answer["result"]["structuredContent"] == {"result": ["o-0", "o-1"]} for answer in good)
