@@ -24,7 +24,6 @@ from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reading import read_contract
 from assent.contract.wire import CONTRACT_KEY
-from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
 from assent.errors import Fault, SettingsError
 from assent.lint import Subject, Target, all_rules
 from assent.lint.sources import Read, read_file, under_contract
@@ -96,16 +95,19 @@ def chosen(
 
 def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     said_by = named_profile(what.profile)
+    path = Path(what.target or "")
+    if not what.command and not _is_url(what.target) and (path.exists() or not _MODULE.fullmatch(str(what.target))):
+        return read_file(path, said_by=said_by, known=tuple(all_rules()), overlays=overlays, read_api=_read_api)
+    # The SDK takes half a second to import, which files do not need.
+    from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
+
     if what.command:
         found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr))
         return Read(Target(" ".join(what.command), under_contract(found, overlays, said_by), said_by))
     target = what.target or ""
-    if target.startswith(("http://", "https://")):
+    if _is_url(target):
         found = asyncio.run(listed_at(target, headers_of(what.headers)))
         return Read(Target(target, under_contract(found, overlays, said_by), said_by))
-    path = Path(target)
-    if path.exists() or not _MODULE.fullmatch(target):
-        return read_file(path, said_by=said_by, known=tuple(all_rules()), overlays=overlays, read_api=_read_api)
     server = load_server(target)
     found = asyncio.run(listed_in(server))
     declared = contracts_in(server) | overlays
@@ -117,6 +119,10 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     listed = {one.name for one in subjects}
     derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in listed]
     return Read(Target(target, subjects + under_contract(derived, declared, said_by), said_by))
+
+
+def _is_url(target: str | None) -> bool:
+    return target is not None and target.startswith(("http://", "https://"))
 
 
 def _read_api(path: Path, said_by: Profile) -> Sequence[Subject]:

@@ -44,8 +44,8 @@ def read_file(
 ) -> Read:
     """The target in a file, whatever kind of file it is."""
     text = _text(path)
-    kind, value = kind_of(text)
     name = str(path)
+    kind, value = kind_of(text, name)
     match kind:
         case "contracts":
             return _contracts(text, name, said_by, known)
@@ -63,17 +63,17 @@ def read_file(
     return Read(Target(name, subjects, said_by))
 
 
-def kind_of(text: str) -> tuple[Kind, Any]:
+def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
     """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
     if text.lstrip()[:1] in ("{", "["):
-        value = _json(text)
+        value = _json(text, file)
         if not isinstance(value, dict):
             return "definitions", value
     else:
-        value = Document(text, "").value
+        value = Document(text, file).value
     if not isinstance(value, dict):
         raise SettingsError(
-            Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is")
+            Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is", file=file)
         )
     if "openapi" in value or "swagger" in value:
         return "openapi", value
@@ -132,7 +132,7 @@ def _text(path: Path) -> str:
         raise ContractError(Fault("it is not UTF-8 text", "Convert it", file=str(path))) from None
 
 
-def _json(text: str) -> Any:
+def _json(text: str, file: str) -> Any:
     """The value of a JSON text; the first of several where there is one per line."""
     try:
         return json.loads(text)
@@ -144,7 +144,7 @@ def _json(text: str) -> Any:
         return value if isinstance(value, dict) and "name" in value else [value]
     except (ValueError, RecursionError):
         # YAML in flow style begins with a brace too.
-        return Document(text, "").value
+        return Document(text, file).value
 
 
 def _lines_of_names(text: str) -> dict[str, int]:

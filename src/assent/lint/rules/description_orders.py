@@ -21,9 +21,9 @@ _ORDERS = re.compile(
     | \b(?:instead\s+of|rather\s+than)\s+(?:any|all|every)\s+other\s+tools?\b
     | \bmust\s+be\s+called\s+(?:first|before\s+(?:any|every|all))
     | </?(?:system|important|instructions?)\s*>
-    | \[/?(?:INST|SYSTEM)\]
+    | \[/?(?:inst|system)\]
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 # The pattern is slow on long texts; none of it matches without one of these.
@@ -36,7 +36,7 @@ _NEEDED = (
 def check(tool: Subject) -> Iterator[Said]:
     for place, text in _texts(tool):
         lower = text.lower()
-        match = _ORDERS.search(text) if any(word in lower for word in _NEEDED) else None
+        match = _ORDERS.search(lower) if any(word in lower for word in _NEEDED) else None
         if match:
             yield Said(f"it gives the model orders: {' '.join(match[0].split())[:80]!r}", place)
 
