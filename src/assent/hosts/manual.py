@@ -6,7 +6,7 @@ from assent.hosts.matrix import directories, hosts
 
 
 def hosts_table() -> str:
-    lines = ["| host or directory | behaviour | page that agrees |", "|---|---|---|"]
+    lines = ["| host or directory | behaviour | further reading |", "|---|---|---|"]
     for one in hosts():
         lines.append(f"| {one.title} | {one.says} | {one.source or '–'} |")
     for one in directories():

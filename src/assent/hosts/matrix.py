@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host, or a directory (which has no steps); `source` is a public page that agrees, where one was found."""
+    """A host, or a directory (which has no steps); `source` is a public page to read further, where one is known."""
 
     name: str
     title: str
