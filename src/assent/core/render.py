@@ -72,10 +72,11 @@ def question(call: Call, *, why: str | None, preview: Any = None, price: str | N
     if price:
         lines.append(f"Price: {visible(price)}")
     lines += _section("What it does", [visible(effect) for effect in contract.side_effects])
-    lines += _section("Arguments, as sent", list(argument_lines(call.arguments)) or ["(none)"])
+    stated = call.stated
+    lines += _section("Arguments, as sent", argument_lines(stated))
     if preview is not None:
         lines += _section("Preview, as the tool reported it", list(argument_lines(preview)))
-    if has_hidden(dict(call.arguments)):
+    if has_hidden(stated):
         lines.append(
             "Warning: the arguments hold invisible or direction-changing characters, written here as \\u{...}."
         )
