@@ -17,7 +17,7 @@ from assent.core.call import Call
 MOST_TEXT = 4_000
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # Letters, marks and symbols that draw nothing although their category does not say so.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159") | {
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159") | {
     chr(code) for start, end in ((0xFE00, 0xFE10), (0xE0100, 0xE01F0)) for code in range(start, end)
 }
 _ORDINARY = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -44,7 +44,7 @@ def _shown(character: str) -> str:
 def _is_hidden(character: str) -> bool:
     if " " <= character <= "~":
         return False
-    return character in _BLANK or unicodedata.category(character) in _HIDDEN or character.isspace()
+    return character in BLANK or unicodedata.category(character) in _HIDDEN or character.isspace()
 
 
 def _quoted(text: str) -> str:
