@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken, principal_components
@@ -194,7 +195,7 @@ def _of_token(token: AccessToken) -> Principal:
     client, issuer, subject = principal_components(token)
     auth_time = claims.get("auth_time")
     return Principal(
-        id="|".join(part for part in (issuer, subject or client) if part),
+        id=_one_id(issuer, subject, client),
         kind="agent",
         tenant=str(claims.get("tenant", "local")),
         scopes=frozenset(token.scopes),
@@ -202,6 +203,13 @@ def _of_token(token: AccessToken) -> Principal:
         auth_time=float(auth_time) if isinstance(auth_time, int | float) else None,
         bearer=True,
     )
+
+
+def _one_id(issuer: str | None, subject: str | None, client: str | None) -> str:
+    """One name for one caller: a client that acts for itself is not the person who happens to be called like it."""
+    who = ("subject", subject) if subject else ("client", client or "")
+    parts = (("issuer", issuer), who) if issuer else (who,)
+    return " ".join(f"{kind}={quote(part or '', safe=':/@')}" for kind, part in parts)
 
 
 def _is_loopback(request: Any) -> bool:
