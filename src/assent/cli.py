@@ -14,9 +14,11 @@ from assent.errors import AssentError, FaultsError
 COMMANDS = {
     "approvals": "See and decide what waits for a person.",
     "classify": "Say what tools probably do, from their definitions.",
+    "claims": "See what was started, and settle what is in doubt.",
     "contract": "Show contracts, and the schema of contract files.",
     "serve": "Govern every call to the configured upstreams.",
     "decide": "Explain one call, stage by stage, without running it.",
+    "store": "Bring the store's schema up to date, and check what it holds.",
 }
 
 

@@ -22,6 +22,7 @@ from assent.contract.files import load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.dues import Budget, Limit
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
@@ -30,7 +31,7 @@ from assent.errors import ContractError, Fault
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
 from assent.ports import Guard, Ports, Store
-from assent.stores.address import open_embedded
+from assent.stores.address import open_lazily
 
 Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None] | Principal | None]
 LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}))
@@ -60,6 +61,8 @@ class Assent:
         profile: str = "spec",
         mode: Literal["enforce", "observe"] = "enforce",
         guards: Iterable[Guard] = (),
+        limits: Iterable[Limit] = (),
+        budgets: Iterable[Budget] = (),
         stdio: Principal | None = LOCAL,
         anonymous: Principal | None = None,
         principal: Identify | None = None,
@@ -67,7 +70,7 @@ class Assent:
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
-        self.store: Store = open_embedded(store) if isinstance(store, str) else store
+        self.store: Store = open_lazily(store) if isinstance(store, str) else store
         self._profile = named_profile(profile)
         self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
@@ -82,6 +85,8 @@ class Assent:
             work=self.work,
             derive_key=Keyring(Path(secrets) if secrets is not None else None).derive,
             guards=tuple(guards),
+            limits=tuple(limits),
+            budgets=tuple(budgets),
             mode=mode,
         )
         self._edge = InProcessEdge(self._ports, self._compile)
