@@ -6,10 +6,10 @@ from assent.core.approval import Approval, ApprovalState, Decision, Verdict
 from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.reach import APPROVER, OPERATOR, reach_of
 from assent.ports import Ports
 
-OPERATOR = "operator"
-APPROVER = "approver"
+__all__ = ["APPROVER", "OPERATOR", "approve", "find"]
 
 
 async def approve(
@@ -39,9 +39,9 @@ async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports:
 
 
 async def find(person: Principal, approval_id: str, ports: Ports) -> Approval:
-    """The approval, if this person may see it; another tenant's is as unknown as none."""
+    """The approval, if this principal may see it; another tenant's, or another agent's, is as unknown as none."""
     approval = await ports.store.approval(approval_id)
-    if approval is None or not (OPERATOR in person.roles or approval.tenant == person.tenant):
+    if approval is None or not reach_of(person).covers(approval.tenant, approval.requester):
         raise Refusal("approve.unknown", f"There is no approval {approval_id[:64]}.")
     return approval
 
