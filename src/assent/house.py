@@ -143,6 +143,9 @@ class House:
     async def _authenticate(self, headers: Headers, scope: Scope) -> Principal:
         try:
             return await self.admission.admit(headers, scope)
+        except StoreError:
+            unavailable = Refusal("record.unavailable")
+            raise Challenge(unavailable.status, unavailable.problem(), []) from None
         except Refusal as refusal:
             self.strangers.turned_away(refusal.code, scope)
             asked_for = challenge(refusal, None, self._metadata_url())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from edges.api.scene import scene
@@ -94,3 +95,14 @@ async def test_a_store_that_fails_is_said_to_be_unavailable_and_nothing_more(tmp
         for said in (await there.get("/api/approvals", "root"), await there.get("/api/audit", "root")):
             assert (said.status, said.code) == (503, "api.unavailable")
             assert str(tmp_path) not in str(said.json)
+
+
+async def test_without_the_store_a_kept_key_is_nobodys_and_the_gateway_says_so(tmp_path: Path) -> None:
+    async with scene(tmp_path) as there:
+        await there.house.store.close()
+        kept = {"authorization": "Bearer assent_00000000_kept", "content-type": "application/json"}
+        said = await there.get("/api/tools", None, **kept)
+        assert (said.status, said.code) == (503, "record.unavailable")
+        async with httpx2.AsyncClient() as client:
+            call = await client.post(there.url, content=b"{}", headers={**kept, "accept": "application/json"})
+        assert (call.status_code, call.json()["code"]) == (503, "record.unavailable")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, get_args
+from typing import Any
 
-from assent.core.audit import EntryKind
 from assent.core.principal import Principal
 from assent.core.reach import APPROVER, AUDITOR, OPERATOR, reach_of
 from assent.edges.api.problems import ApiProblem
-from assent.edges.api.routes import LIMIT, MOST_INDEX, NAME, Asked, Route, Schema, choice, integer, text
+from assent.edges.api.routes import LIMIT, MOST_INDEX, NAME, Asked, Route, Schema, integer, text
 from assent.ports import Logged
 
 PAGE = 500
 MOST_LOOKED_AT = 5000
+KIND = "[a-z_]{1,32}"
 _ROLES = frozenset({OPERATOR, APPROVER, AUDITOR})
 
 ENTRY: Schema = {
@@ -91,7 +91,7 @@ ROUTES = (
         (
             integer("after", "The place after which to begin; -1 is the beginning.", -1, MOST_INDEX, -1),
             LIMIT,
-            choice("kind", "Only entries of this kind.", get_args(EntryKind)),
+            text("kind", "Only entries of this kind, such as intent, outcome or denial.", KIND),
             text("tool", "Only entries about this tool.", NAME),
         ),
         refusals=("api.not_entitled",),

@@ -13,7 +13,7 @@ from assent.edges.api.routes import ID, NAME, Route
 from assent.edges.api.table import ROUTES, SCHEMAS
 
 _ALWAYS = ("api.malformed", "api.foreign_origin", "api.wrong_host")
-_KNOWN = ("authenticate.missing", "api.unavailable")
+_KNOWN = ("authenticate.missing", "authenticate.invalid", "record.unavailable", "api.unavailable")
 _WITH_BODY = ("api.too_large", "api.not_json", "api.invalid")
 
 
