@@ -22,6 +22,7 @@ from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, safe_names
 from assent.core.outcome import Refusal
+from assent.core.pins import changed, read_pins
 from assent.core.principal import Principal
 from assent.edges.admission import Admission
 from assent.edges.api import Api
@@ -68,12 +69,12 @@ class House:
         self.contracts = _contracts(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
-        self._definitions: dict[str, list[dict[str, Any]]] = {}
+        self._said: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {}
         self._taken: dict[str, TakenIn] = {}
         self._troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
-        self.work = Work(store, time.time)
+        self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
         self.keys = KeptKeys(store, time.monotonic)
         self.strangers = Strangers(store.note, time.time)
         self.ports = self._make_ports()
@@ -171,11 +172,11 @@ class House:
             derive_key=self.keyring.derive,
             guards=settings.rules(),
             mode=settings.mode,
-            approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
-            most_pending=settings.approvals.most_pending,
-            cooldown=settings.approvals.cooldown,
             limits=settings.limits,
             budgets=settings.budgets,
+            most_pending=settings.approvals.most_pending,
+            cooldown=settings.approvals.cooldown,
+            approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             retention=settings.defaults.idempotency.retention,
         )
 
@@ -218,10 +219,20 @@ class House:
             self._troubles[name] = trouble
             return
         self._troubles.pop(name, None)
-        if definitions != self._definitions.get(name):
-            self._definitions[name] = definitions
-            self._taken[name] = take_in(definitions, self.contracts, self._terms(name))
+        unaccepted = self._unaccepted(name, definitions)
+        if (definitions, unaccepted) != self._said.get(name):
+            self._said[name] = definitions, unaccepted
+            self._taken[name] = take_in(definitions, self.contracts, self._terms(name), unaccepted)
+            for tool, reason in unaccepted.items():
+                logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self._publish()
+
+    def _unaccepted(self, name: str, definitions: list[dict[str, Any]]) -> dict[str, str]:
+        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
+        if self.settings.pins is None or not Path(self.settings.pins).exists():
+            return {}
+        pins = read_pins(Path(self.settings.pins).read_text(encoding="utf-8"), self.settings.pins)
+        return changed(pins.get(name, {}), definitions)
 
     def _publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -361,3 +361,7 @@ class Ports:
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
+
+    def towards(self, upstream: Upstream) -> Ports:
+        """The same ports with the upstream as one call sees it."""
+        return replace(self, upstream=upstream)

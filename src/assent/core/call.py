@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from assent.core.principal import Principal
@@ -41,8 +41,6 @@ class Request:
     resume: Resume | None = None
     can_ask: bool = False
     """Whether the client behind this request can put a question to a person."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """The headers of an HTTP request, where the edge has them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -54,8 +54,8 @@ class ClaimRecord:
         return self.state
 
     def is_tombstone(self, now: float) -> bool:
-        """Whether the answer is past its retention; a doubt is none, and stays until somebody settles it."""
-        return self.state in FINISHED and self.expires_at <= now
+        """Whether the answer is past its retention."""
+        return self.expires_at <= now
 
     def settled(self, settlement: Settlement) -> ClaimRecord:
         """The claim as it is after a settlement. Written out, since `replace` costs several times as much."""

@@ -71,6 +71,8 @@ def question(call: Call, *, why: str | None, preview: Any = None, price: str | N
         lines.append(f"Asked because {visible(why)}.")
     if price:
         lines.append(f"Price: {visible(price)}")
+    if contract.confirmation.uses > 1:
+        lines.append(f"A yes is good for {contract.confirmation.uses} calls with exactly these arguments.")
     lines += _section("What it does", [visible(effect) for effect in contract.side_effects])
     lines += _section("Arguments, as sent", list(argument_lines(call.arguments)) or ["(none)"])
     if preview is not None:

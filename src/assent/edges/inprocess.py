@@ -145,9 +145,8 @@ class InProcessEdge:
             reply=reply,
             resume=resume,
             can_ask=questions.can_ask(ctx),
-            headers=_headers(ctx),
         )
-        ports = replace(self._ports, upstream=ServerFunctions(self._server, params, ctx, call_next))
+        ports = self._ports.towards(ServerFunctions(self._server, params, ctx, call_next))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and not questions.is_modern(ctx.protocol_version):
             outcome = await self._asked(request, outcome, ports, ctx)

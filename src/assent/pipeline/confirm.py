@@ -75,7 +75,8 @@ def _draft(call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Po
         facts=call_facts(call),
         asked_at=now,
         expires_at=now + contract.confirmation.expires,
-        lasts=contract.confirmation.expires,
+        lasts=contract.confirmation.lasts or contract.confirmation.expires,
+        uses=contract.confirmation.uses,
     )
 
 
