@@ -319,6 +319,7 @@ def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path
         check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host)
     keyed = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
     check_bind(parse_settings(configuration(tmp_path, {}, auth=keyed)), host)
+    check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host, lambda: True)
     check_bind(parse_settings(configuration(tmp_path, {})), "127.0.0.1")
 
 

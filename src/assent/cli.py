@@ -16,6 +16,7 @@ COMMANDS = {
     "classify": "Say what tools probably do, from their definitions.",
     "claims": "See what was started, and settle what is in doubt.",
     "contract": "Show contracts, and the schema of contract files.",
+    "keys": "Make, list and revoke the keys by which callers are known.",
     "serve": "Govern every call to the configured upstreams.",
     "decide": "Explain one call, stage by stage, without running it.",
     "store": "Bring the store's schema up to date, and check what it holds.",

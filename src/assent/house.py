@@ -8,7 +8,8 @@ import logging
 import secrets as random
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from assent.core.outcome import Refusal
 from assent.core.pins import changed, read_pins
 from assent.core.principal import Principal
 from assent.edges.admission import Admission
+from assent.edges.api import Api
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
@@ -31,11 +33,13 @@ from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.gateway import Challenge, Gateway, Passage
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
+from assent.edges.kept_keys import KeptKeys
 from assent.edges.links import HttpLink
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
+from assent.edges.strangers import Strangers
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
@@ -71,6 +75,8 @@ class House:
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
         self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
+        self.keys = KeptKeys(store, time.monotonic)
+        self.strangers = Strangers(store.note, time.time)
         self.ports = self._make_ports()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -94,11 +100,14 @@ class House:
         left = await self.work.drain(DRAIN)
         for pool in self._pools:
             await pool.close()
+        with suppress(StoreError):
+            self.strangers.write()
         await self.store.close()
         return left
 
     def app(self, other: App) -> Gateway:
-        """The MCP endpoint; `other` answers for every other path."""
+        """The MCP endpoint and `/api`; `other` answers for every other path."""
+        doors = Doors([self.settings.public_url])
         sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
         governed = Governed(
             self.ports,
@@ -113,8 +122,8 @@ class House:
             call=governed.call,
             passage=self._passage(sessions),
             sessions=sessions,
-            other=other,
-            doors=Doors([self.settings.public_url]),
+            other=Api(self.ports, self._authenticate, doors, self.settings.public_url, other),
+            doors=doors,
         )
 
     def _passage(self, sessions: SessionTable) -> Passage:
@@ -135,7 +144,11 @@ class House:
     async def _authenticate(self, headers: Headers, scope: Scope) -> Principal:
         try:
             return await self.admission.admit(headers, scope)
+        except StoreError:
+            unavailable = Refusal("record.unavailable")
+            raise Challenge(unavailable.status, unavailable.problem(), []) from None
         except Refusal as refusal:
+            self.strangers.turned_away(refusal.code, scope)
             asked_for = challenge(refusal, None, self._metadata_url())
             assert asked_for is not None
             raise Challenge(asked_for[0], refusal.problem(), [(b"www-authenticate", asked_for[1].encode())]) from None
@@ -144,6 +157,7 @@ class House:
         settings = self.settings
         self.admission = Admission(
             keys=ApiKeys(record_key(key.key, principal_of(key)) for key in settings.auth.api_keys),
+            kept_key=self.keys.find,
             tokens=self._tokens(),
             anonymous=principal_of(settings.auth.anonymous, "anonymous") if settings.auth.anonymous else None,
         )
@@ -289,18 +303,32 @@ async def open_house(settings: Settings) -> House:
     return House(settings, await open_store(settings.store))
 
 
-def check_bind(settings: Settings, host: str) -> None:
-    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone."""
+async def has_kept_keys(settings: Settings) -> bool:
+    """Whether the store knows a key that lets somebody in."""
+    store = await open_store(settings.store)
+    try:
+        return any(not record.revoked for record in await store.keys())
+    finally:
+        await store.close()
+
+
+def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:
+    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone.
+
+    `kept` says whether there are keys in the store; it is asked only where that matters.
+    """
     if is_loopback_host(host):
         return
     if settings.auth.anonymous is not None:
         raise SettingsError(
             Fault(f"anonymous callers are not accepted on {host}", "Remove it, or bind to 127.0.0.1", "auth.anonymous")
         )
-    if not settings.auth.api_keys and settings.auth.jwt is None:
+    if not settings.auth.api_keys and settings.auth.jwt is None and not kept():
         raise SettingsError(
             Fault(
-                f"{host} can be reached by others and nobody need authenticate", "Add auth.api_keys or auth.jwt", "auth"
+                f"{host} can be reached by others and nobody need authenticate",
+                "Add auth.api_keys or auth.jwt, or make a key: assent keys create",
+                "auth",
             )
         )
 

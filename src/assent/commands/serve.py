@@ -13,7 +13,7 @@ from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server
 from assent.errors import Fault, SettingsError
-from assent.house import check_bind, open_house
+from assent.house import check_bind, has_kept_keys, open_house
 from assent.settings import Settings, find_settings
 
 
@@ -25,7 +25,7 @@ from assent.settings import Settings, find_settings
 def serve(config: Path | None, host: str, port: int, check: bool) -> None:
     """Govern every call to the configured upstreams, over HTTP at /mcp."""
     settings = find_settings(config)
-    check_bind(settings, host)
+    check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
     if not settings.upstreams:
         raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
     if check:
