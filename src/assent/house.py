@@ -9,6 +9,7 @@ import secrets as random
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,18 +28,24 @@ from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
 from assent.edges.foreign import TakenIn, Terms, take_in
-from assent.edges.gateway import Challenge, Gateway, Passage
+from assent.edges.gateway import Challenge, Gateway, Passage, Serve
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
 from assent.edges.links import HttpLink
+from assent.edges.merged import Merged, Offer, Source
+from assent.edges.notices import TOOLS_CHANGED, Notices
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
+from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
+from assent.edges.shelves import union_of
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
+from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.line import SessionLost
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import BadTarget, Target
 from assent.errors import ContractError, Fault, SettingsError, StoreError
@@ -52,7 +59,9 @@ logger = logging.getLogger("assent")
 
 REFRESH = 30.0
 RETRY = 2.0
+LISTEN_AGAIN = 1.0
 DRAIN = 10.0
+MOST_INSTRUCTIONS = 16_384
 
 
 class House:
@@ -71,7 +80,12 @@ class House:
         self.loaded = asyncio.Event()
         self.work = Work(store, time.time)
         self.ports = self._make_ports()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
+        self.notices = Notices(self.sessions)
+        self._stale: dict[str, asyncio.Event] = {}
+        self._ears: dict[str, Ear] = {}
+        self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
+        self._gateway: Gateway | None = None
 
     def catalogue(self) -> Catalogue:
         return self._catalogue
@@ -81,46 +95,112 @@ class House:
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
         for name in self.links:
-            task = asyncio.create_task(self._keep_fresh(name))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._attend(name)
 
     async def stop(self) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.hush()
+        for name in list(self._tasks):
+            await self._leave(name)
         left = await self.work.drain(DRAIN)
         for pool in self._pools:
             await pool.close()
         await self.store.close()
         return left
 
+    async def hush(self) -> None:
+        """End the streams that have no end of their own; calls go on."""
+        self.notices.end()
+        for pool in self._pools:
+            if pool.limits is _STREAMS:
+                await pool.close()
+
     def app(self, other: App) -> Gateway:
         """The MCP endpoint; `other` answers for every other path."""
-        sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
-        governed = Governed(
+        self._governed = governed = Governed(
             self.ports,
             self.links,
             Seal(self.keyring.key("sealing"), time.time),
             server_info=self._server_info(),
             metadata_url=self._metadata_url(),
         )
-        return Gateway(
+        self._gateway = Gateway(
             authenticate=self._authenticate,
             listing=governed.listing,
             call=governed.call,
-            passage=self._passage(sessions),
-            sessions=sessions,
+            passage=self._passage(self.sessions),
+            sessions=self.sessions,
             other=other,
             doors=Doors([self.settings.public_url]),
+            more=self._more(),
         )
+        return self._gateway
 
     def _passage(self, sessions: SessionTable) -> Passage:
-        if len(self.links) == 1:
-            calls, streams = self._pools[0], self._pools[1]
-            return RelayPassage(Relay(calls, streams), sessions)
-        return OwnPassage(Identity(self._server_info(), {"tools": {"listChanged": True}}), sessions)
+        if self._relays():
+            calls, streams = self._pools_of(next(iter(self.links)))
+            test = self._pools_of(f"{next(iter(self.links))} (test)")
+            relay = Relay(test[0], test[1]) if test else None
+            return RelayPassage(Relay(calls, streams), sessions, self.notices, relay)
+        return OwnPassage(self._identity, sessions)
+
+    def _relays(self) -> bool:
+        """Whether everything but tools is relayed to the one upstream there is."""
+        return len(self.links) == 1 and isinstance(next(iter(self.links.values())), HttpLink)
+
+    def _more(self) -> dict[str, Serve]:
+        return {} if self._relays() else Merged(self._offers, self.notices).methods()
+
+    def _offers(self) -> list[Offer]:
+        return [
+            Offer(link, self._terms(name).canonical, self._ears[name])
+            for name, link in self.links.items()
+            if isinstance(link, Source) and name in self._ears
+        ]
+
+    def _identity(self) -> Identity:
+        """Who we are before several: what they can do together, and what each wants to be said of it."""
+        known = {name: link.described for name, link in self.links.items() if link.described is not None}
+        said = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
+        capabilities = union_of([one.capabilities for one in known.values()])
+        return Identity(self._server_info(), capabilities, "\n\n".join(said)[:MOST_INSTRUCTIONS] or None)
+
+    def _pools_of(self, name: str) -> list[Pool]:
+        return [pool for pool in self._pools if pool.name == name]
+
+    def _attend(self, name: str) -> None:
+        """Keep one upstream's tools fresh, and listen to what it says unasked."""
+        self._stale[name] = asyncio.Event()
+        tasks = [asyncio.create_task(self._keep_fresh(name))]
+        link = self.links[name]
+        if isinstance(link, HttpLink):
+            self._ears[name] = ear = Ear(link.live, lambda message: self._hear(name, message))
+            tasks.append(asyncio.create_task(self._keep_listening(link, ear)))
+        self._tasks[name] = tasks
+
+    async def _leave(self, name: str) -> None:
+        tasks = self._tasks.pop(name, [])
+        if (ear := self._ears.pop(name, None)) is not None:
+            ear.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _hear(self, name: str, message: dict[str, Any]) -> None:
+        """Tools are listed by us, so their change is told once we have seen it; the rest is passed on."""
+        if message["method"] == TOOLS_CHANGED["method"]:
+            self._stale[name].set()
+        elif not self._relays():
+            self.notices.publish(message)
+
+    async def _keep_listening(self, link: HttpLink, ear: Ear) -> None:
+        while True:
+            if link.described is not None:
+                try:
+                    await ear.listen(link.described)
+                except (UpstreamFault, RpcError, SessionLost) as error:
+                    logger.debug("upstream %s is not heard: %s", link.name, error)
+            await asyncio.sleep(LISTEN_AGAIN)
 
     def _server_info(self) -> dict[str, Any]:
         described = next(iter(self.links.values())).described if len(self.links) == 1 else None
@@ -185,8 +265,9 @@ class House:
             raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}.url")) from None
         breaker = Breaker(name, time.monotonic)
         calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
-        self._pools += [calls, Pool(name, target, Limits(connections=1000), breaker)]
-        return HttpUpstream(calls, {"name": "assent", "version": version("assent")})
+        streams = Pool(name, target, _STREAMS, breaker)
+        self._pools += [calls, streams]
+        return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
 
     async def _refresh(self, name: str) -> None:
         """Ask one upstream for its tools, and put what it says into a new catalogue."""
@@ -212,13 +293,23 @@ class House:
         try:
             if self.settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
-            self._catalogue = catalogue_of(tools, withheld)
+            catalogue = catalogue_of(tools, withheld)
         except ContractError as error:
             logger.error("the new list of tools is not used: %s", error)
+            return
+        changed = _shown(catalogue) != _shown(self._catalogue)
+        self._catalogue = catalogue
+        if changed and self.loaded.is_set():
+            self.notices.publish(TOOLS_CHANGED)
 
     async def _keep_fresh(self, name: str) -> None:
+        """Ask an upstream for its tools now and then, and at once when it says that they changed."""
+        stale = self._stale[name]
         while True:
-            await asyncio.sleep(RETRY if name in self._troubles else REFRESH)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY if name in self._troubles else REFRESH):
+                    await stale.wait()
+            stale.clear()
             await self._refresh(name)
 
     def _terms(self, name: str) -> Terms:
@@ -267,6 +358,7 @@ class House:
 
 
 _PER_CALL: Any = None
+_STREAMS = Limits(connections=1000)
 
 
 async def open_house(settings: Settings) -> House:
@@ -324,6 +416,11 @@ async def fetch_json(url: str) -> Any:
 
 async def _known(principal: Principal) -> Principal:
     return principal
+
+
+def _shown(catalogue: Catalogue) -> dict[str, Any]:
+    """What a caller could notice of a catalogue."""
+    return {name: (tool.definition, tool.contract.digest) for name, tool in catalogue.tools.items()}
 
 
 def _contracts(settings: Settings) -> dict[str, Contract]:
