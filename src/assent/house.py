@@ -8,11 +8,11 @@ import logging
 import secrets as random
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -33,7 +33,7 @@ from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
 from assent.edges.links import HttpLink
 from assent.edges.merged import Merged, Offer, Source
-from assent.edges.notices import TOOLS_CHANGED, Notices
+from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
 from assent.edges.rpc import RpcError
@@ -60,6 +60,7 @@ logger = logging.getLogger("assent")
 REFRESH = 30.0
 RETRY = 2.0
 LISTEN_AGAIN = 1.0
+LOAD_WITHIN = 10.0
 DRAIN = 10.0
 MOST_INSTRUCTIONS = 16_384
 
@@ -86,6 +87,7 @@ class House:
         self._ears: dict[str, Ear] = {}
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
         self._gateway: Gateway | None = None
+        self._retiring: set[asyncio.Future[None]] = set()
 
     def catalogue(self) -> Catalogue:
         return self._catalogue
@@ -105,6 +107,9 @@ class House:
         left = await self.work.drain(DRAIN)
         for pool in self._pools:
             await pool.close()
+        for retiring in self._retiring:
+            retiring.cancel()
+        await asyncio.gather(*self._retiring, return_exceptions=True)
         await self.store.close()
         return left
 
@@ -114,6 +119,88 @@ class House:
         for pool in self._pools:
             if pool.limits is _STREAMS:
                 await pool.close()
+
+    async def adopt(self, settings: Settings) -> None:
+        """Live by other settings from now on, or raise with every fault and change nothing.
+
+        New upstreams are asked for their tools before anything is swapped, removed ones finish what is under way.
+        """
+        contracts = _contracts(settings)
+        kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
+        before, pools = dict(self.links), list(self._pools)
+        fresh: dict[str, Any] = {}
+        try:
+            for name, one in settings.upstreams.items():
+                if name not in kept:
+                    fresh[name] = self._link(name, one)
+            loaded = dict(zip(fresh, await asyncio.gather(*map(_loaded, fresh.values())), strict=True))
+            self._check_names(settings, contracts, {**self._definitions, **loaded})
+        except BaseException:
+            made, self._pools[:] = self._pools[len(pools) :], pools
+            await asyncio.gather(*(pool.close() for pool in made))
+            raise
+        gone = [pool for pool in pools if pool.name.removesuffix(" (test)") not in kept]
+        for name in before.keys() - kept.keys():
+            await self._leave(name)
+        self._pools[:] = [pool for pool in self._pools if pool not in gone]
+        self._swap(settings, contracts, fresh, loaded)
+        for name in fresh:
+            self._attend(name)
+        for pool in gone:
+            self._retiring.add(task := asyncio.ensure_future(pool.retire(0 if pool.limits is _STREAMS else _RETIRE)))
+            task.add_done_callback(self._retiring.discard)
+        if before.keys() != kept.keys() or fresh:
+            self._forget_watches(kept.keys())
+            for message in LISTS_CHANGED:
+                self.notices.publish(message)
+
+    def _forget_watches(self, kept: Collection[str]) -> None:
+        """What was watched at an upstream that is gone is watched no more: who still wants it asks again."""
+        for session in self.sessions:
+            for uri, name in list(session.subscriptions.items()):
+                if name not in kept:
+                    session.subscriptions.pop(uri)
+                    session.at_end.pop(f"watch {uri}", None)
+
+    def _swap(self, settings: Settings, contracts: Any, fresh: dict[str, Any], loaded: Any) -> None:
+        """From the old to the new without a pause in between."""
+        links = {name: fresh.get(name) or self.links[name] for name in settings.upstreams}
+        self.settings, self.contracts = settings, contracts
+        self.links.clear()
+        self.links.update(links)
+        for name in list(self._definitions):
+            if name not in links or name in fresh:
+                self._definitions.pop(name)
+                self._taken.pop(name)
+        self._troubles = {name: why for name, why in self._troubles.items() if name in links and name not in fresh}
+        for name, definitions in loaded.items():
+            if isinstance(definitions, list):
+                self._definitions[name] = definitions
+            else:
+                self._troubles[name] = definitions
+        for link in links.values():
+            if isinstance(link, HttpLink):
+                link.relayed = len(links) == 1
+        self._taken = {name: self._take_in(name, found) for name, found in self._definitions.items()}
+        self.ports = self._make_ports()
+        if self._gateway is not None:
+            self._governed.renew(self.ports, self._server_info(), self._metadata_url())
+            self._gateway.passage, self._gateway.more = self._passage(self.sessions), self._more()
+        self._publish()
+
+    def _check_names(self, settings: Settings, contracts: Any, definitions: dict[str, Any]) -> None:
+        """Raise where the new tools would get into each other's way."""
+        old = self.settings, self.contracts
+        self.settings, self.contracts = settings, contracts
+        try:
+            served = {name: found for name, found in definitions.items() if name in settings.upstreams}
+            taken = [self._take_in(name, found) for name, found in served.items() if isinstance(found, list)]
+            tools = [tool for one in taken for tool in one.tools]
+            if settings.names == "safe":
+                safe_names(tool.wire_name for tool in tools)
+            catalogue_of(tools, {})
+        finally:
+            self.settings, self.contracts = old
 
     def app(self, other: App) -> Gateway:
         """The MCP endpoint; `other` answers for every other path."""
@@ -283,8 +370,11 @@ class House:
         self._troubles.pop(name, None)
         if definitions != self._definitions.get(name):
             self._definitions[name] = definitions
-            self._taken[name] = take_in(definitions, self.contracts, self._terms(name))
+            self._taken[name] = self._take_in(name, definitions)
             self._publish()
+
+    def _take_in(self, name: str, definitions: list[dict[str, Any]]) -> TakenIn:
+        return take_in(definitions, self.contracts, self._terms(name))
 
     def _publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
@@ -359,6 +449,17 @@ class House:
 
 _PER_CALL: Any = None
 _STREAMS = Limits(connections=1000)
+_RETIRE = 300.0
+
+
+async def _loaded(link: Any) -> list[dict[str, Any]] | str:
+    """The tools of an upstream, or why it has none now."""
+    try:
+        async with asyncio.timeout(LOAD_WITHIN):
+            return cast("list[dict[str, Any]]", await link.load())
+    except Exception as error:
+        known = isinstance(error, UpstreamFault | TimeoutError)
+        return (str(error) or "no answer in time") if known else f"it does not speak the protocol: {error}"
 
 
 async def open_house(settings: Settings) -> House:

@@ -86,6 +86,11 @@ class Governed:
         self._lists: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._listed: Catalogue | None = None
 
+    def renew(self, ports: Ports, server_info: dict[str, Any], metadata_url: str | None) -> None:
+        """Serve what comes from now on in another world; calls under way stay in theirs."""
+        self._ports, self._server_info, self._metadata_url = ports, server_info, metadata_url
+        self._listed = None
+
     async def listing(self, incoming: Incoming) -> bytes:
         """The first three verbs over the catalogue, as bytes prepared once for everybody who sees the same."""
         principal, catalogue = _caller(incoming), self._ports.catalogue()

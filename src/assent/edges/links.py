@@ -77,7 +77,7 @@ class HttpLink:
     ) -> None:
         self.name = name
         self._live, self._test = End(live), End(test) if test is not None else None
-        self._relayed = relayed
+        self.relayed = relayed
 
     @property
     def described(self) -> Described | None:
@@ -90,7 +90,7 @@ class HttpLink:
     @property
     def streams(self) -> bool:
         """Whether a caller in a session of the upstream's own expects its answers as streams."""
-        return self._relayed and self._live.server.streams
+        return self.relayed and self._live.server.streams
 
     async def load(self) -> list[dict[str, Any]]:
         """Every tool definition as the upstream wrote it. Raises a Fault where it cannot be had."""
@@ -169,7 +169,7 @@ class HttpLink:
         """Say something to the upstream in the session it has for this caller, where it keeps sessions."""
         principal, session, inbound = caller_of(incoming), incoming.session, incoming.inbound
         end = self._end(principal)
-        if self._relayed and session is not None:
+        if self.relayed and session is not None:
             return await say(Peer(inbound.version, session.id, inbound.capabilities))
         if not end.modern:
             await end.know()

@@ -18,6 +18,10 @@ CHANGES = {
 }
 UPDATED = "notifications/resources/updated"
 TOOLS_CHANGED: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+LISTS_CHANGED: list[dict[str, Any]] = [
+    {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"},
+    {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"},
+]
 
 
 class Listener:
