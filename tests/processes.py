@@ -2,10 +2,11 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +50,35 @@ def started(module: str, *arguments: str) -> Iterator[tuple["subprocess.Popen[st
             process.kill()
             process.wait()
         process.stdout.close() if process.stdout else None
+
+
+class Command:
+    """A running `assent` command, read line by line."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.lines: list[str] = []
+
+    async def said(self, pattern: str) -> "re.Match[str]":
+        """Wait until it says something on standard error."""
+        assert self.process.stderr is not None
+        async with asyncio.timeout(60):
+            while line := (await self.process.stderr.readline()).decode():
+                self.lines.append(line.rstrip())
+                if found := re.search(pattern, line):
+                    return found
+        raise AssertionError(f"it never said {pattern!r}, but {self.lines}")
+
+
+@asynccontextmanager
+async def commanded(*arguments: str) -> AsyncIterator[Command]:
+    """Run `assent` with arguments until the block ends."""
+    process = await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).with_name("assent")), *arguments, stderr=subprocess.PIPE
+    )
+    try:
+        yield Command(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()

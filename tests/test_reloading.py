@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,9 +16,10 @@ from mcp import Client
 
 from assent.edges.pages import Pages
 from assent.house import House, open_house
-from assent.reloading import Reloading
+from assent.reloading import Reloading, signature, watched_files
 from assent.settings import load_settings
 from houses import ANYBODY, Shop, post, rpc
+from processes import commanded
 from serving import serving
 from transports import ERAS, over_http
 
@@ -62,7 +59,8 @@ async def desk(folder: Path, upstreams: dict[str, Any], contracts: dict[str, Any
     await house.start()
     try:
         async with serving(house.app(Pages(house))) as url:
-            yield Desk(folder, url, house, Reloading(house, file, lambda: load_settings(file)))
+            seen = signature(watched_files(file, house.settings))
+            yield Desk(folder, url, house, Reloading(house, file, lambda: load_settings(file), seen))
             await house.hush()
     finally:
         await house.stop()
@@ -213,33 +211,16 @@ async def test_a_call_to_a_removed_upstream_ends_before_its_connections_do(tmp_p
             await asyncio.gather(*at.house._retiring)
 
 
-async def test_the_command_reloads_on_a_signal_and_by_itself(tmp_path: Path) -> None:
+async def test_the_command_reloads_by_itself_and_on_a_signal(tmp_path: Path) -> None:
     async with over_http(Shop().server) as shop:
         write(tmp_path, {"shop": {"url": shop}}, READ)
-        process = await asyncio.create_subprocess_exec(
-            str(Path(sys.executable).with_name("assent")), "serve", "-c", str(tmp_path / "assent.yaml"), "--port", "0",
-            stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
-        try:
-            assert process.stderr is not None
-
-            async def said(pattern: str) -> re.Match[str]:
-                async with asyncio.timeout(60):
-                    while line := (await process.stderr.readline()).decode():  # type: ignore[union-attr]
-                        if found := re.search(pattern, line):
-                            return found
-                raise AssertionError(pattern)
-
-            url = (await said(r"at (http\S+/mcp)"))[1]
+        async with commanded("serve", "-c", str(tmp_path / "assent.yaml"), "--port", "0") as command:
+            url = (await command.said(r"at (http\S+/mcp)"))[1]
             write(tmp_path, {"shop": {"url": shop}}, ASKED)
-            await said("the new configuration is used")
+            await command.said("the new configuration is used")
             assert (await call(url, "list_orders"))["code"] == "confirm.approval_pending"
-            process.send_signal(signal.SIGHUP)
-            await said("the new configuration is used")
-            process.send_signal(signal.SIGTERM)
-            await said("Stopped")
-            assert await process.wait() == 0
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            command.process.send_signal(signal.SIGHUP)
+            await command.said("the new configuration is used")
+            command.process.send_signal(signal.SIGTERM)
+            await command.said("Stopped")
+            assert await command.process.wait() == 0

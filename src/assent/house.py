@@ -23,7 +23,7 @@ from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, safe_names
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.edges.admission import Admission
+from assent.edges.admission import Admission, credential_of, is_loopback
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
@@ -31,6 +31,7 @@ from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.gateway import Challenge, Gateway, Passage, Serve
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
+from assent.edges.inbound import read_head
 from assent.edges.links import HttpLink
 from assent.edges.merged import Merged, Offer, Source
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
@@ -43,6 +44,7 @@ from assent.edges.shelves import union_of
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
+from assent.edges.upstreams.faults import words
 from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import HttpUpstream
 from assent.edges.upstreams.line import SessionLost
@@ -50,10 +52,12 @@ from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import BadTarget, Target
 from assent.errors import ContractError, Fault, SettingsError, StoreError
 from assent.keyring import Keyring
+from assent.pipeline.approve import OPERATOR
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
 from assent.settings import Caller, Settings, UpstreamSettings
 from assent.stores.address import open_store
+from assent.telemetry import Standing, Tally, render
 
 logger = logging.getLogger("assent")
 
@@ -80,6 +84,7 @@ class House:
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
         self.work = Work(store, time.time)
+        self.tally = Tally()
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
         self.notices = Notices(self.sessions)
@@ -210,6 +215,7 @@ class House:
             Seal(self.keyring.key("sealing"), time.time),
             server_info=self._server_info(),
             metadata_url=self._metadata_url(),
+            took=self.tally.took,
         )
         self._gateway = Gateway(
             authenticate=self._authenticate,
@@ -286,7 +292,7 @@ class House:
                 try:
                     await ear.listen(link.described)
                 except (UpstreamFault, RpcError, SessionLost) as error:
-                    logger.debug("upstream %s is not heard: %s", link.name, error)
+                    logger.debug("upstream %s is not heard: %s", link.name, words(error))
             await asyncio.sleep(LISTEN_AGAIN)
 
     def _server_info(self) -> dict[str, Any]:
@@ -326,6 +332,7 @@ class House:
             mode=settings.mode,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             retention=settings.defaults.idempotency.retention,
+            seen=self.tally.see,
         )
 
     def _tokens(self) -> Tokens | None:
@@ -361,8 +368,7 @@ class House:
         try:
             definitions = await self.links[name].load()
         except Exception as error:
-            known = isinstance(error, UpstreamFault)
-            trouble = str(error) if known else f"it does not speak the protocol: {error}"
+            trouble = words(error)
             if self._troubles.get(name) != trouble:
                 logger.warning("upstream %s: %s", name, trouble)
             self._troubles[name] = trouble
@@ -442,6 +448,24 @@ class House:
             "scopes_supported": scopes,
         }
 
+    async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
+        """The page of counters, for an operator or somebody on this machine; None for everybody else."""
+        head = read_head(headers)
+        if Doors([self.settings.public_url]).refuse(head.host, head.origin) is not None:
+            return None
+        forwarded = any(name in (b"forwarded", b"x-forwarded-for") for name, _ in headers)
+        try:
+            local = credential_of(headers) is None and is_loopback(scope) and not forwarded
+            if not local and OPERATOR not in (await self.admission.admit(headers, scope)).roles:
+                return None
+        except Refusal:
+            return None
+        upstreams = {name: (name not in self._troubles, self._failures(name)) for name in self.links}
+        return render(self.tally, Standing(len(self._catalogue.tools), len(self.sessions), upstreams))
+
+    def _failures(self, name: str) -> int:
+        return max((pool.health.failures for pool in self._pools_of(name)), default=0)
+
     def troubles(self) -> dict[str, str]:
         """What is wrong with which upstream."""
         return dict(self._troubles)
@@ -458,8 +482,7 @@ async def _loaded(link: Any) -> list[dict[str, Any]] | str:
         async with asyncio.timeout(LOAD_WITHIN):
             return cast("list[dict[str, Any]]", await link.load())
     except Exception as error:
-        known = isinstance(error, UpstreamFault | TimeoutError)
-        return (str(error) or "no answer in time") if known else f"it does not speak the protocol: {error}"
+        return words(error)
 
 
 async def open_house(settings: Settings) -> House:

@@ -15,6 +15,7 @@ from assent.core.audit import Entry
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.errors import AssentError
 
@@ -245,3 +246,5 @@ class Ports:
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
+    seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = field(default=lambda *_: None)
+    """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""

@@ -28,9 +28,9 @@ Signature = tuple[tuple[str, int, int, int], ...]
 class Reloading:
     """Keeps a running gateway to what its files say."""
 
-    def __init__(self, house: House, file: Path, load: Load) -> None:
-        self._house, self._file, self._load = house, file, load
-        self._seen = signature(watched_files(file, house.settings))
+    def __init__(self, house: House, file: Path, load: Load, seen: Signature) -> None:
+        """`seen` was taken with the settings, so that no change in between is missed."""
+        self._house, self._file, self._load, self._seen = house, file, load, seen
         self._turn = asyncio.Lock()
 
     async def keep(self, every: float = LOOK_EVERY) -> None:
@@ -48,6 +48,11 @@ class Reloading:
 
     async def reload(self) -> bool:
         """Use what the files say now; if they do not hold, say why and go on as before."""
+        used = await self._reload()
+        self._house.tally.reloaded(used)
+        return used
+
+    async def _reload(self) -> bool:
         try:
             async with self._turn:
                 settings = await asyncio.to_thread(self._load)

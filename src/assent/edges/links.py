@@ -27,6 +27,7 @@ from assent.edges.inbound import Era
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.shelves import Shelf
+from assent.edges.tracing import carried
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.http import Described, HttpUpstream
 from assent.edges.upstreams.line import Peer, SessionLost
@@ -114,7 +115,7 @@ class HttpLink:
                 meta[META_KEY] = key
             elif forward == "header":
                 fields = [*fields, (b"idempotency-key", key.encode())]
-        if meta:
+        if meta := carried(meta):
             params["_meta"] = meta
         return await self._guarded(call, params, fields, incoming)
 
@@ -208,7 +209,7 @@ class HttpLink:
     async def ask(self, method: str, params: Mapping[str, Any], incoming: Incoming) -> dict[str, Any]:
         """Any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
         said = {name: value for name, value in params.items() if name != "_meta"}
-        if meta := _meta(incoming):
+        if meta := carried(_meta(incoming)):
             said["_meta"] = meta
         return await self._rounds(method, said, [], incoming, safe=True)
 

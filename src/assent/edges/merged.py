@@ -23,7 +23,7 @@ from assent.edges.links import caller_of
 from assent.edges.notices import CHANGES, SUBSCRIPTION_ID, Notices
 from assent.edges.rpc import RpcError
 from assent.edges.shelves import Shelf, first_of_each, owner_of
-from assent.edges.upstreams.faults import Fault, Unreachable
+from assent.edges.upstreams.faults import Fault, Unreachable, words
 from assent.edges.upstreams.hearing import Ear, TooManyResources
 from assent.ports import Lost, Unreached
 
@@ -221,7 +221,7 @@ class Merged:
         except (RpcError, Fault, Unreached, Lost) as error:
             missing = isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND
             if not missing:
-                logger.warning("upstream %s is left out of %s: %s", offer.source.name, method, error)
+                logger.warning("upstream %s is left out of %s: %s", offer.source.name, method, words(error))
             return []
         offer.source.shelf(caller_of(incoming)).put(key, listed)
         return listed
@@ -275,7 +275,7 @@ class Merged:
         except (RpcError, Fault, Unreached, Lost) as error:
             missing = isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND
             if not missing:
-                logger.warning("upstream %s was not told the log level: %s", offer.source.name, error)
+                logger.warning("upstream %s was not told the log level: %s", offer.source.name, words(error))
 
     def _renamed(self, offer: Offer, key: str, entry: dict[str, Any]) -> dict[str, Any]:
         if key != "prompts" or not isinstance(entry.get("name"), str):
