@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from assent.edges.tokens import REFRESH_AT_MOST_EVERY, Issuer, Tokens
 from assent.house import House, fetch_json
 from assent.testing import Clock
+from houses import KEY, Shop, post, rpc, shop_gateway
 from identity_provider import IdentityProvider, identity_provider
-from test_house import KEY, Shop, post, rpc, shop_gateway
 
 METADATA = 'resource_metadata="http://127.0.0.1:8420/.well-known/oauth-protected-resource"'
 CONTRACTS = {

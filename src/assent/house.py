@@ -8,11 +8,11 @@ import logging
 import secrets as random
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -24,40 +24,53 @@ from assent.core.catalogue import Catalogue, catalogue_of, safe_names
 from assent.core.outcome import Refusal
 from assent.core.pins import changed, read_pins
 from assent.core.principal import Principal
-from assent.edges.admission import Admission
+from assent.edges.admission import Admission, credential_of, is_loopback
 from assent.edges.api import Api
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
 from assent.edges.foreign import TakenIn, Terms, take_in
-from assent.edges.gateway import Challenge, Gateway, Passage
+from assent.edges.gateway import Challenge, Gateway, Passage, Serve
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
+from assent.edges.inbound import read_head
 from assent.edges.kept_keys import KeptKeys
 from assent.edges.links import HttpLink
+from assent.edges.merged import Merged, Offer, Source
+from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
+from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
+from assent.edges.shelves import union_of
 from assent.edges.strangers import Strangers
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
+from assent.edges.upstreams.faults import words
+from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.line import SessionLost
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import BadTarget, Target
 from assent.errors import ContractError, Fault, SettingsError, StoreError
 from assent.keyring import Keyring
+from assent.pipeline.approve import OPERATOR
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
 from assent.settings import Caller, Settings, UpstreamSettings
 from assent.stores.address import open_store
+from assent.telemetry import Standing, Tally, render
 
 logger = logging.getLogger("assent")
 
 REFRESH = 30.0
 RETRY = 2.0
+LISTEN_AGAIN = 1.0
+LOAD_WITHIN = 10.0
 DRAIN = 10.0
+MOST_INSTRUCTIONS = 16_384
 
 
 class House:
@@ -69,7 +82,8 @@ class House:
         self.contracts = _contracts(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
-        self._said: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {}
+        self._definitions: dict[str, list[dict[str, Any]]] = {}
+        self._withheld: dict[str, dict[str, str]] = {}
         self._taken: dict[str, TakenIn] = {}
         self._troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue = Catalogue()
@@ -77,8 +91,15 @@ class House:
         self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
         self.keys = KeptKeys(store, time.monotonic)
         self.strangers = Strangers(store.note, time.time)
+        self.tally = Tally()
         self.ports = self._make_ports()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
+        self.notices = Notices(self.sessions)
+        self._stale: dict[str, asyncio.Event] = {}
+        self._ears: dict[str, Ear] = {}
+        self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
+        self._gateway: Gateway | None = None
+        self._retiring: set[asyncio.Future[None]] = set()
 
     def catalogue(self) -> Catalogue:
         return self._catalogue
@@ -88,49 +109,201 @@ class House:
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
         for name in self.links:
-            task = asyncio.create_task(self._keep_fresh(name))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._attend(name)
 
     async def stop(self) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.hush()
+        for name in list(self._tasks):
+            await self._leave(name)
         left = await self.work.drain(DRAIN)
         for pool in self._pools:
             await pool.close()
+        for retiring in self._retiring:
+            retiring.cancel()
+        await asyncio.gather(*self._retiring, return_exceptions=True)
         with suppress(StoreError):
             self.strangers.write()
         await self.store.close()
         return left
 
+    async def hush(self) -> None:
+        """End the streams that have no end of their own; calls go on."""
+        self.notices.end()
+        for pool in self._pools:
+            if pool.limits is _STREAMS:
+                await pool.close()
+
+    async def adopt(self, settings: Settings) -> None:
+        """Live by other settings from now on, or raise with every fault and change nothing.
+
+        New upstreams are asked for their tools before anything is swapped, removed ones finish what is under way.
+        """
+        contracts = _contracts(settings)
+        kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
+        before, pools = dict(self.links), list(self._pools)
+        fresh: dict[str, Any] = {}
+        try:
+            for name, one in settings.upstreams.items():
+                if name not in kept:
+                    fresh[name] = self._link(name, one)
+            loaded = dict(zip(fresh, await asyncio.gather(*map(_loaded, fresh.values())), strict=True))
+            self._check_names(settings, contracts, {**self._definitions, **loaded})
+        except BaseException:
+            made, self._pools[:] = self._pools[len(pools) :], pools
+            await asyncio.gather(*(pool.close() for pool in made))
+            raise
+        gone = [pool for pool in pools if pool.name.removesuffix(" (test)") not in kept]
+        for name in before.keys() - kept.keys():
+            await self._leave(name)
+        self._pools[:] = [pool for pool in self._pools if pool not in gone]
+        self._swap(settings, contracts, fresh, loaded)
+        for name in fresh:
+            self._attend(name)
+        for pool in gone:
+            self._retiring.add(task := asyncio.ensure_future(pool.retire(0 if pool.limits is _STREAMS else _RETIRE)))
+            task.add_done_callback(self._retiring.discard)
+        if before.keys() != kept.keys() or fresh:
+            self._forget_watches(kept.keys())
+            for message in LISTS_CHANGED:
+                self.notices.publish(message)
+
+    def _forget_watches(self, kept: Collection[str]) -> None:
+        """What was watched at an upstream that is gone is watched no more: who still wants it asks again."""
+        for session in self.sessions:
+            for uri, name in list(session.subscriptions.items()):
+                if name not in kept:
+                    session.subscriptions.pop(uri)
+                    session.at_end.pop(f"watch {uri}", None)
+
+    def _swap(self, settings: Settings, contracts: Any, fresh: dict[str, Any], loaded: Any) -> None:
+        """From the old to the new without a pause in between."""
+        links = {name: fresh.get(name) or self.links[name] for name in settings.upstreams}
+        self.settings, self.contracts = settings, contracts
+        self.links.clear()
+        self.links.update(links)
+        for name in list(self._definitions):
+            if name not in links or name in fresh:
+                self._definitions.pop(name)
+                self._taken.pop(name)
+        self._troubles = {name: why for name, why in self._troubles.items() if name in links and name not in fresh}
+        for name, definitions in loaded.items():
+            if isinstance(definitions, list):
+                self._definitions[name] = definitions
+            else:
+                self._troubles[name] = definitions
+        for link in links.values():
+            if isinstance(link, HttpLink):
+                link.relayed = len(links) == 1
+        self._taken = {name: self._take_in(name, found) for name, found in self._definitions.items()}
+        self.ports = self._make_ports()
+        if self._gateway is not None:
+            self._governed.renew(self.ports, self._server_info(), self._metadata_url())
+            self._gateway.passage, self._gateway.more = self._passage(self.sessions), self._more()
+        self._publish()
+
+    def _check_names(self, settings: Settings, contracts: Any, definitions: dict[str, Any]) -> None:
+        """Raise where the new tools would get into each other's way."""
+        old = self.settings, self.contracts
+        self.settings, self.contracts = settings, contracts
+        try:
+            served = {name: found for name, found in definitions.items() if name in settings.upstreams}
+            taken = [self._take_in(name, found) for name, found in served.items() if isinstance(found, list)]
+            tools = [tool for one in taken for tool in one.tools]
+            if settings.names == "safe":
+                safe_names(tool.wire_name for tool in tools)
+            catalogue_of(tools, {})
+        finally:
+            self.settings, self.contracts = old
+
     def app(self, other: App) -> Gateway:
         """The MCP endpoint and `/api`; `other` answers for every other path."""
         doors = Doors([self.settings.public_url])
-        sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
-        governed = Governed(
+        self._governed = governed = Governed(
             self.ports,
             self.links,
             Seal(self.keyring.key("sealing"), time.time),
             server_info=self._server_info(),
             metadata_url=self._metadata_url(),
+            took=self.tally.took,
         )
-        return Gateway(
+        self._gateway = Gateway(
             authenticate=self._authenticate,
             listing=governed.listing,
             call=governed.call,
-            passage=self._passage(sessions),
-            sessions=sessions,
+            passage=self._passage(self.sessions),
+            sessions=self.sessions,
             other=Api(self.ports, self._authenticate, doors, self.settings.public_url, other),
             doors=doors,
+            more=self._more(),
         )
+        return self._gateway
 
     def _passage(self, sessions: SessionTable) -> Passage:
-        if len(self.links) == 1:
-            calls, streams = self._pools[0], self._pools[1]
-            return RelayPassage(Relay(calls, streams), sessions)
-        return OwnPassage(Identity(self._server_info(), {"tools": {"listChanged": True}}), sessions)
+        if self._relays():
+            calls, streams = self._pools_of(next(iter(self.links)))
+            test = self._pools_of(f"{next(iter(self.links))} (test)")
+            relay = Relay(test[0], test[1]) if test else None
+            return RelayPassage(Relay(calls, streams), sessions, self.notices, relay)
+        return OwnPassage(self._identity, sessions)
+
+    def _relays(self) -> bool:
+        """Whether everything but tools is relayed to the one upstream there is."""
+        return len(self.links) == 1 and isinstance(next(iter(self.links.values())), HttpLink)
+
+    def _more(self) -> dict[str, Serve]:
+        return {} if self._relays() else Merged(self._offers, self.notices).methods()
+
+    def _offers(self) -> list[Offer]:
+        return [
+            Offer(link, self._terms(name).canonical, self._ears[name])
+            for name, link in self.links.items()
+            if isinstance(link, Source) and name in self._ears
+        ]
+
+    def _identity(self) -> Identity:
+        """Who we are before several: what they can do together, and what each wants to be said of it."""
+        known = {name: link.described for name, link in self.links.items() if link.described is not None}
+        said = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
+        capabilities = union_of([one.capabilities for one in known.values()])
+        return Identity(self._server_info(), capabilities, "\n\n".join(said)[:MOST_INSTRUCTIONS] or None)
+
+    def _pools_of(self, name: str) -> list[Pool]:
+        return [pool for pool in self._pools if pool.name == name]
+
+    def _attend(self, name: str) -> None:
+        """Keep one upstream's tools fresh, and listen to what it says unasked."""
+        self._stale[name] = asyncio.Event()
+        tasks = [asyncio.create_task(self._keep_fresh(name))]
+        link = self.links[name]
+        if isinstance(link, HttpLink):
+            self._ears[name] = ear = Ear(link.live, lambda message: self._hear(name, message))
+            tasks.append(asyncio.create_task(self._keep_listening(link, ear)))
+        self._tasks[name] = tasks
+
+    async def _leave(self, name: str) -> None:
+        tasks = self._tasks.pop(name, [])
+        if (ear := self._ears.pop(name, None)) is not None:
+            ear.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _hear(self, name: str, message: dict[str, Any]) -> None:
+        """Tools are listed by us, so their change is told once we have seen it; the rest is passed on."""
+        if message["method"] == TOOLS_CHANGED["method"]:
+            self._stale[name].set()
+        elif not self._relays():
+            self.notices.publish(message)
+
+    async def _keep_listening(self, link: HttpLink, ear: Ear) -> None:
+        while True:
+            if link.described is not None:
+                try:
+                    await ear.listen(link.described)
+                except (UpstreamFault, RpcError, SessionLost) as error:
+                    logger.debug("upstream %s is not heard: %s", link.name, words(error))
+            await asyncio.sleep(LISTEN_AGAIN)
 
     def _server_info(self) -> dict[str, Any]:
         described = next(iter(self.links.values())).described if len(self.links) == 1 else None
@@ -178,6 +351,7 @@ class House:
             cooldown=settings.approvals.cooldown,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             retention=settings.defaults.idempotency.retention,
+            seen=self.tally.see,
         )
 
     def _tokens(self) -> Tokens | None:
@@ -204,28 +378,31 @@ class House:
             raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}.url")) from None
         breaker = Breaker(name, time.monotonic)
         calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
-        self._pools += [calls, Pool(name, target, Limits(connections=1000), breaker)]
-        return HttpUpstream(calls, {"name": "assent", "version": version("assent")})
+        streams = Pool(name, target, _STREAMS, breaker)
+        self._pools += [calls, streams]
+        return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
 
     async def _refresh(self, name: str) -> None:
         """Ask one upstream for its tools, and put what it says into a new catalogue."""
         try:
             definitions = await self.links[name].load()
         except Exception as error:
-            known = isinstance(error, UpstreamFault)
-            trouble = str(error) if known else f"it does not speak the protocol: {error}"
+            trouble = words(error)
             if self._troubles.get(name) != trouble:
                 logger.warning("upstream %s: %s", name, trouble)
             self._troubles[name] = trouble
             return
         self._troubles.pop(name, None)
         unaccepted = self._unaccepted(name, definitions)
-        if (definitions, unaccepted) != self._said.get(name):
-            self._said[name] = definitions, unaccepted
-            self._taken[name] = take_in(definitions, self.contracts, self._terms(name), unaccepted)
+        if definitions != self._definitions.get(name) or unaccepted != self._withheld.get(name):
+            self._definitions[name], self._withheld[name] = definitions, unaccepted
+            self._taken[name] = self._take_in(name, definitions)
             for tool, reason in unaccepted.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self._publish()
+
+    def _take_in(self, name: str, definitions: list[dict[str, Any]]) -> TakenIn:
+        return take_in(definitions, self.contracts, self._terms(name), self._unaccepted(name, definitions))
 
     def _unaccepted(self, name: str, definitions: list[dict[str, Any]]) -> dict[str, str]:
         """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
@@ -241,13 +418,23 @@ class House:
         try:
             if self.settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
-            self._catalogue = catalogue_of(tools, withheld)
+            catalogue = catalogue_of(tools, withheld)
         except ContractError as error:
             logger.error("the new list of tools is not used: %s", error)
+            return
+        changed = _shown(catalogue) != _shown(self._catalogue)
+        self._catalogue = catalogue
+        if changed and self.loaded.is_set():
+            self.notices.publish(TOOLS_CHANGED)
 
     async def _keep_fresh(self, name: str) -> None:
+        """Ask an upstream for its tools now and then, and at once when it says that they changed."""
+        stale = self._stale[name]
         while True:
-            await asyncio.sleep(RETRY if name in self._troubles else REFRESH)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY if name in self._troubles else REFRESH):
+                    await stale.wait()
+            stale.clear()
             await self._refresh(name)
 
     def _terms(self, name: str) -> Terms:
@@ -290,12 +477,41 @@ class House:
             "scopes_supported": scopes,
         }
 
+    async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
+        """The page of counters, for an operator or somebody on this machine; None for everybody else."""
+        head = read_head(headers)
+        if Doors([self.settings.public_url]).refuse(head.host, head.origin) is not None:
+            return None
+        forwarded = any(name in (b"forwarded", b"x-forwarded-for") for name, _ in headers)
+        try:
+            local = credential_of(headers) is None and is_loopback(scope) and not forwarded
+            if not local and OPERATOR not in (await self.admission.admit(headers, scope)).roles:
+                return None
+        except Refusal:
+            return None
+        upstreams = {name: (name not in self._troubles, self._failures(name)) for name in self.links}
+        return render(self.tally, Standing(len(self._catalogue.tools), len(self.sessions), upstreams))
+
+    def _failures(self, name: str) -> int:
+        return max((pool.health.failures for pool in self._pools_of(name)), default=0)
+
     def troubles(self) -> dict[str, str]:
         """What is wrong with which upstream."""
         return dict(self._troubles)
 
 
 _PER_CALL: Any = None
+_STREAMS = Limits(connections=1000)
+_RETIRE = 300.0
+
+
+async def _loaded(link: Any) -> list[dict[str, Any]] | str:
+    """The tools of an upstream, or why it has none now."""
+    try:
+        async with asyncio.timeout(LOAD_WITHIN):
+            return cast("list[dict[str, Any]]", await link.load())
+    except Exception as error:
+        return words(error)
 
 
 async def open_house(settings: Settings) -> House:
@@ -367,6 +583,11 @@ async def fetch_json(url: str) -> Any:
 
 async def _known(principal: Principal) -> Principal:
     return principal
+
+
+def _shown(catalogue: Catalogue) -> dict[str, Any]:
+    """What a caller could notice of a catalogue."""
+    return {name: (tool.definition, tool.contract.digest) for name, tool in catalogue.tools.items()}
 
 
 def _contracts(settings: Settings) -> dict[str, Contract]:

@@ -18,6 +18,7 @@ from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import NOTHING, Budget, Dues, Limit
 from assent.core.keys import KeyRecord
+from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.errors import AssentError
 
@@ -361,6 +362,8 @@ class Ports:
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
+    seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = field(default=lambda *_: None)
+    """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
 
     def towards(self, upstream: Upstream) -> Ports:
         """The same ports with the upstream as one call sees it."""

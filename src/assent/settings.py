@@ -211,14 +211,19 @@ def anchored(settings: Settings, home: Path) -> Settings:
 
 
 def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
-    """The configuration a command uses: the one named, `./assent.yaml`, or the user's own."""
+    """The configuration a command uses."""
+    return load_settings(find_file(named, environment), environment)
+
+
+def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the configuration stands: the file named, `./assent.yaml`, or the user's own."""
     if named is not None:
-        return load_settings(named, environment)
+        return named
     here = Path("assent.yaml")
     user = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
     for path in (here, user):
         if path.exists():
-            return load_settings(path, environment)
+            return path
     raise SettingsError(Fault("there is no configuration", f"Name one with -c, or write {here} or {user}"))
 
 

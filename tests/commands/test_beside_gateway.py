@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from test_house import Shop, configuration, post, rpc
+from houses import Shop, configuration, post, rpc
 from transports import over_http
 
 ASSENT = (sys.executable, "-c", "from assent.cli import main; main()")

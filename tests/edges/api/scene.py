@@ -15,7 +15,7 @@ import jsonschema
 from assent.edges.api.openapi import document
 from assent.edges.api.table import ROUTES
 from assent.house import House
-from test_house import HEADERS, Shop, rpc, shop_gateway
+from houses import HEADERS, Shop, rpc, shop_gateway
 
 KEYS: dict[str, dict[str, Any]] = {
     "ci": {"kind": "agent", "tenant": "acme", "scopes": ["*"]},
