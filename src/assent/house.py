@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from assent.bootstrap import contract_paths
-from assent.contract.files import load_contracts
+from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, safe_names
@@ -24,6 +24,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.edges.admission import Admission
 from assent.edges.api_keys import ApiKeys, record_key
+from assent.edges.api_links import OpenApiLink
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
 from assent.edges.foreign import TakenIn, Terms, take_in
@@ -39,9 +40,11 @@ from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.openapi.exchange import Send
+from assent.edges.upstreams.openapi.pooled import send_over
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import BadTarget, Target
-from assent.errors import ContractError, Fault, SettingsError, StoreError
+from assent.errors import ContractError, Fault, FaultsError, SettingsError, StoreError
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
@@ -61,7 +64,7 @@ class House:
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
         self.keyring = Keyring(Path(settings.secrets.directory))
-        self.contracts = _contracts(settings)
+        self.contracts, self.declared = _contracts(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
         self._definitions: dict[str, list[dict[str, Any]]] = {}
@@ -117,7 +120,7 @@ class House:
         )
 
     def _passage(self, sessions: SessionTable) -> Passage:
-        if len(self.links) == 1:
+        if len(self.links) == 1 and isinstance(next(iter(self.links.values())), HttpLink):
             calls, streams = self._pools[0], self._pools[1]
             return RelayPassage(Relay(calls, streams), sessions)
         return OwnPassage(Identity(self._server_info(), {"tools": {"listChanged": True}}), sessions)
@@ -168,7 +171,9 @@ class House:
         issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
         return Tokens(issuer, fetch_json, time.time)
 
-    def _link(self, name: str, upstream: UpstreamSettings) -> HttpLink:
+    def _link(self, name: str, upstream: UpstreamSettings) -> HttpLink | OpenApiLink:
+        if upstream.openapi is not None:
+            return self._api_link(name, upstream, upstream.openapi)
         if upstream.url is None:
             field = f"upstreams.{name}"
             raise SettingsError(Fault("this kind of upstream cannot be served yet", "Give a url", field))
@@ -178,12 +183,22 @@ class House:
             test = self._server(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
         return HttpLink(name, live, test, relayed=len(self.settings.upstreams) == 1)
 
+    def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
+        assert upstream.base_url is not None
+        live = self._api(name, upstream.base_url, upstream.headers, upstream.timeout)
+        test = None
+        if upstream.test is not None:
+            test = self._api(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
+        return OpenApiLink(name, source, live, test, fetch=fetch_text if "://" in source else None)
+
+    def _api(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, Send]:
+        target, breaker = _target(name, base, headers), Breaker(name, time.monotonic)
+        pool = Pool(name, target, Limits(silence=float(timeout)), breaker)
+        self._pools.append(pool)
+        return base, send_over(pool)
+
     def _server(self, name: str, url: str, headers: Mapping[str, str], timeout: int) -> HttpUpstream:
-        try:
-            target = Target.of(url, headers)
-        except BadTarget as error:
-            raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}.url")) from None
-        breaker = Breaker(name, time.monotonic)
+        target, breaker = _target(name, url, headers), Breaker(name, time.monotonic)
         calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
         self._pools += [calls, Pool(name, target, Limits(connections=1000), breaker)]
         return HttpUpstream(calls, {"name": "assent", "version": version("assent")})
@@ -193,7 +208,7 @@ class House:
         try:
             definitions = await self.links[name].load()
         except Exception as error:
-            known = isinstance(error, UpstreamFault)
+            known = isinstance(error, UpstreamFault | FaultsError)
             trouble = str(error) if known else f"it does not speak the protocol: {error}"
             if self._troubles.get(name) != trouble:
                 logger.warning("upstream %s: %s", name, trouble)
@@ -202,8 +217,14 @@ class House:
         self._troubles.pop(name, None)
         if definitions != self._definitions.get(name):
             self._definitions[name] = definitions
-            self._taken[name] = take_in(definitions, self.contracts, self._terms(name))
+            self._taken[name] = self._take_in(name, definitions)
             self._publish()
+
+    def _take_in(self, name: str, definitions: list[dict[str, Any]]) -> TakenIn:
+        link = self.links[name]
+        if isinstance(link, OpenApiLink):
+            return link.take_in(self.declared, self._terms(name))
+        return take_in(definitions, self.contracts, self._terms(name))
 
     def _publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
@@ -271,7 +292,15 @@ _PER_CALL: Any = None
 
 async def open_house(settings: Settings) -> House:
     """A house whose configuration holds; nothing listens yet."""
-    return House(settings, await open_store(settings.store))
+    house = House(settings, await open_store(settings.store))
+    try:
+        for link in house.links.values():
+            if isinstance(link, OpenApiLink) and link.is_local:
+                await link.load()
+    except BaseException:
+        await house.stop()
+        raise
+    return house
 
 
 def check_bind(settings: Settings, host: str) -> None:
@@ -310,14 +339,24 @@ def principal_of(caller: Caller, name: str | None = None) -> Principal:
 
 
 async def fetch_json(url: str) -> Any:
-    """A JSON document from an address that configuration named; bounded, and no redirects."""
-    limits, breaker = Limits(connections=1, silence=5, total=10), Breaker("identity provider", time.monotonic)
-    pool = Pool("identity provider", Target.of(url), limits, breaker)
+    """A JSON document from an address that configuration named."""
+    return orjson.loads(await fetch(url, 1024 * 1024, "identity provider"))
+
+
+async def fetch_text(url: str) -> str:
+    """An API description from an address that configuration named."""
+    return (await fetch(url, 64 * 1024 * 1024, "API description")).decode("utf-8")
+
+
+async def fetch(url: str, most: int, what: str) -> bytes:
+    """What lies at an address that configuration named; bounded, and no redirects."""
+    limits, breaker = Limits(connections=1, silence=5, total=10), Breaker(what, time.monotonic)
+    pool = Pool(what, Target.of(url), limits, breaker)
     try:
         response = await pool.send(b"GET", [(b"accept", b"application/json")], safe=True)
         if response.status != 200:
             raise ValueError(f"answered {response.status}")
-        return orjson.loads(await response.read(1024 * 1024))
+        return await response.read(most)
     finally:
         await pool.close()
 
@@ -326,5 +365,14 @@ async def _known(principal: Principal) -> Principal:
     return principal
 
 
-def _contracts(settings: Settings) -> dict[str, Contract]:
-    return load_contracts(contract_paths(settings.contracts)) if settings.contracts else {}
+def _target(name: str, url: str, headers: Mapping[str, str]) -> Target:
+    try:
+        return Target.of(url, headers)
+    except BadTarget as error:
+        raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}")) from None
+
+
+def _contracts(settings: Settings) -> tuple[dict[str, Contract], dict[str, dict[str, Any]]]:
+    """The contracts of the files, whole and as they were written."""
+    paths = contract_paths(settings.contracts) if settings.contracts else []
+    return load_contracts(paths), load_declared(paths)
