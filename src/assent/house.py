@@ -8,12 +8,13 @@ import logging
 import secrets as random
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import orjson
+from mcp.client.stdio import get_default_environment
 
 from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts, load_declared
@@ -36,13 +37,16 @@ from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
+from assent.edges.stdio_links import StdioLink
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.child import Launch
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.http import HttpUpstream
 from assent.edges.upstreams.openapi.exchange import Send
 from assent.edges.upstreams.openapi.pooled import send_over
 from assent.edges.upstreams.pool import Limits, Pool
+from assent.edges.upstreams.stdio import StdioUpstream
 from assent.edges.upstreams.target import BadTarget, Target
 from assent.errors import ContractError, Fault, FaultsError, SettingsError, StoreError
 from assent.keyring import Keyring
@@ -84,18 +88,17 @@ class House:
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
         for name in self.links:
-            task = asyncio.create_task(self._keep_fresh(name))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._soon(self._keep_fresh(name))
 
     async def stop(self) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
-        for task in self._tasks:
+        for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         left = await self.work.drain(DRAIN)
         for pool in self._pools:
             await pool.close()
+        await asyncio.gather(*(link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)))
         await self.store.close()
         return left
 
@@ -171,17 +174,35 @@ class House:
         issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
         return Tokens(issuer, fetch_json, time.time)
 
-    def _link(self, name: str, upstream: UpstreamSettings) -> HttpLink | OpenApiLink:
+    def _link(self, name: str, upstream: UpstreamSettings) -> HttpLink | OpenApiLink | StdioLink:
         if upstream.openapi is not None:
             return self._api_link(name, upstream, upstream.openapi)
-        if upstream.url is None:
-            field = f"upstreams.{name}"
-            raise SettingsError(Fault("this kind of upstream cannot be served yet", "Give a url", field))
+        if upstream.command is not None:
+            return self._stdio_link(name, upstream, upstream.command)
+        assert upstream.url is not None
         live = self._server(name, upstream.url, upstream.headers, upstream.timeout)
         test = None
         if upstream.test is not None:
             test = self._server(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
         return HttpLink(name, live, test, relayed=len(self.settings.upstreams) == 1)
+
+    def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
+        # Our own environment holds the credentials of every upstream: each gets what it is given and the harmless rest.
+        launch = Launch(name, command, get_default_environment() | upstream.env, upstream.cwd)
+        server = StdioUpstream(
+            launch,
+            {"name": "assent", "version": version("assent")},
+            mark=f"assent-{random.token_hex(4)}",
+            clock=time.monotonic,
+            patience=float(upstream.timeout),
+        )
+        server.on_changed = lambda: self._soon(self._refresh(name))
+        return StdioLink(server)
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
         assert upstream.base_url is not None
