@@ -105,10 +105,10 @@ async def test_a_document_that_changes_changes_the_tools(tmp_path: Path) -> None
     async with orders_gateway(tmp_path) as (_, house, _service):
         less = {**ORDERS, "paths": {"/orders": {"get": ORDERS["paths"]["/orders"]["get"]}}}
         (tmp_path / "orders.json").write_text(json.dumps(less))
-        await house._refresh("orders")
+        await house.reload("orders")
         assert list(house.catalogue().tools) == ["list_orders"]
         (tmp_path / "orders.json").write_text("{")
-        await house._refresh("orders")
+        await house.reload("orders")
         assert list(house.catalogue().tools) == ["list_orders"], "what was understood last stands"
         assert "not valid JSON" in house.troubles()["orders"]
 

@@ -16,6 +16,7 @@ COMMANDS = {
     "classify": "Say what tools probably do, from their definitions.",
     "contract": "Show contracts, and the schema of contract files.",
     "serve": "Govern every call to the configured upstreams.",
+    "wrap": "Govern one server on standard streams, as a client starts it.",
     "decide": "Explain one call, stage by stage, without running it.",
 }
 

@@ -90,12 +90,12 @@ class House:
         for name in self.links:
             self._soon(self._keep_fresh(name))
 
-    async def stop(self) -> int:
+    async def stop(self, within: float = DRAIN) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        left = await self.work.drain(DRAIN)
+        left = await self.work.drain(within)
         for pool in self._pools:
             await pool.close()
         await asyncio.gather(*(link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)))
@@ -105,13 +105,7 @@ class House:
     def app(self, other: App) -> Gateway:
         """The MCP endpoint; `other` answers for every other path."""
         sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
-        governed = Governed(
-            self.ports,
-            self.links,
-            Seal(self.keyring.key("sealing"), time.time),
-            server_info=self._server_info(),
-            metadata_url=self._metadata_url(),
-        )
+        governed = self.governed()
         return Gateway(
             authenticate=self._authenticate,
             listing=governed.listing,
@@ -120,6 +114,16 @@ class House:
             sessions=sessions,
             other=other,
             doors=Doors([self.settings.public_url]),
+        )
+
+    def governed(self) -> Governed:
+        """The sentence, for any edge."""
+        return Governed(
+            self.ports,
+            self.links,
+            Seal(self.keyring.key("sealing"), time.time),
+            server_info=self._server_info(),
+            metadata_url=self._metadata_url(),
         )
 
     def _passage(self, sessions: SessionTable) -> Passage:
@@ -223,6 +227,10 @@ class House:
         calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
         self._pools += [calls, Pool(name, target, Limits(connections=1000), breaker)]
         return HttpUpstream(calls, {"name": "assent", "version": version("assent")})
+
+    async def reload(self, name: str) -> None:
+        """Ask one upstream for its tools now."""
+        await self._refresh(name)
 
     async def _refresh(self, name: str) -> None:
         """Ask one upstream for its tools, and put what it says into a new catalogue."""

@@ -186,12 +186,15 @@ class Settings(Section):
 
 def load_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Settings:
     """The configuration in a file; raises SettingsError with every fault, each in its line."""
+    return anchored(parse_settings(_text_of(path), str(path), environment), path.resolve().parent)
+
+
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file with -c", file=str(path))) from None
-    return anchored(parse_settings(text, str(path), environment), path.resolve().parent)
 
 
 def anchored(settings: Settings, home: Path) -> Settings:
@@ -220,15 +223,34 @@ def anchored(settings: Settings, home: Path) -> Settings:
 
 
 def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
-    """The configuration a command uses: the one named, `./assent.yaml`, or the user's own."""
+    """The configuration a command uses: the one named, `./assent.yaml`, or the user's own, which `wrap` uses."""
     if named is not None:
         return load_settings(named, environment)
-    here = Path("assent.yaml")
-    user = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
-    for path in (here, user):
-        if path.exists():
-            return load_settings(path, environment)
+    here, user = Path("assent.yaml"), user_file(environment)
+    if here.exists():
+        return load_settings(here, environment)
+    if user.exists() or state_directory(environment).exists():
+        return user_settings(environment)
     raise SettingsError(Fault("there is no configuration", f"Name one with -c, or write {here} or {user}"))
+
+
+def user_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the user's own configuration stands, if there is one."""
+    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
+
+
+def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the user's own store and keys lie."""
+    return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "assent"
+
+
+def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+    """The user's own configuration; what it does not place lies in the user's state directory."""
+    path, state = user_file(environment), state_directory(environment)
+    settings = parse_settings(_text_of(path), str(path), environment) if path.exists() else Settings(mode="observe")
+    places = {"store": f"sqlite:///{state}/assent.db", "secrets": SecretsSettings(directory=str(state / "keys"))}
+    unplaced = {name: place for name, place in places.items() if name not in settings.model_fields_set}
+    return anchored(settings.model_copy(update=unplaced), path.parent)
 
 
 def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:

@@ -51,7 +51,7 @@ class StdioUpstream:
     ) -> None:
         self.name, self.patience = launch.name, patience
         self.described: Described | None = None
-        self.listen: Listener = self._answer_alone
+        self.listen: Listener = self.answer_alone
         self.on_changed: Callable[[], None] = lambda: None
         self.is_asking: Callable[[], bool] = lambda: False
         """Whether a question of the server waits for its answer: then it is not silent."""
@@ -68,6 +68,11 @@ class StdioUpstream:
     @property
     def is_modern(self) -> bool:
         return self.described is not None and self.described.version in MODERN_PROTOCOL_VERSIONS
+
+    async def start(self) -> None:
+        """Run the process where none runs; nothing is said to it yet."""
+        async with self._turn:
+            await self._run()
 
     async def ready(self) -> Described:
         """The server, running and introduced; it is started where it does not run, with growing pauses in between."""
@@ -220,20 +225,21 @@ class StdioUpstream:
     async def _introduce(self) -> Described:
         """Ask in the modern way; a server that does not understand it, or is slow to say so, in the old one too."""
         probing = asyncio.ensure_future(self.exchange("server/discover", self._with_envelope({}, {})))
-        await asyncio.wait([probing], timeout=min(PROBE, self.patience))
-        if probing.done() and (described := _modern(probing)) is not None:
-            return described
-        greeting = asyncio.ensure_future(self._greet())
+        tasks: list[asyncio.Future[Any]] = [probing]
         try:
-            await asyncio.wait([probing, greeting], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, timeout=min(PROBE, self.patience))
+            if probing.done() and (described := _modern(probing)) is not None:
+                return described
+            tasks.append(greeting := asyncio.ensure_future(self._greet()))
+            await asyncio.wait(tasks if not probing.done() else [greeting], return_when=asyncio.FIRST_COMPLETED)
             if greeting.done() and greeting.exception() is None:
                 return greeting.result()
             await asyncio.wait([probing])
             return _modern(probing) or await greeting
         finally:
-            for task in (probing, greeting):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(probing, greeting, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _greet(self) -> Described:
         params = {
@@ -271,7 +277,7 @@ class StdioUpstream:
         self._spawn(audience.notify({**message, "params": {**(params or {}), "progressToken": token}}))
         return True
 
-    def _answer_alone(self, message: dict[str, Any]) -> None:
+    def answer_alone(self, message: dict[str, Any]) -> None:
         """Nobody listens: a ping is answered, a question refused, a changed list looked at again."""
         if "id" in message and "method" in message:
             answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
