@@ -22,6 +22,7 @@ from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, safe_names
 from assent.core.outcome import Refusal
+from assent.core.pins import changed, read_pins
 from assent.core.principal import Principal
 from assent.edges.admission import Admission
 from assent.edges.api_keys import ApiKeys, record_key
@@ -71,12 +72,12 @@ class House:
         self.contracts, self.declared = _contracts(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
-        self._definitions: dict[str, list[dict[str, Any]]] = {}
+        self._said: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {}
         self._taken: dict[str, TakenIn] = {}
         self._troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
-        self.work = Work(store, time.time)
+        self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
         self.ports = self._make_ports()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -167,6 +168,10 @@ class House:
             derive_key=self.keyring.derive,
             guards=settings.rules(),
             mode=settings.mode,
+            limits=settings.limits,
+            budgets=settings.budgets,
+            most_pending=settings.approvals.most_pending,
+            cooldown=settings.approvals.cooldown,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             retention=settings.defaults.idempotency.retention,
         )
@@ -244,16 +249,26 @@ class House:
             self._troubles[name] = trouble
             return
         self._troubles.pop(name, None)
-        if definitions != self._definitions.get(name):
-            self._definitions[name] = definitions
-            self._taken[name] = self._take_in(name, definitions)
+        unaccepted = self._unaccepted(name, definitions)
+        if (definitions, unaccepted) != self._said.get(name):
+            self._said[name] = definitions, unaccepted
+            self._taken[name] = self._take_in(name, definitions, unaccepted)
+            for tool, reason in unaccepted.items():
+                logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self._publish()
 
-    def _take_in(self, name: str, definitions: list[dict[str, Any]]) -> TakenIn:
+    def _take_in(self, name: str, definitions: list[dict[str, Any]], unaccepted: dict[str, str]) -> TakenIn:
         link = self.links[name]
         if isinstance(link, OpenApiLink):
-            return link.take_in(self.declared, self._terms(name))
-        return take_in(definitions, self.contracts, self._terms(name))
+            return link.take_in(self.declared, self._terms(name), unaccepted)
+        return take_in(definitions, self.contracts, self._terms(name), unaccepted)
+
+    def _unaccepted(self, name: str, definitions: list[dict[str, Any]]) -> dict[str, str]:
+        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
+        if self.settings.pins is None or not Path(self.settings.pins).exists():
+            return {}
+        pins = read_pins(Path(self.settings.pins).read_text(encoding="utf-8"), self.settings.pins)
+        return changed(pins.get(name, {}), definitions)
 
     def _publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""

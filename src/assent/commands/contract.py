@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from assent.bootstrap import contract_paths
+from assent.commands.contract_docs import docs
+from assent.commands.descriptions import api_contracts, api_of
 from assent.commands.options import config_option
-from assent.commands.targets import api_contracts, api_of
 from assent.contract.files import load_contracts
 from assent.contract.schema import contract_schema
 from assent.contract.show import show as show_contract
@@ -72,3 +73,6 @@ def _print_excluded(api: Api | None, form: str) -> None:
     for one in api.excluded:
         click.echo(f"{one.method.upper()} {visible(one.path)}: {visible(one.reason)}")
     click.echo(f"{len(api.excluded)} operations have no tool; {len(api.tools)} have one.", err=True)
+
+
+contract.add_command(docs)

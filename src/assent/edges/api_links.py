@@ -72,12 +72,17 @@ class OpenApiLink:
         self.described = Described(LATEST_MODERN_VERSION, _info(library.root), {}, None)
         self.api, self._text = api, text
 
-    def take_in(self, overlays: Mapping[str, Mapping[str, Any]], terms: Terms) -> TakenIn:
+    def take_in(
+        self, overlays: Mapping[str, Mapping[str, Any]], terms: Terms, unaccepted: Mapping[str, str] | None = None
+    ) -> TakenIn:
         """The operations under contract; what a contract file says of one wins over what the document says."""
         tools: list[Tool] = []
         withheld = {terms.canonical(one.name): one.reason for one in self.api.excluded}
         for tool in self.api.tools.values():
             canonical = terms.canonical(tool.name)
+            if tool.name in (unaccepted or {}):
+                withheld[canonical] = (unaccepted or {})[tool.name]
+                continue
             if terms.without_contract == "withhold" and not (canonical in overlays or _is_declared(tool)):
                 withheld[canonical] = "nobody wrote a contract for it"
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import orjson
@@ -54,12 +55,14 @@ def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
         record.valid_until,
         record.settled_at,
         record.result,
+        written([[name, str(amount)] for name, amount in record.charges]) if record.charges else None,
     )
 
 
 def claim_of(row: Sequence[Any]) -> ClaimRecord:
     values = list(row)
     values[7] = State(row[7])
+    values[15] = tuple((name, Decimal(amount)) for name, amount in orjson.loads(row[15])) if row[15] else ()
     return ClaimRecord(*values)
 
 
@@ -82,6 +85,7 @@ def approval_row(approval: Approval) -> tuple[Any, ...]:
         decisions_column(approval),
         approval.answers_until,
         approval.pending_until,
+        approval.declined_at,
     )
 
 
