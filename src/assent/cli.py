@@ -18,6 +18,7 @@ COMMANDS = {
     "contract": "Show contracts, and the schema of contract files.",
     "serve": "Govern every call to the configured upstreams.",
     "wrap": "Govern one server on standard streams, as a client starts it.",
+    "demo": "A demo upstream and the gateway in front of it, ready to try.",
     "decide": "Explain one call, stage by stage, without running it.",
     "store": "Bring the store's schema up to date, and check what it holds.",
     "hosts": "Say what each host and each directory will make of every tool.",
