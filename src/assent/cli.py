@@ -16,6 +16,7 @@ COMMANDS = {
     "classify": "Say what tools probably do, from their definitions.",
     "claims": "See what was started, and settle what is in doubt.",
     "contract": "Show contracts, and the schema of contract files.",
+    "init": "Put assent wrap before the servers of a desktop client.",
     "serve": "Govern every call to the configured upstreams.",
     "wrap": "Govern one server on standard streams, as a client starts it.",
     "demo": "A demo upstream and the gateway in front of it, ready to try.",

@@ -33,6 +33,7 @@ from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.gateway import Challenge, Gateway, Passage
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
+from assent.edges.known import known_contracts
 from assent.edges.links import HttpLink
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
@@ -261,7 +262,9 @@ class House:
         link = self.links[name]
         if isinstance(link, OpenApiLink):
             return link.take_in(self.declared, self._terms(name), unaccepted)
-        return take_in(definitions, self.contracts, self._terms(name), unaccepted)
+        terms, described = self._terms(name), link.described
+        known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
+        return take_in(definitions, {**known, **self.contracts}, terms, unaccepted)
 
     def _unaccepted(self, name: str, definitions: list[dict[str, Any]]) -> dict[str, str]:
         """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
