@@ -25,9 +25,7 @@ from assent.contract.wire import CONTRACT_KEY
 from assent.edges.upstreams.openapi.api import Api, compile_tools, read_api
 from assent.edges.upstreams.openapi.library import library_of
 
-# Framework marks and the marks of an operation that the vendor's server reads but does not repeat.
 UNCOMPARED = {"fastmcp", CONTRACT_KEY}
-MORE_THAN_VENDOR = {"x-public", "x-raw-response"}
 NEVER_ARGUMENTS = {"x-api-key", "Idempotency-Key", "authorization"}
 
 _VENDOR = """
@@ -92,23 +90,15 @@ def compare(ours: Mapping[str, dict[str, Any]], theirs: Mapping[str, dict[str, A
     """Tool by tool, field by field; the differences there are, each with an example."""
     print(f"\nonly ours: {sorted(ours.keys() - theirs.keys())}\nonly theirs: {sorted(theirs.keys() - ours.keys())}")
     differing: dict[str, list[str]] = {}
-    more: Counter[str] = Counter()
     both = sorted(ours.keys() & theirs.keys())
     for name in both:
         mine, other = facts(ours[name]), facts(theirs[name])
-        more.update(key for key in mine["_meta"] if key in MORE_THAN_VENDOR)
-        mine["_meta"] = {key: value for key, value in mine["_meta"].items() if key not in MORE_THAN_VENDOR}
         for field in mine:
             differing.setdefault(field, [])
             if mine[field] != other[field]:
                 differing[field].append(f"{name}: {mine[field]!r} / {other[field]!r}")
     for field, found in differing.items():
         print(f"{field:13} equal in {len(both) - len(found)} of {len(both)}" + (f"; {found[0][:600]}" if found else ""))
-    if more:
-        print(
-            "beyond the vendor's _meta, because the operations carry them: "
-            + ", ".join(f"{k} ({n})" for k, n in more.items())
-        )
     return int(ours.keys() != theirs.keys() or any(differing.values()))
 
 

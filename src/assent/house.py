@@ -8,16 +8,17 @@ import logging
 import secrets as random
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
+from mcp.client.stdio import get_default_environment
 
 from assent.bootstrap import contract_paths
-from assent.contract.files import load_contracts
+from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, safe_names
@@ -27,6 +28,7 @@ from assent.core.principal import Principal
 from assent.edges.admission import Admission, credential_of, is_loopback
 from assent.edges.api import Api
 from assent.edges.api_keys import ApiKeys, record_key
+from assent.edges.api_links import OpenApiLink
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
 from assent.edges.foreign import TakenIn, Terms, take_in
@@ -35,6 +37,7 @@ from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
 from assent.edges.inbound import read_head
 from assent.edges.kept_keys import KeptKeys
+from assent.edges.known import known_contracts
 from assent.edges.links import HttpLink
 from assent.edges.merged import Merged, Offer, Source
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
@@ -44,17 +47,22 @@ from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
 from assent.edges.shelves import union_of
+from assent.edges.stdio_links import StdioLink
 from assent.edges.strangers import Strangers
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.child import Launch
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.faults import words
 from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import HttpUpstream
 from assent.edges.upstreams.line import SessionLost
+from assent.edges.upstreams.openapi.exchange import Send
+from assent.edges.upstreams.openapi.pooled import send_over
 from assent.edges.upstreams.pool import Limits, Pool
+from assent.edges.upstreams.stdio import StdioUpstream
 from assent.edges.upstreams.target import BadTarget, Target
-from assent.errors import ContractError, Fault, SettingsError, StoreError
+from assent.errors import ContractError, Fault, FaultsError, SettingsError, StoreError
 from assent.keyring import Keyring
 from assent.pipeline.approve import OPERATOR
 from assent.pipeline.work import Work
@@ -79,7 +87,7 @@ class House:
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
         self.keyring = Keyring(Path(settings.secrets.directory))
-        self.contracts = _contracts(settings)
+        self.contracts, self.declared = _contracts(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
         self._definitions: dict[str, list[dict[str, Any]]] = {}
@@ -111,12 +119,12 @@ class House:
         for name in self.links:
             self._attend(name)
 
-    async def stop(self) -> int:
+    async def stop(self, within: float = DRAIN) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
         await self.hush()
         for name in list(self._tasks):
             await self._leave(name)
-        left = await self.work.drain(DRAIN)
+        left = await self.work.drain(within)
         for pool in self._pools:
             await pool.close()
         for retiring in self._retiring:
@@ -124,6 +132,8 @@ class House:
         await asyncio.gather(*self._retiring, return_exceptions=True)
         with suppress(StoreError):
             self.strangers.write()
+        stdio = [link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)]
+        await asyncio.gather(*stdio)
         await self.store.close()
         return left
 
@@ -179,7 +189,7 @@ class House:
     def _swap(self, settings: Settings, contracts: Any, fresh: dict[str, Any], loaded: Any) -> None:
         """From the old to the new without a pause in between."""
         links = {name: fresh.get(name) or self.links[name] for name in settings.upstreams}
-        self.settings, self.contracts = settings, contracts
+        self.settings, (self.contracts, self.declared) = settings, contracts
         self.links.clear()
         self.links.update(links)
         for name in list(self._definitions):
@@ -204,8 +214,8 @@ class House:
 
     def _check_names(self, settings: Settings, contracts: Any, definitions: dict[str, Any]) -> None:
         """Raise where the new tools would get into each other's way."""
-        old = self.settings, self.contracts
-        self.settings, self.contracts = settings, contracts
+        old = self.settings, (self.contracts, self.declared)
+        self.settings, (self.contracts, self.declared) = settings, contracts
         try:
             served = {name: found for name, found in definitions.items() if name in settings.upstreams}
             taken = [self._take_in(name, found) for name, found in served.items() if isinstance(found, list)]
@@ -214,19 +224,12 @@ class House:
                 safe_names(tool.wire_name for tool in tools)
             catalogue_of(tools, {})
         finally:
-            self.settings, self.contracts = old
+            self.settings, (self.contracts, self.declared) = old
 
     def app(self, other: App) -> Gateway:
         """The MCP endpoint and `/api`; `other` answers for every other path."""
         doors = Doors([self.settings.public_url])
-        self._governed = governed = Governed(
-            self.ports,
-            self.links,
-            Seal(self.keyring.key("sealing"), time.time),
-            server_info=self._server_info(),
-            metadata_url=self._metadata_url(),
-            took=self.tally.took,
-        )
+        self._governed = governed = self.governed()
         self._gateway = Gateway(
             authenticate=self._authenticate,
             listing=governed.listing,
@@ -238,6 +241,17 @@ class House:
             more=self._more(),
         )
         return self._gateway
+
+    def governed(self) -> Governed:
+        """The sentence, for any edge."""
+        return Governed(
+            self.ports,
+            self.links,
+            Seal(self.keyring.key("sealing"), time.time),
+            server_info=self._server_info(),
+            metadata_url=self._metadata_url(),
+            took=self.tally.took,
+        )
 
     def _passage(self, sessions: SessionTable) -> Passage:
         if self._relays():
@@ -361,33 +375,68 @@ class House:
         issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
         return Tokens(issuer, fetch_json, time.time)
 
-    def _link(self, name: str, upstream: UpstreamSettings) -> HttpLink:
-        if upstream.url is None:
-            field = f"upstreams.{name}"
-            raise SettingsError(Fault("this kind of upstream cannot be served yet", "Give a url", field))
+    def _link(self, name: str, upstream: UpstreamSettings) -> HttpLink | OpenApiLink | StdioLink:
+        if upstream.openapi is not None:
+            return self._api_link(name, upstream, upstream.openapi)
+        if upstream.command is not None:
+            return self._stdio_link(name, upstream, upstream.command)
+        assert upstream.url is not None
         live = self._server(name, upstream.url, upstream.headers, upstream.timeout)
         test = None
         if upstream.test is not None:
             test = self._server(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
         return HttpLink(name, live, test, relayed=len(self.settings.upstreams) == 1)
 
+    def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
+        # Our own environment holds the credentials of every upstream: each gets what it is given and the harmless rest.
+        launch = Launch(name, command, get_default_environment() | upstream.env, upstream.cwd)
+        server = StdioUpstream(
+            launch,
+            {"name": "assent", "version": version("assent")},
+            mark=f"assent-{random.token_hex(4)}",
+            clock=time.monotonic,
+            patience=float(upstream.timeout),
+        )
+        server.on_changed = lambda: self._soon(self._refresh(name))
+        return StdioLink(server)
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something aside; it is waited for when the house stops."""
+        task = asyncio.ensure_future(work)
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
+        assert upstream.base_url is not None
+        live = self._api(name, upstream.base_url, upstream.headers, upstream.timeout)
+        test = None
+        if upstream.test is not None:
+            test = self._api(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
+        return OpenApiLink(name, source, live, test, fetch=fetch_text if "://" in source else None)
+
+    def _api(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, Send]:
+        target, breaker = _target(name, base, headers), Breaker(name, time.monotonic)
+        pool = Pool(name, target, Limits(silence=float(timeout)), breaker)
+        self._pools.append(pool)
+        return base, send_over(pool)
+
     def _server(self, name: str, url: str, headers: Mapping[str, str], timeout: int) -> HttpUpstream:
-        try:
-            target = Target.of(url, headers)
-        except BadTarget as error:
-            raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}.url")) from None
-        breaker = Breaker(name, time.monotonic)
+        target, breaker = _target(name, url, headers), Breaker(name, time.monotonic)
         calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
         streams = Pool(name, target, _STREAMS, breaker)
         self._pools += [calls, streams]
         return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
+
+    async def reload(self, name: str) -> None:
+        """Ask one upstream for its tools now."""
+        await self._refresh(name)
 
     async def _refresh(self, name: str) -> None:
         """Ask one upstream for its tools, and put what it says into a new catalogue."""
         try:
             definitions = await self.links[name].load()
         except Exception as error:
-            trouble = words(error)
+            trouble = str(error) if isinstance(error, FaultsError) else words(error)
             if self._troubles.get(name) != trouble:
                 logger.warning("upstream %s: %s", name, trouble)
             self._troubles[name] = trouble
@@ -402,7 +451,13 @@ class House:
             self._publish()
 
     def _take_in(self, name: str, definitions: list[dict[str, Any]]) -> TakenIn:
-        return take_in(definitions, self.contracts, self._terms(name), self._unaccepted(name, definitions))
+        terms, unaccepted = self._terms(name), self._unaccepted(name, definitions)
+        link = self.links.get(name)
+        if isinstance(link, OpenApiLink):
+            return link.take_in(self.declared, terms, unaccepted)
+        described = link.described if link is not None else None
+        known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
+        return take_in(definitions, {**known, **self.contracts}, terms, unaccepted)
 
     def _unaccepted(self, name: str, definitions: list[dict[str, Any]]) -> dict[str, str]:
         """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
@@ -516,7 +571,15 @@ async def _loaded(link: Any) -> list[dict[str, Any]] | str:
 
 async def open_house(settings: Settings) -> House:
     """A house whose configuration holds; nothing listens yet."""
-    return House(settings, await open_store(settings.store))
+    house = House(settings, await open_store(settings.store))
+    try:
+        for link in house.links.values():
+            if isinstance(link, OpenApiLink) and link.is_local:
+                await link.load()
+    except BaseException:
+        await house.stop()
+        raise
+    return house
 
 
 async def has_kept_keys(settings: Settings) -> bool:
@@ -569,14 +632,24 @@ def principal_of(caller: Caller, name: str | None = None) -> Principal:
 
 
 async def fetch_json(url: str) -> Any:
-    """A JSON document from an address that configuration named; bounded, and no redirects."""
-    limits, breaker = Limits(connections=1, silence=5, total=10), Breaker("identity provider", time.monotonic)
-    pool = Pool("identity provider", Target.of(url), limits, breaker)
+    """A JSON document from an address that configuration named."""
+    return orjson.loads(await fetch(url, 1024 * 1024, "identity provider"))
+
+
+async def fetch_text(url: str) -> str:
+    """An API description from an address that configuration named."""
+    return (await fetch(url, 64 * 1024 * 1024, "API description")).decode("utf-8")
+
+
+async def fetch(url: str, most: int, what: str) -> bytes:
+    """What lies at an address that configuration named; bounded, and no redirects."""
+    limits, breaker = Limits(connections=1, silence=5, total=10), Breaker(what, time.monotonic)
+    pool = Pool(what, Target.of(url), limits, breaker)
     try:
         response = await pool.send(b"GET", [(b"accept", b"application/json")], safe=True)
         if response.status != 200:
             raise ValueError(f"answered {response.status}")
-        return orjson.loads(await response.read(1024 * 1024))
+        return await response.read(most)
     finally:
         await pool.close()
 
@@ -590,5 +663,14 @@ def _shown(catalogue: Catalogue) -> dict[str, Any]:
     return {name: (tool.definition, tool.contract.digest) for name, tool in catalogue.tools.items()}
 
 
-def _contracts(settings: Settings) -> dict[str, Contract]:
-    return load_contracts(contract_paths(settings.contracts)) if settings.contracts else {}
+def _target(name: str, url: str, headers: Mapping[str, str]) -> Target:
+    try:
+        return Target.of(url, headers)
+    except BadTarget as error:
+        raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}")) from None
+
+
+def _contracts(settings: Settings) -> tuple[dict[str, Contract], dict[str, dict[str, Any]]]:
+    """The contracts of the files, whole and as they were written."""
+    paths = contract_paths(settings.contracts) if settings.contracts else []
+    return load_contracts(paths), load_declared(paths)

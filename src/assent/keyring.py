@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from assent.errors import Fault, SettingsError
@@ -35,18 +36,26 @@ class Keyring:
         path = self._directory / f"{purpose}.key"
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                return self._read(path)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secrets.token_bytes(32))
-                file.flush()
-                os.fsync(file.fileno())
+            if not path.exists():
+                self._make(path)
             return self._read(path)
         except OSError as error:
             reason = f"{path} cannot be used: {error.strerror}"
             raise SettingsError(Fault(reason, "Name a directory we may write", "secrets.directory")) from None
+
+    def _make(self, path: Path) -> None:
+        """A key in a file that appears whole: of several processes that make it at once, one wins and all read it."""
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(32))
+                file.flush()
+                os.fsync(file.fileno())
+            with suppress(FileExistsError):
+                os.link(draft, path)
+        finally:
+            draft.unlink()
 
     def _read(self, path: Path) -> bytes:
         if path.stat().st_mode & 0o077:

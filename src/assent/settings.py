@@ -177,12 +177,15 @@ class Settings(Section):
 
 def load_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Settings:
     """The configuration in a file; raises SettingsError with every fault, each in its line."""
+    return anchored(parse_settings(_text_of(path), str(path), environment), path.resolve().parent)
+
+
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file with -c", file=str(path))) from None
-    return anchored(parse_settings(text, str(path), environment), path.resolve().parent)
 
 
 def anchored(settings: Settings, home: Path) -> Settings:
@@ -211,7 +214,13 @@ def anchored(settings: Settings, home: Path) -> Settings:
 
 
 def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
-    """The configuration a command uses."""
+    """The configuration a command uses: the one named, `./assent.yaml`, or the user's own, which `wrap` uses."""
+    user = user_file(environment)
+    if named is None and not Path("assent.yaml").exists() and not user.exists():
+        if state_directory(environment).exists():
+            return user_settings(environment)
+    elif named is None and not Path("assent.yaml").exists():
+        return user_settings(environment)
     return load_settings(find_file(named, environment), environment)
 
 
@@ -219,12 +228,30 @@ def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -
     """Where the configuration stands: the file named, `./assent.yaml`, or the user's own."""
     if named is not None:
         return named
-    here = Path("assent.yaml")
-    user = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
+    here, user = Path("assent.yaml"), user_file(environment)
     for path in (here, user):
         if path.exists():
             return path
     raise SettingsError(Fault("there is no configuration", f"Name one with -c, or write {here} or {user}"))
+
+
+def user_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the user's own configuration stands, if there is one."""
+    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
+
+
+def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the user's own store and keys lie."""
+    return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "assent"
+
+
+def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+    """The user's own configuration; what it does not place lies in the user's state directory."""
+    path, state = user_file(environment), state_directory(environment)
+    settings = parse_settings(_text_of(path), str(path), environment) if path.exists() else Settings(mode="observe")
+    places = {"store": f"sqlite:///{state}/assent.db", "secrets": SecretsSettings(directory=str(state / "keys"))}
+    unplaced = {name: place for name, place in places.items() if name not in settings.model_fields_set}
+    return anchored(settings.model_copy(update=unplaced), path.parent)
 
 
 def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:

@@ -41,6 +41,14 @@ def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
     return found
 
 
+def load_declared(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """What the files themselves say of each tool, nothing derived: to be laid over what else is known of it."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in dict.fromkeys(paths):
+        found.update({name: dict(fields) for name, fields in _tools_of(_document(_text_of(path), str(path))).items()})
+    return found
+
+
 def parse_contracts(text: str, file: str = "") -> dict[str, Contract]:
     """The contracts of one YAML (or JSON) text of the form `tools: {name: {...}}`."""
     found, faults = _read(_document(text, file))

@@ -43,7 +43,9 @@ def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
         value = _projected(contract, source)
         if value not in (None, "", [], {}):
             said[key] = value
-    said.update({key: copy.deepcopy(value) for key, value in contract.meta.items() if key not in said})
+    said.update(
+        {key: copy.deepcopy(value) for key, value in contract.meta.items() if not (key in said or key in profile.omit)}
+    )
     if contract.confirmation.by == "host":
         said["anthropic/requiresUserInteraction"] = True
     said[CONTRACT_KEY] = projection(contract)

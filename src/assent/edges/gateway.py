@@ -42,7 +42,7 @@ from assent.edges.inbound import (
 )
 from assent.edges.json_boundary import Bounds, Malformed
 from assent.edges.relay import UPSTREAM_FAULT, fault_problem
-from assent.edges.reply import STREAM, Reply
+from assent.edges.reply import STREAM, Reply, Way
 from assent.edges.rpc import RpcError, error_body, result_body
 from assent.edges.sessions import Session, SessionTable, TooManySessions
 from assent.edges.upstreams.faults import Fault
@@ -72,7 +72,7 @@ class Incoming:
     caller: Hashable
     headers: Headers
     session: Session | None
-    reply: Reply
+    reply: Way
 
 
 @dataclass(slots=True)

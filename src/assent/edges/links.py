@@ -70,39 +70,11 @@ class End:
         return self.described
 
 
-class HttpLink:
-    """An upstream behind a URL, with its test endpoint where it has one."""
+class McpLink:
+    """What is the same for every server that speaks the protocol, however it is reached."""
 
-    def __init__(
-        self, name: str, live: HttpUpstream, test: HttpUpstream | None = None, *, relayed: bool = False
-    ) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._live, self._test = End(live), End(test) if test is not None else None
-        self.relayed = relayed
-
-    @property
-    def described(self) -> Described | None:
-        return self._live.described
-
-    @property
-    def live(self) -> HttpUpstream:
-        return self._live.server
-
-    @property
-    def streams(self) -> bool:
-        """Whether a caller in a session of the upstream's own expects its answers as streams."""
-        return self.relayed and self._live.server.streams
-
-    async def load(self) -> list[dict[str, Any]]:
-        """Every tool definition as the upstream wrote it. Raises a Fault where it cannot be had."""
-        described = self._live.described = await self._live.server.describe()
-        if described.version in MODERN_PROTOCOL_VERSIONS:
-            return await self._live.server.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
-        _, peer = await self._live.server.open_session({})
-        try:
-            return await self._live.server.list_all("tools/list", "tools", peer)
-        finally:
-            await self._live.server.close_session(peer)
 
     async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]:
         """Run a governed call. `asked` holds answers to the tool's own question, and its state."""
@@ -153,6 +125,46 @@ class HttpLink:
                 params["requestState"] = result["requestState"]
             result = await self._once(method, params, fields, incoming, safe=safe)
         raise Lost(f"upstream {self.name!r} never stops asking")
+
+    async def _once(
+        self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
+    ) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class HttpLink(McpLink):
+    """An upstream behind a URL, with its test endpoint where it has one."""
+
+    def __init__(
+        self, name: str, live: HttpUpstream, test: HttpUpstream | None = None, *, relayed: bool = False
+    ) -> None:
+        super().__init__(name)
+        self._live, self._test = End(live), End(test) if test is not None else None
+        self.relayed = relayed
+
+    @property
+    def described(self) -> Described | None:
+        return self._live.described
+
+    @property
+    def live(self) -> HttpUpstream:
+        return self._live.server
+
+    @property
+    def streams(self) -> bool:
+        """Whether a caller in a session of the upstream's own expects its answers as streams."""
+        return self.relayed and self._live.server.streams
+
+    async def load(self) -> list[dict[str, Any]]:
+        """Every tool definition as the upstream wrote it. Raises a Fault where it cannot be had."""
+        described = self._live.described = await self._live.server.describe()
+        if described.version in MODERN_PROTOCOL_VERSIONS:
+            return await self._live.server.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
+        _, peer = await self._live.server.open_session({})
+        try:
+            return await self._live.server.list_all("tools/list", "tools", peer)
+        finally:
+            await self._live.server.close_session(peer)
 
     async def _once(
         self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool

@@ -1,7 +1,7 @@
 """How does an answer leave: as one JSON body, or as a stream once there is something to say before it?"""
 
 import asyncio
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -9,6 +9,7 @@ from assent.edges.eventlog import EventLog
 from assent.edges.http import WATCH_AFTER, Headers, Send, Watch, respond
 from assent.edges.rpc import RpcError
 from assent.edges.sessions import Session
+from assent.edges.upstreams.line import Audience
 from assent.edges.upstreams.sse import render
 
 _PING = b": ping\r\n\r\n"
@@ -22,6 +23,13 @@ _RESUMABLE_SINCE = "2025-11-25"
 
 class CannotAsk(Exception):
     """This caller cannot be asked on its stream: no session, or it never said that it answers."""
+
+
+class Way(Audience, Protocol):
+    """The way back to a caller, as whoever serves its request uses it."""
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask the client and wait for its answer; raises CannotAsk, or RpcError as the client sent it."""
 
 
 class Reply:
@@ -78,7 +86,7 @@ class Reply:
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask the client on the open stream and wait for its posted response (handshake era only)."""
         session = self._session
-        if session is None or not _can_answer(session.capabilities, method):
+        if session is None or not can_answer(session.capabilities, method):
             raise CannotAsk(method)
         question_id, answer = session.question()
         try:
@@ -154,6 +162,6 @@ class Reply:
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 
-def _can_answer(capabilities: dict[str, Any] | None, method: str) -> bool:
+def can_answer(capabilities: dict[str, Any] | None, method: str) -> bool:
     need = _NEEDS.get(method)
     return need is None or need in (capabilities or {})

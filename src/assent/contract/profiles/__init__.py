@@ -45,6 +45,7 @@ class Profile:
     order: tuple[str, ...] = HINTS
     historic: Mapping[str, str] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    omit: tuple[str, ...] = ()
     visibility: str = "scoped"
     failures: bool = False
 
@@ -91,8 +92,9 @@ def profile(name: str) -> Profile:
     data = yaml.safe_load(resources.files(__name__).joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
     like = profile(data.pop("like")) if "like" in data else None
     rows = like.rows if like else {tier: _row(text) for tier, text in data.pop("hints").items()}
-    if "order" in data:
-        data["order"] = tuple(data["order"])
+    for listed in ("order", "omit"):
+        if listed in data:
+            data[listed] = tuple(data[listed])
     return Profile(name=name, rows=rows, **data)
 
 

@@ -19,9 +19,9 @@ from assent.edges.rpc import RpcError
 from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Fault, Garbled
 from assent.edges.upstreams.line import FOREVER, Audience, Line, Peer
+from assent.edges.upstreams.pages import all_pages
 from assent.edges.upstreams.pool import Pool
 
-_PAGES = 1000
 _SMALL = 65536
 
 
@@ -63,7 +63,7 @@ class HttpUpstream:
             return await self._describe_by_handshake()
         meta = result.get("_meta")
         info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
-        return _described(LATEST_MODERN_VERSION, info, result)
+        return described_by(LATEST_MODERN_VERSION, info, result)
 
     async def _describe_by_handshake(self) -> Described:
         described, peer = await self.open_session({})
@@ -87,7 +87,7 @@ class HttpUpstream:
             raise Garbled(self.pool.name, "initialize gave no protocol version", sent=True)
         peer = Peer(version, session.decode("latin-1") if session is not None else None, capabilities)
         await self.notify("notifications/initialized", None, peer)
-        return _described(version, result.get("serverInfo"), result), peer
+        return described_by(version, result.get("serverInfo"), result), peer
 
     async def close_session(self, peer: Peer) -> None:
         if peer.session is None:
@@ -102,23 +102,7 @@ class HttpUpstream:
 
     async def list_all(self, method: str, key: str, peer: Peer) -> list[dict[str, Any]]:
         """Every page of a list (`tools/list`, `tools`), each entry as the upstream wrote it."""
-        entries: list[dict[str, Any]] = []
-        cursors: set[str] = set()
-        params: dict[str, Any] = {}
-        for _ in range(_PAGES):
-            result = await self.request(method, params, peer, safe=True)
-            page = result.get(key)
-            if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
-                raise Garbled(self.pool.name, f"{method} gave no list of {key}", sent=True)
-            entries += page
-            cursor = result.get("nextCursor")
-            if not isinstance(cursor, str):
-                return entries
-            if cursor in cursors:
-                break
-            cursors.add(cursor)
-            params = {"cursor": cursor}
-        raise Garbled(self.pool.name, f"the pages of {method} never end", sent=True)
+        return await all_pages(self.pool.name, method, key, lambda page: self.request(method, page, peer, safe=True))
 
     async def request(
         self,
@@ -187,7 +171,7 @@ class HttpUpstream:
         task.add_done_callback(self._farewells.discard)
 
 
-def _described(version: str, info: Any, result: dict[str, Any]) -> Described:
+def described_by(version: str, info: Any, result: dict[str, Any]) -> Described:
     capabilities, instructions = result.get("capabilities"), result.get("instructions")
     return Described(
         version,

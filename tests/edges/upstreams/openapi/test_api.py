@@ -90,7 +90,6 @@ def test_the_tier_decides_the_hints(tier: str, hints: tuple[bool, ...]) -> None:
         "x-required-scope": "things:write",
         "x-produces": [],
         "x-kernel-version": "1",
-        "x-raw-response": False,
     }
 
 

@@ -146,14 +146,30 @@ def compile_tools(
     """The catalogue's tools; overlays are fields of contracts by canonical name and win over the document's."""
     for tool in api.tools.values():
         canonical = prefix + tool.name
-        yield compile_tool(
-            read_contract(canonical, overlaid(tool.fields, (overlays or {}).get(canonical, {}))),
-            profile=profile,
-            upstream=upstream,
-            wire_name=tool.name,
-            definition=tool.definition,
-            has_test=has_test,
-        )
+        overlay = (overlays or {}).get(canonical, {})
+        yield compile_one(tool, canonical, overlay, profile=profile, upstream=upstream, has_test=has_test)
+
+
+def compile_one(
+    tool: ApiTool,
+    canonical: str,
+    overlay: Mapping[str, Any],
+    *,
+    profile: Profile,
+    upstream: str = "",
+    has_test: bool = False,
+    historic_names: bool = False,
+) -> Tool:
+    """One tool for the catalogue; raises ContractError where the overlay does not fit."""
+    return compile_tool(
+        read_contract(canonical, overlaid(tool.fields, overlay)),
+        profile=profile,
+        upstream=upstream,
+        wire_name=tool.name,
+        definition=tool.definition,
+        has_test=has_test,
+        historic_names=historic_names,
+    )
 
 
 def server_findings(library: Library, base_url: str) -> list[Fault]:

@@ -1,0 +1,29 @@
+"""Does this file describe an API, and which contracts do its operations have?"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from assent.contract.model import Contract
+from assent.contract.reading import read_contract
+from assent.edges.upstreams.openapi.api import Api, read_api
+from assent.edges.upstreams.openapi.library import library_of, read_file
+from assent.infer import classify
+
+_VERSION = re.compile(r"""^\s*["']?(openapi|swagger)["']?\s*:|"(openapi|swagger)"\s*:\s*"[0-9]""", re.MULTILINE)
+
+
+def api_of(path: Path) -> Api | None:
+    """The API that a file describes; None where the file is something else. Raises DocumentError for a bad one."""
+    if not path.is_file():
+        return None
+    text = read_file(path)
+    if not _VERSION.search(text):
+        return None
+    return read_api(library_of(text, str(path)), infer=classify)
+
+
+def api_contracts(api: Api) -> dict[str, Contract]:
+    """The contracts of an API's operations, by the names of their tools."""
+    return {name: read_contract(name, tool.fields) for name, tool in api.tools.items()}

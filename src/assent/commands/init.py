@@ -1,0 +1,103 @@
+"""`assent init`: what must change in a desktop client's configuration, so that its servers are governed?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assent.errors import Fault, SettingsError
+
+
+@click.command()
+@click.option("--client", "file", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="The client's configuration: a JSON file with `mcpServers` (or `servers`).")  # fmt: skip
+@click.option("--write", is_flag=True, help="Change the file; the old one is kept beside it.")
+def init(file: Path, write: bool) -> None:
+    """Show a desktop client's configuration with `assent wrap` before every command, or write it.
+
+    A server that is wrapped already stays as it is; one behind a URL is named and left alone.
+    """
+    text = _text_of(file)
+    document = _document(text, file)
+    changed = {name: wrapped(server) for name, server in _servers(document, file).items() if is_plain(server)}
+    for name, server in _servers(document, file).items():
+        if "url" in server:
+            click.echo(f"{name} is behind a URL: serve it with `assent serve`.", err=True)
+    document[_key(document)] = {**_servers(document, file), **changed}
+    written = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    if not write:
+        click.echo(written, nl=False)
+        return
+    if not changed:
+        click.echo("Nothing to change: every server is wrapped already.", err=True)
+        return
+    click.echo(f"{len(changed)} servers are wrapped now; the old file is {_replace(file, text, written)}.", err=True)
+
+
+def wrapped(server: dict[str, Any]) -> dict[str, Any]:
+    """A server's entry with `assent wrap --` before its command."""
+    command, arguments = str(server["command"]), [str(one) for one in server.get("args") or []]
+    return {**server, "command": assent_command(), "args": ["wrap", "--", command, *arguments]}
+
+
+def is_plain(server: dict[str, Any]) -> bool:
+    """Whether an entry starts a command that is not wrapped yet."""
+    if not isinstance(server.get("command"), str):
+        return False
+    ours = Path(server["command"]).stem == "assent" and (server.get("args") or [None])[0] == "wrap"
+    return not ours
+
+
+def assent_command() -> str:
+    """The whole path of this very command: clients start servers with an environment of their own."""
+    beside = Path(sys.executable).with_name("assent")
+    return str(beside) if beside.exists() else shutil.which("assent") or "assent"
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise SettingsError(Fault(f"cannot be read: {reason}", "Name the client's file", file=str(file))) from None
+
+
+def _document(text: str, file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise SettingsError(Fault(f"not JSON: {error}", "Correct it first", file=str(file))) from None
+    if not isinstance(document, dict):
+        raise SettingsError(Fault("not a client's configuration", "It has `mcpServers` at the top", file=str(file)))
+    return document
+
+
+def _key(document: dict[str, Any]) -> str:
+    return "servers" if "mcpServers" not in document and "servers" in document else "mcpServers"
+
+
+def _servers(document: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
+    servers = document.get(_key(document))
+    if not isinstance(servers, dict) or not all(isinstance(server, dict) for server in servers.values()):
+        raise SettingsError(Fault("it names no servers", "It has `mcpServers` at the top", "mcpServers", str(file)))
+    return servers
+
+
+def _replace(file: Path, old: str, new: str) -> Path:
+    """Write the new text; the old one stays beside it under a name that is not taken."""
+    kept = file.with_name(f"{file.name}.before-assent")
+    number = 1
+    while kept.exists():
+        number += 1
+        kept = file.with_name(f"{file.name}.before-assent-{number}")
+    kept.write_text(old, encoding="utf-8")
+    draft = file.with_name(f".{file.name}.new")
+    draft.write_text(new, encoding="utf-8")
+    draft.chmod(file.stat().st_mode & 0o777)
+    draft.replace(file)
+    return kept

@@ -1,0 +1,140 @@
+"""`assent wrap`: how is one server on standard streams governed by one changed line in a client's configuration?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import secrets
+import signal
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import click
+
+from assent.commands.options import config_option
+from assent.edges.stdio_links import StdioLink
+from assent.edges.streams import StandardStreams
+from assent.edges.upstreams.faults import Fault as UpstreamFault
+from assent.edges.wrapped import Wrap
+from assent.errors import Fault, SettingsError
+from assent.house import House, open_house, principal_of
+from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
+
+STARTS_WITHIN = 60
+_RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@config_option
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
+def wrap(config: Path | None, command: tuple[str, ...]) -> None:
+    """Govern the calls to one server that COMMAND starts, over standard input and output.
+
+    Put `assent wrap --` before the command in a client's configuration. Nothing is enforced until a configuration
+    says `mode: enforce`; without -c that is the user's own.
+    """
+    logging.basicConfig(level=logging.WARNING, format="assent wrap: %(message)s")
+    code = asyncio.run(run(wrapping(config, command), config or user_file()))
+    raise click.exceptions.Exit(code)
+
+
+def wrapping(config: Path | None, command: tuple[str, ...]) -> Settings:
+    """The configuration with this command as its only upstream: observing unless it says otherwise itself."""
+    settings = load_settings(config) if config is not None else user_settings()
+    said = "mode" in settings.model_fields_set and settings.mode == "enforce"
+    server = UpstreamSettings(command=command, env=dict(os.environ), timeout=STARTS_WITHIN)
+    stdio = settings.auth.stdio or Caller(kind="agent", scopes=("*",))
+    return settings.model_copy(
+        update={
+            "mode": "enforce" if said else "observe",
+            "upstreams": {name_of(command): server},
+            "auth": settings.auth.model_copy(update={"stdio": stdio}),
+        }
+    )
+
+
+def name_of(command: tuple[str, ...]) -> str:
+    """What we call the server before it has said its own name: what is run, not what runs it."""
+    said = [word for word in command[1:] if not word.startswith("-") and word not in ("run", "exec", "tool")]
+    runner = PurePath(command[0]).stem in _RUNNERS
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(said[0] if runner and said else command[0]).stem).strip("-")
+    return plain[:40] or "server"
+
+
+async def run(settings: Settings, file: Path) -> int:
+    """Until the client leaves, the server ends or a signal says stop; the exit code."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    _make_room(settings)
+    house = await open_house(settings)
+    try:
+        link = next(iter(house.links.values()))
+        assert isinstance(link, StdioLink)
+        try:
+            await link.upstream.start()
+        except UpstreamFault as fault:
+            raise SettingsError(Fault(fault.detail, "Correct the command after --")) from None
+        click.echo(_notice(settings, link.name, file), err=True)
+        return await _talk(house, link, stop)
+    finally:
+        left = await house.stop(within=1.0)
+        if left:
+            click.echo(f"assent wrap: {left} calls were left in doubt", err=True)
+
+
+async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
+    streams = StandardStreams()
+    mark, caller = f"assent-{secrets.token_hex(4)}", house.settings.auth.stdio
+    assert caller is not None
+    house.ports = replace(house.ports, approval_url=lambda _: None)
+
+    async def reload() -> None:
+        await house.reload(link.name)
+        if (trouble := house.troubles().get(link.name)) is not None:
+            raise UpstreamFault(link.name, trouble, sent=False)
+
+    wrapped = Wrap(
+        link.upstream, house.governed(), principal_of(caller, "stdio"), streams.write, reload=reload, mark=mark
+    )
+    serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
+    ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())
+    gone = asyncio.ensure_future(streams.gone.wait())
+    try:
+        waiting: set[asyncio.Future[Any]] = {serving, ended, stopped, gone, wrapped.failed}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        reason = wrapped.failed.result() if wrapped.failed.done() else ended.result() if ended.done() else ""
+        if not reason:
+            return 0
+        click.echo(f"assent wrap: the server cannot be used any more: {reason}", err=True)
+        await wrapped.stop(f"{link.name}: {reason}")
+        return 1
+    finally:
+        for task in (serving, ended, stopped, gone):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(serving, ended, stopped, gone, return_exceptions=True)
+        await wrapped.stop("assent wrap is stopping")
+        streams.close()
+
+
+def _make_room(settings: Settings) -> None:
+    """The user's state directory, readable by nobody else."""
+    directory = Path(settings.secrets.directory).parent
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _notice(settings: Settings, name: str, file: Path) -> str:
+    if settings.mode == "enforce":
+        return (
+            f"assent wrap: enforcing contracts for {name} (as {file} says);"
+            " what this client cannot ask its user waits in `assent approvals watch`"
+        )
+    return (
+        f"assent wrap: observing {name}: calls are recorded, nothing is asked or refused but forbidden tools;"
+        f" to enforce contracts, write `mode: enforce` into {file}"
+    )

@@ -1,0 +1,1 @@
+"""What does a governed server look like from outside?"""

@@ -1,0 +1,163 @@
+"""How is a server run as a process of ours, heard line by line, and stopped so that nothing of it is left?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from assent.edges.upstreams.faults import Lost, Unreachable
+
+logger = logging.getLogger("assent")
+
+LARGEST = 16 * 1024 * 1024
+FAREWELL = 2.0
+_NOISE_SHOWN = 5
+
+Hear = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is run: never through a shell, and with no more of our environment than it is given."""
+
+    name: str
+    command: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str | None = None
+
+    @property
+    def shown(self) -> str:
+        return " ".join(self.command)[:200]
+
+
+class Child:
+    """One process that speaks JSON-RPC on its standard streams. What else it prints is noise: logged, not fatal."""
+
+    def __init__(self, launch: Launch, hear: Hear) -> None:
+        self._launch, self._hear = launch, hear
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._noise = 0
+        self.ended = asyncio.Event()
+
+    @property
+    def code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.returncode if self._process is not None else None
+
+    async def start(self) -> None:
+        launch = self._launch
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *launch.command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                env=dict(launch.env),
+                cwd=launch.cwd,
+                # A group of its own: Ctrl-C is ours to pass on, and what it starts ends with it.
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise Unreachable(launch.name, why_not(launch, error), sent=False) from None
+        self._reading = asyncio.create_task(self._read())
+
+    async def send(self, message: dict[str, Any]) -> None:
+        assert self._process is not None and self._process.stdin is not None
+        try:
+            self._process.stdin.write(orjson.dumps(message) + b"\n")
+            await self._process.stdin.drain()
+        except (OSError, RuntimeError):
+            raise Lost(self._launch.name, "the process no longer listens", sent=True) from None
+
+    async def stop(self) -> None:
+        """Close its input, wait, ask its whole group to end, wait, end it."""
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            with suppress(OSError, RuntimeError):
+                process.stdin.close()
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None:
+                self._signal(number)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL):
+                    await process.wait()
+                    break
+        self._signal(signal.SIGKILL)  # what it started and left behind
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        # The pipe stays open where a grandchild holds it; nobody public gives us the transport.
+        process._transport.close()  # type: ignore[attr-defined]
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    async def _read(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        held = bytearray()
+        try:
+            while piece := await self._process.stdout.read(65536):
+                held += piece
+                if b"\n" in piece:
+                    *lines, rest = bytes(held).split(b"\n")
+                    held = bytearray(rest)
+                    for line in lines:
+                        self._take(line)
+                elif len(held) > LARGEST:
+                    self._complain(b"a line of more than 16 MB")
+                    held.clear()
+            await self._process.wait()
+        finally:
+            self.ended.set()
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return self._complain(line)
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return self._complain(line)
+        self._hear(message)
+
+    def _complain(self, line: bytes) -> None:
+        self._noise += 1
+        if self._noise <= _NOISE_SHOWN:
+            shown = line[:200].decode("utf-8", "replace")
+            more = "; more of it is not shown" if self._noise == _NOISE_SHOWN else ""
+            logger.warning("%s printed on its standard output: %r%s", self._launch.name, shown, more)
+
+
+def why_not(launch: Launch, error: Exception) -> str:
+    """Why a command cannot be started, in words for whoever wrote it."""
+    if isinstance(error, FileNotFoundError):
+        missing = launch.cwd if launch.cwd is not None and not os.path.isdir(launch.cwd) else None  # noqa: PTH112
+        if missing:
+            return f"the folder {missing} does not exist"
+        return f"there is no command {launch.command[0]!r}; install it, or give its whole path"
+    if isinstance(error, PermissionError):
+        return f"{launch.command[0]!r} may not be run: {error.strerror}"
+    return f"{launch.command[0]!r} cannot be started: {error}"
+
+
+def how_ended(code: int | None) -> str:
+    """A process's end in words."""
+    if code is None:
+        return "it closed its output"
+    if code < 0:
+        with suppress(ValueError):
+            return f"it was ended by {signal.Signals(-code).name}"
+    return f"it exited with code {code}"

@@ -1,0 +1,33 @@
+"""How is a list read to its end, page by page?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from assent.edges.upstreams.faults import Garbled
+
+_PAGES = 1000
+
+
+async def all_pages(
+    upstream: str, method: str, key: str, ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Every entry under `key` of every page, each as the upstream wrote it. `ask` sends the parameters of one page."""
+    entries: list[dict[str, Any]] = []
+    cursors: set[str] = set()
+    params: dict[str, Any] = {}
+    for _ in range(_PAGES):
+        result = await ask(params)
+        page = result.get(key)
+        if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
+            raise Garbled(upstream, f"{method} gave no list of {key}", sent=True)
+        entries += page
+        cursor = result.get("nextCursor")
+        if not isinstance(cursor, str):
+            return entries
+        if cursor in cursors:
+            break
+        cursors.add(cursor)
+        params = {"cursor": cursor}
+    raise Garbled(upstream, f"the pages of {method} never end", sent=True)

@@ -1,0 +1,326 @@
+"""What can we ask of an MCP server that is a process of ours, in either era, keeping its JSON as it is?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    METHOD_NOT_FOUND,
+    PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
+)
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.child import Child, Launch, how_ended
+from assent.edges.upstreams.faults import Fault, Garbled, Lost, TimedOut, Unreachable
+from assent.edges.upstreams.http import Described, described_by
+from assent.edges.upstreams.line import Audience
+from assent.edges.upstreams.pages import all_pages
+
+logger = logging.getLogger("assent")
+
+PROBE = 5.0
+LONGEST_PAUSE = 60.0
+
+Listener = Callable[[dict[str, Any]], None]
+Answer = asyncio.Future[dict[str, Any]]
+
+
+class StdioUpstream:
+    """One server on the standard streams of a process, started when first needed and again when it ends.
+
+    `mark` makes the ids of our own requests nobody else's. `listen` hears every message that answers nothing of ours.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        client_info: dict[str, Any],
+        *,
+        mark: str,
+        clock: Callable[[], float],
+        patience: float = 30.0,
+    ) -> None:
+        self.name, self.patience = launch.name, patience
+        self.described: Described | None = None
+        self.listen: Listener = self.answer_alone
+        self.on_changed: Callable[[], None] = lambda: None
+        self.is_asking: Callable[[], bool] = lambda: False
+        """Whether a question of the server waits for its answer: then it is not silent."""
+        self._launch, self._client_info, self._mark, self._clock = launch, client_info, mark, clock
+        self._child: Child | None = None
+        self._turn = asyncio.Lock()
+        self._ids = count(1)
+        self._waiting: dict[str, Answer] = {}
+        self._audiences: dict[str, tuple[Any, Audience]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._heard = 0
+        self._pause, self._not_before, self._last_end = 0.0, 0.0, ""
+
+    @property
+    def is_modern(self) -> bool:
+        return self.described is not None and self.described.version in MODERN_PROTOCOL_VERSIONS
+
+    async def start(self) -> None:
+        """Run the process where none runs; nothing is said to it yet."""
+        async with self._turn:
+            await self._run()
+
+    async def ready(self) -> Described:
+        """The server, running and introduced; it is started where it does not run, with growing pauses in between."""
+        async with self._turn:
+            await self._run()
+            if self.described is None:
+                try:
+                    self.described = await self._introduce()
+                except BaseException:
+                    await self._abandon()
+                    raise
+            return self.described
+
+    async def open(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Begin as somebody else's `initialize` says, and give the server's own answer to it."""
+        async with self._turn:
+            await self._run()
+            result = await self.exchange("initialize", params)
+            self.described = described_by(str(result.get("protocolVersion")), result.get("serverInfo"), result)
+            return result
+
+    async def ended(self) -> str:
+        """Wait until the process that runs has ended; how it did."""
+        child = self._child
+        if child is not None:
+            await child.ended.wait()
+        return self._last_end or how_ended(child.code if child is not None else None)
+
+    async def close(self) -> None:
+        await self._abandon()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def list_all(self, method: str, key: str) -> list[dict[str, Any]]:
+        """Every page of a list, each entry as the server wrote it."""
+        return await all_pages(self.name, method, key, lambda page: self.exchange(method, self.enveloped(page, {})))
+
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        capabilities: dict[str, Any] | None,
+        audience: Audience | None = None,
+    ) -> dict[str, Any]:
+        """One request and its result; the modern envelope is added where the server speaks that revision."""
+        await self.ready()
+        return await self.exchange(method, self.enveloped(params, capabilities), audience)
+
+    async def exchange(self, method: str, params: dict[str, Any], audience: Audience | None = None) -> dict[str, Any]:
+        """One request as it is, and its result. Raises `RpcError` as the server sent it, or a `Fault`.
+
+        Cancelling it tells the server.
+        """
+        request_id = f"{self._mark}-{next(self._ids)}"
+        answer = self._waiting[request_id] = asyncio.get_running_loop().create_future()
+        try:
+            await self._post(request_id, method, params, audience)
+            return await self._patiently(answer, method)
+        except (asyncio.CancelledError, TimedOut):
+            self._spawn(self._tell_cancelled(request_id))
+            raise
+        finally:
+            self._waiting.pop(request_id, None)
+            self._audiences.pop(request_id, None)
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Pass a message on as it is."""
+        if self._child is None:
+            raise Unreachable(self.name, "it does not run", sent=False)
+        await self._child.send(message)
+
+    async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        await self.send(message if params is None else {**message, "params": params})
+
+    def enveloped(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
+        return self._with_envelope(params, capabilities) if self.is_modern else params
+
+    def _with_envelope(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
+        envelope = {
+            PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
+            CLIENT_CAPABILITIES_META_KEY: capabilities or {},
+            CLIENT_INFO_META_KEY: self._client_info,
+        }
+        return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
+
+    async def _post(
+        self, request_id: str, method: str, params: dict[str, Any], audience: Audience | None = None
+    ) -> None:
+        meta = params.get("_meta")
+        if audience is not None and isinstance(meta, dict) and "progressToken" in meta:
+            # Two callers may use one token: the server sees ours, each caller its own.
+            self._audiences[request_id] = (meta["progressToken"], audience)
+            params = {**params, "_meta": {**meta, "progressToken": request_id}}
+        await self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+
+    async def _patiently(self, answer: Answer, method: str) -> dict[str, Any]:
+        """The answer, unless the server says nothing at all for too long."""
+        while not answer.done():
+            heard = self._heard
+            await asyncio.wait([answer], timeout=self.patience)
+            if not answer.done() and heard == self._heard and not self.is_asking():
+                raise TimedOut(self.name, f"no answer to {method} in {self.patience:.0f} seconds", sent=True)
+        return answer.result()
+
+    # The process
+
+    async def _run(self) -> None:
+        if self._child is not None and not self._child.ended.is_set():
+            return
+        now = self._clock()
+        if now < self._not_before:
+            wait = f"{self._last_end}; it is started again in {self._not_before - now:.0f} s"
+            raise Unreachable(self.name, wait, sent=False)
+        await self._abandon()
+        self._pause = min(LONGEST_PAUSE, max(1.0, 2 * self._pause))
+        self._not_before = now + self._pause
+        child = Child(self._launch, self._hear)
+        try:
+            await child.start()
+        except Fault as fault:
+            self._last_end = fault.detail
+            raise
+        self._child, self._last_end = child, ""
+        self._spawn(self._watch(child, now))
+
+    async def _watch(self, child: Child, started: float) -> None:
+        await child.ended.wait()
+        now = self._clock()
+        if now - started > LONGEST_PAUSE:
+            self._pause, self._not_before = 0.0, now
+        self._last_end = how_ended(child.code)
+        if child is self._child:
+            self.described = None
+            logger.warning("%s: %s", self.name, self._last_end)
+            self._give_up(self._last_end)
+
+    async def _abandon(self) -> None:
+        child, self._child, self.described = self._child, None, None
+        if child is not None:
+            await child.stop()
+            self._give_up("it was stopped")
+
+    def _give_up(self, reason: str) -> None:
+        for answer in list(self._waiting.values()):
+            if not answer.done():
+                answer.set_exception(Lost(self.name, reason, sent=True))
+
+    async def _introduce(self) -> Described:
+        """Ask in the modern way; a server that does not understand it, or is slow to say so, in the old one too."""
+        probing = asyncio.ensure_future(self.exchange("server/discover", self._with_envelope({}, {})))
+        tasks: list[asyncio.Future[Any]] = [probing]
+        try:
+            await asyncio.wait(tasks, timeout=min(PROBE, self.patience))
+            if probing.done() and (described := _modern(probing)) is not None:
+                return described
+            tasks.append(greeting := asyncio.ensure_future(self._greet()))
+            await asyncio.wait(tasks if not probing.done() else [greeting], return_when=asyncio.FIRST_COMPLETED)
+            if greeting.done() and greeting.exception() is None:
+                return greeting.result()
+            await asyncio.wait([probing])
+            return _modern(probing) or await greeting
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _greet(self) -> Described:
+        params = {
+            "protocolVersion": LATEST_HANDSHAKE_VERSION,
+            "capabilities": {},  # whom should it ask? The callers are many
+            "clientInfo": self._client_info,
+        }
+        result = await self.exchange("initialize", params)
+        version = result.get("protocolVersion")
+        if not isinstance(version, str):
+            raise Garbled(self.name, "initialize gave no protocol version", sent=True)
+        await self.notify("notifications/initialized")
+        return described_by(version, result.get("serverInfo"), result)
+
+    # What it says
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        self._heard += 1
+        request_id = message.get("id")
+        answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
+        if answer is not None and "method" not in message:
+            if not answer.done():
+                _settle(answer, message, self.name)
+            return
+        if message.get("method") == "notifications/progress" and self._pass_progress(message):
+            return
+        self.listen(message)
+
+    def _pass_progress(self, message: dict[str, Any]) -> bool:
+        params = message.get("params")
+        known = self._audiences.get(str(params.get("progressToken"))) if isinstance(params, dict) else None
+        if known is None:
+            return False
+        token, audience = known
+        self._spawn(audience.notify({**message, "params": {**(params or {}), "progressToken": token}}))
+        return True
+
+    def answer_alone(self, message: dict[str, Any]) -> None:
+        """Nobody listens: a ping is answered, a question refused, a changed list looked at again."""
+        if "id" in message and "method" in message:
+            answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+            if message["method"] == "ping":
+                answer["result"] = {}
+            else:
+                answer["error"] = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
+            self._spawn(self._quietly(answer))
+        elif message.get("method") == "notifications/tools/list_changed":
+            self.on_changed()
+
+    async def _quietly(self, message: dict[str, Any]) -> None:
+        with suppress(Fault):
+            await self.send(message)
+
+    async def _tell_cancelled(self, request_id: str) -> None:
+        with suppress(Fault):
+            await self.notify("notifications/cancelled", {"requestId": request_id})
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _modern(probing: asyncio.Future[dict[str, Any]]) -> Described | None:
+    """What `server/discover` gave, if it is of a revision we speak."""
+    error = probing.exception()
+    if isinstance(error, RpcError | Garbled | TimedOut):
+        return None
+    result = probing.result()
+    versions, meta = result.get("supportedVersions"), result.get("_meta")
+    if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
+        return None
+    info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
+    return described_by(LATEST_MODERN_VERSION, info, result)
+
+
+def _settle(answer: Answer, message: dict[str, Any], name: str) -> None:
+    error, result = message.get("error"), message.get("result")
+    if isinstance(error, dict) and isinstance(error.get("code"), int):
+        answer.set_exception(RpcError(error["code"], str(error.get("message", "")), error.get("data")))
+    elif isinstance(result, dict):
+        answer.set_result(result)
+    else:
+        answer.set_exception(Garbled(name, "the answer is not JSON-RPC", sent=True))

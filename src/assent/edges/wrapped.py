@@ -1,0 +1,305 @@
+"""How do one client and one server on standard streams talk, with the sentence in between?
+
+Calls and lists of tools are governed. Everything else passes as it is, ids included, both ways; the ids of our own
+requests carry a mark that nobody else's have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import orjson
+from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, PROTOCOL_VERSION_META_KEY
+
+from assent.core.principal import Principal
+from assent.edges import json_boundary
+from assent.edges.adapted import adapt
+from assent.edges.gateway import Incoming
+from assent.edges.governed import Governed
+from assent.edges.inbound import Era, Inbound, check_params, is_notification, is_request, is_response, read_handshake
+from assent.edges.json_boundary import Malformed
+from assent.edges.relay import UPSTREAM_FAULT, fault_problem
+from assent.edges.reply import CannotAsk, can_answer
+from assent.edges.rpc import RequestId, RpcError, error_body, result_body
+from assent.edges.sessions import Session
+from assent.edges.upstreams.faults import Fault
+from assent.edges.upstreams.stdio import StdioUpstream
+
+logger = logging.getLogger("assent")
+
+LONGEST_CALL = 3600.0
+FINISHES_WITHIN = 10.0
+_SERVED = frozenset({"tools/call", "tools/list"})
+
+Write = Callable[[bytes], None]
+
+
+class Wrap:
+    """One client, one server. The client's first request decides in which era the two of us talk."""
+
+    def __init__(
+        self,
+        server: StdioUpstream,
+        governed: Governed,
+        principal: Principal,
+        write: Write,
+        *,
+        reload: Callable[[], Awaitable[None]],
+        mark: str,
+    ) -> None:
+        self._server, self._governed, self._principal, self._write = server, governed, principal, write
+        self._reload, self._mark = reload, mark
+        self._session = Session("stdio", principal)
+        self._era: Era | None = None
+        self._opened, self._loaded = asyncio.Event(), False
+        self._turn = asyncio.Lock()
+        self._ids = count(1)
+        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._questions: set[RequestId] = set()
+        self._passed: set[RequestId] = set()
+        self._heard = asyncio.Event()
+        self._over = "the server is gone"
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Why the server cannot be used, once that is known."""
+        server.listen = self._hear
+        server.is_asking = lambda: bool(self._questions)
+
+    async def serve(self, lines: AsyncIterator[bytes]) -> None:
+        """Take every line of the client until it closes its end, then finish what it asked for."""
+        async for line in lines:
+            try:
+                message = json_boundary.parse(line)
+            except Malformed as error:
+                self._write(error_body(None, PARSE_ERROR, f"Parse error: {error}"))
+                continue
+            self._spawn(self._take(message))
+        for answer in self._asked.values():
+            answer.set_exception(CannotAsk("the client has left"))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FINISHES_WITHIN):
+                await self._finish()
+
+    async def _finish(self) -> None:
+        while self._tasks or self._passed:
+            if self._tasks:
+                await asyncio.wait(list(self._tasks))
+            else:
+                self._heard.clear()
+                await self._heard.wait()
+
+    async def stop(self, reason: str) -> None:
+        """Nothing more is answered by the server: say so to whoever waits."""
+        self._over = reason
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for request_id in self._passed:
+            self._write(error_body(request_id, UPSTREAM_FAULT, reason))
+        self._passed.clear()
+
+    # From the client
+
+    async def _take(self, message: Any) -> None:
+        if is_request(message):
+            await self._request(message)
+        elif is_response(message) and self._settle(message):
+            return
+        elif is_response(message) or is_notification(message):
+            await self._aside(message)
+        else:
+            self._write(error_body(None, INVALID_REQUEST, "not a JSON-RPC message"))
+
+    async def _request(self, message: dict[str, Any]) -> None:
+        request_id: RequestId = message["id"]
+        try:
+            await self._dispatch(message)
+        except RpcError as error:
+            self._write(error_body(request_id, error.code, error.message, error.data))
+        except Fault as fault:
+            self._write(error_body(request_id, UPSTREAM_FAULT, str(fault), fault_problem(fault)))
+            if not self._opened.is_set() and not self.failed.done():
+                self.failed.set_result(fault.detail)
+        except asyncio.CancelledError:
+            if not self._session.was_cancelled(request_id):
+                self._write(error_body(request_id, UPSTREAM_FAULT, self._over))
+                raise
+        except Exception:
+            logger.exception("a request could not be answered")
+            self._write(error_body(request_id, INTERNAL_ERROR, "Internal server error"))
+
+    async def _dispatch(self, message: dict[str, Any]) -> None:
+        method = message["method"]
+        if self._era is None:
+            self._era = Era.MODERN if method != "initialize" and _is_enveloped(message) else Era.HANDSHAKE
+            return await self._open(message)
+        await self._opened.wait()
+        if method in _SERVED:
+            await self._serve(message)
+        elif self._era is Era.MODERN and not self._server.is_modern:
+            reply = WrappedReply(self)
+            self._write(result_body(message["id"], await adapt(self._modern(message), self._server, reply)))
+        else:
+            if method != "subscriptions/listen":  # which has no answer to wait for
+                self._passed.add(message["id"])
+            await self._server.send(message)
+
+    async def _open(self, message: dict[str, Any]) -> None:
+        """The first request: the client's own greeting as it is, or ours in its place where it does not greet."""
+        if message["method"] == "initialize":
+            params = message.get("params") or {}
+            result = await self._server.open(params)
+            capabilities = params.get("capabilities")
+            self._session.capabilities = capabilities if isinstance(capabilities, dict) else {}
+            self._write(result_body(message["id"], orjson.dumps(result)))
+        else:
+            await self._server.ready()
+        assert self._server.described is not None
+        self._session.version = self._server.described.version
+        self._server.patience = LONGEST_CALL
+        self._opened.set()
+        if message["method"] != "initialize":
+            await self._dispatch(message)
+
+    async def _serve(self, message: dict[str, Any]) -> None:
+        modern = self._era is Era.MODERN
+        if modern:
+            inbound = self._modern(message)
+        else:
+            inbound = read_handshake(message, self._session.version, self._session.capabilities)
+        with self._session.running(inbound.id):
+            check_params(inbound)
+            await self._load()
+            incoming = Incoming(inbound, self._principal, [], None if modern else self._session, WrappedReply(self))
+            serve = self._governed.call if inbound.method == "tools/call" else self._governed.listing
+            self._write(result_body(inbound.id, await serve(incoming)))
+
+    def _modern(self, message: dict[str, Any]) -> Inbound:
+        route = classify_inbound_request({"method": message["method"], "params": message.get("params")})
+        if isinstance(route, InboundLadderRejection):
+            raise RpcError(route.code, route.message, route.data)
+        can = route.client_capabilities
+        return Inbound(
+            Era.MODERN, route.protocol_version, message["id"], message["method"], message["params"],
+            can if isinstance(can, dict) else None,
+        )  # fmt: skip
+
+    async def _load(self) -> None:
+        async with self._turn:
+            if not self._loaded:
+                await self._reload()
+                self._loaded = True
+
+    async def _aside(self, message: dict[str, Any]) -> None:
+        """A notification, or the answer to a question that was the server's."""
+        if message.get("method") == "notifications/cancelled":
+            params = message.get("params") or {}
+            if self._session.cancel(params.get("requestId")):
+                return
+        await self._opened.wait()
+        self._questions.discard(message.get("id", ""))
+        if message.get("method") == "notifications/initialized" and self._server.is_modern:
+            return
+        await self._server.send(message)
+
+    # From the server
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if self._era is Era.MODERN and not self._server.is_modern and "method" in message:
+            return self._server.answer_alone(message)
+        if message.get("method") == "notifications/tools/list_changed":
+            return self._spawn(self._changed(message))
+        if "method" in message and "id" in message:
+            self._questions.add(message["id"])
+        elif "id" in message:
+            self._passed.discard(message["id"])
+            self._heard.set()
+        self._write(orjson.dumps(message))
+
+    async def _changed(self, message: dict[str, Any]) -> None:
+        """The client may ask for the list as soon as it hears of the change: ours is the new one by then."""
+        async with self._turn:
+            if self._loaded:
+                await self._reload()
+        self._write(orjson.dumps(message))
+
+    # Our own questions
+
+    async def ask(self, method: str, params: dict[str, Any], within: float) -> dict[str, Any]:
+        """Ask the client, which must be of the handshake era and able to answer."""
+        if self._era is Era.MODERN or not can_answer(self._session.capabilities, method):
+            raise CannotAsk(method)
+        question_id = f"{self._mark}-q{next(self._ids)}"
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[question_id] = answer
+        self.tell({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
+        try:
+            async with asyncio.timeout(within):
+                return await answer
+        except TimeoutError:
+            cancelled = {"requestId": question_id, "reason": "nobody answered"}
+            self.tell({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+            raise CannotAsk(method) from None
+        finally:
+            self._asked.pop(question_id, None)
+
+    def _settle(self, response: dict[str, Any]) -> bool:
+        answer = self._asked.pop(str(response.get("id")), None)
+        if answer is None or answer.done():
+            return False
+        error, result = response.get("error"), response.get("result")
+        if isinstance(error, dict):
+            code = error.get("code")
+            code = code if isinstance(code, int) else INTERNAL_ERROR
+            answer.set_exception(RpcError(code, str(error.get("message", ""))))
+        else:
+            answer.set_result(result if isinstance(result, dict) else {})
+        return True
+
+    def tell(self, message: dict[str, Any]) -> None:
+        self._write(orjson.dumps(message))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class WrappedReply:
+    """The way back to the client while one of its requests is under way."""
+
+    __slots__ = ("_wrap",)
+    ask_within = 300.0
+
+    def __init__(self, wrap: Wrap) -> None:
+        self._wrap = wrap
+
+    async def open(self) -> None:
+        """There is one stream, and it is open."""
+
+    async def prime(self, retry: int | None) -> None:
+        """Nothing is resumed here."""
+
+    async def pause(self) -> None:
+        """Nor interrupted."""
+
+    async def notify(self, message: dict[str, Any]) -> None:
+        self._wrap.tell(message)
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return await self._wrap.ask(method, params, self.ask_within)
+
+    async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """The server's own questions pass by themselves."""
+        return None
+
+
+def _is_enveloped(message: dict[str, Any]) -> bool:
+    meta = (message.get("params") or {}).get("_meta")
+    return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta

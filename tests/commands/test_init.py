@@ -1,0 +1,61 @@
+"""`assent init --client`: one changed line for each server, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from assent.commands.init import init
+from assent.errors import SettingsError
+
+SERVERS = {
+    "files": {"command": "npx", "args": ["-y", "server-filesystem", "/srv"], "env": {"A": "1"}},
+    "far": {"url": "https://example.com/mcp"},
+}
+
+
+def client(folder: Path, servers: Any = SERVERS, **more: Any) -> Path:
+    path = folder / "client.json"
+    path.write_text(json.dumps({"theme": "dark", "mcpServers": servers, **more}))
+    return path
+
+
+def test_the_changed_file_is_shown_and_nothing_is_written(tmp_path: Path) -> None:
+    path = client(tmp_path)
+    before = path.read_text()
+    result = CliRunner().invoke(init, ["--client", str(path)])
+    shown = json.loads(result.stdout)
+    assert shown["theme"] == "dark"
+    assert shown["mcpServers"]["files"]["args"] == ["wrap", "--", "npx", "-y", "server-filesystem", "/srv"]
+    assert Path(shown["mcpServers"]["files"]["command"]).is_absolute()
+    assert shown["mcpServers"]["files"]["env"] == {"A": "1"}
+    assert shown["mcpServers"]["far"] == SERVERS["far"]
+    assert "far is behind a URL" in result.stderr
+    assert path.read_text() == before
+
+
+def test_writing_keeps_a_copy_and_a_second_time_changes_nothing(tmp_path: Path) -> None:
+    path = client(tmp_path)
+    before = path.read_text()
+    path.chmod(0o600)
+    CliRunner().invoke(init, ["--client", str(path), "--write"])
+    first = path.read_text()
+    again = CliRunner().invoke(init, ["--client", str(path), "--write"])
+    assert path.read_text() == first != before
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "Nothing to change" in again.stderr
+    assert (tmp_path / "client.json.before-assent").read_text() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["client.json", "client.json.before-assent"]
+
+
+@pytest.mark.parametrize("text", ["nonsense", "[]", "{}", '{"mcpServers": []}', '{"mcpServers": {"a": 1}}'])
+def test_what_is_no_clients_file_is_left_alone(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "client.json"
+    path.write_text(text)
+    result = CliRunner().invoke(init, ["--client", str(path), "--write"])
+    assert isinstance(result.exception, SettingsError)
+    assert path.read_text() == text

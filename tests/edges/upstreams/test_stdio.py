@@ -1,0 +1,178 @@
+"""A server that is a process of ours: started, heard, restarted, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.child import Launch
+from assent.edges.upstreams.faults import Lost, TimedOut, Unreachable
+from assent.edges.upstreams.stdio import StdioUpstream
+from transports import ROOT
+
+ODD = str(ROOT / "tests" / "odd_server.py")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Listening:
+    """An audience that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[dict[str, Any]] = []
+
+    async def open(self) -> None: ...
+
+    async def prime(self, retry: int | None) -> None: ...
+
+    async def pause(self) -> None: ...
+
+    async def notify(self, message: dict[str, Any]) -> None:
+        self.heard.append(message)
+
+    async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        return None
+
+
+@asynccontextmanager
+async def upstream(*command: str, patience: float = 20.0, clock: Clock | None = None) -> AsyncIterator[StdioUpstream]:
+    launch = Launch("odd", command or (sys.executable, ODD), dict(os.environ))
+    made = StdioUpstream(launch, {"name": "t", "version": "0"}, mark="t", clock=clock or Clock(), patience=patience)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+def odd(kind: str) -> tuple[str, ...]:
+    return sys.executable, ODD, kind
+
+
+@pytest.mark.parametrize("kind", ["plain", "noisy"])
+async def test_a_server_is_heard_through_its_noise_and_its_definitions_stay_as_they_are(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with upstream(*odd(kind)) as server:
+        described = await server.ready()
+        tools = await server.list_all("tools/list", "tools")
+    assert described.info == {"name": "odd", "version": "1"}
+    assert [tool["name"] for tool in tools][:3] == ["list_things", "delete_thing", "read_private_key"]
+    assert len(tools) == 6
+    assert tools[0]["x-kept"] == [1.50]
+    noise = [record.message for record in caplog.records if "standard output" in record.message]
+    assert bool(noise) == (kind == "noisy")
+    assert len(noise) <= 5
+
+
+async def test_a_server_of_the_official_sdk_is_met_in_the_modern_era() -> None:
+    async with upstream(sys.executable, str(ROOT / "examples" / "shop" / "server.py")) as server:
+        described = await server.ready()
+    assert described.version == "2026-07-28"
+
+
+async def test_a_command_that_does_not_exist_says_so() -> None:
+    async with upstream("no-such-command-at-all") as server:
+        with pytest.raises(Unreachable, match="there is no command 'no-such-command-at-all'") as raised:
+            await server.ready()
+    assert raised.value.sent is False
+
+
+async def test_a_folder_that_does_not_exist_is_not_blamed_on_the_command(tmp_path: Path) -> None:
+    launch = Launch("odd", (sys.executable,), {}, str(tmp_path / "gone"))
+    server = StdioUpstream(launch, {}, mark="t", clock=Clock())
+    with pytest.raises(Unreachable, match=r"the folder .*gone does not exist"):
+        await server.ready()
+
+
+async def test_a_command_that_exits_at_once_says_how(caplog: pytest.LogCaptureFixture) -> None:
+    async with upstream(*odd("brief")) as server:
+        with pytest.raises(Lost, match="it exited with code 3"):
+            await server.ready()
+
+
+async def test_a_server_that_never_answers_is_given_up_and_stopped() -> None:
+    async with upstream(*odd("mute"), patience=0.1) as server:
+        with pytest.raises(TimedOut, match="no answer to initialize"):
+            await server.ready()
+        assert await server.ended() == "it exited with code 0"
+
+
+async def test_a_server_that_dies_loses_the_call_and_is_started_again_after_growing_pauses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = Clock()
+    async with upstream(clock=clock) as server:
+        first = await server.request("tools/call", {"name": "list_things"}, {})
+        for pause in (1.0, 2.0, 4.0):
+            with pytest.raises(Lost, match="it exited with code 7"):
+                await server.request("tools/call", {"name": "die"}, {})
+            with pytest.raises(Unreachable, match=f"started again in {pause:.0f} s"):
+                await server.request("tools/call", {"name": "list_things"}, {})
+            clock.now += pause
+            again = await server.request("tools/call", {"name": "list_things"}, {})
+            assert again != first
+        clock.now += 100
+        with pytest.raises(Lost):
+            await server.request("tools/call", {"name": "die"}, {})
+        await server.request("tools/call", {"name": "list_things"}, {})
+
+
+async def test_progress_goes_to_the_caller_who_asked_under_the_callers_own_token() -> None:
+    one, two = Listening(), Listening()
+    async with upstream() as server:
+        for token, audience in ((5, one), (5, two)):
+            params = {"name": "list_things", "_meta": {"progressToken": token}}
+            await server.request("tools/call", params, {}, audience)
+    for audience in (one, two):
+        assert [message["params"]["progressToken"] for message in audience.heard] == [5]
+
+
+async def test_a_call_that_takes_too_long_is_cancelled_at_the_server() -> None:
+    heard: list[dict[str, Any]] = []
+    async with upstream(patience=0.2) as server:
+        await server.ready()
+        server.listen = heard.append
+        with pytest.raises(TimedOut, match="no answer to tools/call"):
+            await server.request("tools/call", {"name": "list_slowly"}, {})
+        await server.request("resources/list", {}, {})
+    assert [message["params"]["data"] for message in heard] == ["cancelled"]
+
+
+async def test_an_error_of_the_server_comes_as_it_is() -> None:
+    async with upstream() as server:
+        with pytest.raises(RpcError, match="Method not found: prompts/list") as raised:
+            await server.request("prompts/list", {}, {})
+    assert raised.value.code == -32601
+
+
+async def test_a_process_that_ignores_everything_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    inner, outer = tmp_path / "inner.py", tmp_path / "outer.py"
+    inner.write_text(
+        f"import time\nheld = open({str(alive)!r}, 'w')\nheld.write('here')\nheld.flush()\ntime.sleep(100)"
+    )
+    outer.write_text(
+        "import signal, subprocess, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"subprocess.Popen([sys.executable, {str(inner)!r}])\ntime.sleep(100)"
+    )
+    async with upstream(sys.executable, str(outer)) as server:
+        starting = asyncio.create_task(server.ready())
+        held = await asyncio.to_thread(alive.open)
+    with pytest.raises(Lost, match="it was stopped"):
+        await starting
+    with held:
+        assert held.read() == "here", "the pipe ends when nobody holds it any more"

@@ -1,0 +1,151 @@
+"""An HTTP API behind the gateway: its description gives the tools, its contracts are kept on every call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+from click.testing import CliRunner
+from mcp.shared.exceptions import MCPError
+
+from assent.commands.contract import contract
+from assent.edges.pages import Pages
+from assent.errors import FaultsError
+from assent.house import House, open_house
+from assent.settings import load_settings
+from edges.upstreams.openapi.documents import ORDERS, document, ok
+from edges.upstreams.openapi.service import Orders
+from edges.upstreams.openapi.service import serving as serving_api
+from serving import serving
+from transports import ERAS, Person, connect
+
+KEY = "dev.assent/idempotencyKey"
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def configured(folder: Path, base: str, described: Any = ORDERS, **more: Any) -> Path:
+    (folder / "orders.json").write_text(json.dumps(described))
+    settings = {
+        "upstreams": {"orders": {"openapi": "orders.json", "base_url": base, "headers": {"X-Api-Key": "the-gateways"}}},
+        "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
+        **more,
+    }
+    (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
+    return folder / "assent.yaml"
+
+
+@asynccontextmanager
+async def orders_gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, House, Orders]]:
+    service = Orders()
+    async with serving_api(service.app()) as base:
+        house = await open_house(load_settings(configured(folder, base, **more)))
+        await house.start()
+        try:
+            async with serving(house.app(Pages(house))) as url:
+                yield url, house, service
+        finally:
+            await house.stop()
+
+
+async def test_operations_are_tools_and_a_placed_order_is_asked_about_and_charged_once(
+    era: str, tmp_path: Path
+) -> None:
+    person = Person(["accept"])
+    async with orders_gateway(tmp_path) as (url, _, service), connect(url, era, person) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        first = await client.call_tool("place_order", {"item": "print"}, meta={KEY: "k"})
+        again = await client.call_tool("place_order", {"item": "print"}, meta={KEY: "k"})
+        found = await client.call_tool("get_order", {"id": "o1"})
+    assert listed["place_order"].meta["dev.assent/contract"]["tier"] == "external_spend"  # type: ignore[index]
+    assert first.structured_content == again.structured_content == found.structured_content
+    assert (again.meta or {})["dev.assent/replayed"] is True
+    assert [one[0] for one in service.requests] == ["POST", "GET"]
+    assert len(person.asked) == 1
+
+
+async def test_the_gateways_credentials_travel_and_the_callers_do_not(tmp_path: Path) -> None:
+    async with orders_gateway(tmp_path) as (url, _, service), httpx2.AsyncClient() as client:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_orders", "arguments": {}}}
+        headers = {"accept": "application/json, text/event-stream", "cookie": "a=b"}
+        answer = (await client.post(url, json=body, headers=headers)).json()
+    assert "isError" not in answer["result"]
+    assert service.requests[0][2]["x-api-key"] == "the-gateways"
+    assert "cookie" not in service.requests[0][2]
+
+
+async def test_a_contract_file_is_laid_over_the_document_and_the_rest_of_it_stands(tmp_path: Path) -> None:
+    overlay = {"tools": {"list_orders": {"side_effect": "read", "title": "See the orders", "permissions": ["o:read"]}}}
+    (tmp_path / "contracts.yaml").write_text(yaml.safe_dump(overlay))
+    async with orders_gateway(tmp_path, contracts=["contracts.yaml"]) as (_, house, _service):
+        listed = house.catalogue().tools["list_orders"]
+        placed = house.catalogue().tools["place_order"]
+    assert (listed.contract.title, listed.contract.permissions) == ("See the orders", ("o:read",))
+    assert listed.contract.category == read_fields("list_orders").get("category")
+    assert placed.contract.title == read_fields("place_order")["title"]
+
+
+def read_fields(name: str) -> Any:
+    from assent.edges.upstreams.openapi.api import read_api
+    from assent.edges.upstreams.openapi.library import library_of
+
+    return read_api(library_of(json.dumps(ORDERS))).tools[name].fields
+
+
+async def test_a_document_that_changes_changes_the_tools(tmp_path: Path) -> None:
+    async with orders_gateway(tmp_path) as (_, house, _service):
+        less = {**ORDERS, "paths": {"/orders": {"get": ORDERS["paths"]["/orders"]["get"]}}}
+        (tmp_path / "orders.json").write_text(json.dumps(less))
+        await house.reload("orders")
+        assert list(house.catalogue().tools) == ["list_orders"]
+        (tmp_path / "orders.json").write_text("{")
+        await house.reload("orders")
+        assert list(house.catalogue().tools) == ["list_orders"], "what was understood last stands"
+        assert "not valid JSON" in house.troubles()["orders"]
+
+
+async def test_what_the_author_did_not_declare_is_withheld_where_contracts_are_wanted(tmp_path: Path) -> None:
+    paths = {
+        "/a": {"get": {"operationId": "get_a", "responses": ok({"type": "object"}), "x-side-effect": "read"}},
+        "/b": {"get": {"operationId": "get_b", "responses": ok({"type": "object"})}},
+    }
+    more = {"described": document(paths), "without_contract": "withhold"}
+    async with orders_gateway(tmp_path, **more) as (url, house, _service):
+        assert list(house.catalogue().tools) == ["get_a"]
+        assert house.catalogue().withheld["get_b"] == "nobody wrote a contract for it"
+        async with connect(url, ERAS[0], None) as client:
+            with pytest.raises(MCPError, match="Unknown tool: get_b"):
+                await client.call_tool("get_b", {})
+
+
+async def test_a_missing_document_is_a_fault_of_the_configuration(tmp_path: Path) -> None:
+    path = configured(tmp_path, "http://127.0.0.1:9")
+    (tmp_path / "orders.json").unlink()
+    with pytest.raises(FaultsError, match="cannot be read: No such file"):
+        await open_house(load_settings(path))
+
+
+def test_operations_without_a_tool_are_listed_with_their_reason(tmp_path: Path) -> None:
+    image = {"/tile": {"get": {"operationId": "tile", "responses": ok({"type": "string"}, "image/png")}}}
+    path = tmp_path / "api.yaml"
+    path.write_text(yaml.safe_dump(document(image)))
+    result = CliRunner().invoke(contract, ["show", str(path), "--excluded"])
+    assert "GET /tile: it answers with an image or a tile (image/png)" in result.stdout
+    as_json = CliRunner().invoke(contract, ["show", str(path), "--excluded", "--format", "json"])
+    assert [one["name"] for one in json.loads(as_json.stdout)] == ["tile"]
+
+
+def test_the_contracts_of_a_document_are_shown_like_those_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "orders.json").write_text(json.dumps(ORDERS))
+    result = CliRunner().invoke(contract, ["show", str(tmp_path / "orders.json"), "--tool", "place_order"])
+    assert result.stdout.startswith("place_order: ")
+    assert "external_spend" in result.stdout
