@@ -1,6 +1,6 @@
 """A shop for satellite scenes that nobody governs: it says its tiers in `_meta` and honours a key in an argument.
 
-Its book is a file of its own: one line for every charge. With SHOP_FALLS_OVER set it charges the first order that it gets
+Its book is a file of its own: one line for every charge. With SHOP_FALLS_OVER set it charges the first order it gets
 and dies before it can answer.
 """
 
