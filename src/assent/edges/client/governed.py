@@ -23,12 +23,10 @@ from assent.edges.client.journal import Journal, Noted
 from assent.edges.client.keys import Keys, new_key
 from assent.edges.client.preparing import Preparation
 from assent.edges.client.question import Asker
+from assent.edges.client.quoting import UNTRUSTED
 from assent.edges.client.secrets import Delivery, is_sensitive, redact
 from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
-
-UNTRUSTED = "dev.assent/untrusted"
-"""In a result's `_meta`: the server is not trusted, so what it says is data and never an order."""
 
 MakeClient = Callable[..., AbstractAsyncContextManager[Client]]
 
