@@ -7,6 +7,7 @@ import sys
 
 BENCHES = (
     ["bench.decide"],
+    ["bench.client"],
     ["bench.gateway", "--calls", "20000", "--rounds", "3"],
     ["bench.stores"],
     ["bench.lint"],

@@ -10,17 +10,21 @@ from assent.contract.decorator import contract as contract
 
 if TYPE_CHECKING:
     from assent.core.principal import Principal as Principal
+    from assent.edges.client.governed import GovernedClient as GovernedClient
+    from assent.edges.client.standing import needs_confirmation as needs_confirmation
     from assent.library import Assent as Assent
     from assent.ports import ToolFailed as ToolFailed
 
 # Imported when first asked for: a decorator must not cost what a server costs.
 _HOMES = {
     "Assent": "assent.library",
+    "GovernedClient": "assent.edges.client.governed",
     "Principal": "assent.core.principal",
     "ToolFailed": "assent.ports",
+    "needs_confirmation": "assent.edges.client.standing",
 }
 
-__all__ = ["Assent", "Principal", "ToolFailed", "contract"]
+__all__ = ["Assent", "GovernedClient", "Principal", "ToolFailed", "contract", "needs_confirmation"]
 
 
 def __getattr__(name: str) -> Any:

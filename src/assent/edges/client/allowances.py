@@ -1,0 +1,114 @@
+"""What did a person allow for a while, and what did they refuse?
+
+A remembered yes names arguments and ends by itself. It holds for the definition it was given for, and never for a
+name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assent.contract.digest import NotCanonicalError, canonical
+
+LONGEST = 30 * 86_400.0
+_MOST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    values: tuple[Any, ...]
+
+    def holds(self, value: Any) -> bool:
+        return any(_same(value, one) for one in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    limit: float
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    def holds(self, value: Any) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """A yes for later: every argument of the call must be named here and fit. A plain value must be equal."""
+
+    arguments: Mapping[str, Any]
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if all(isinstance(constraint, Anything) for constraint in self.arguments.values()):
+            raise ValueError("a decision is never remembered by name alone: constrain at least one argument")
+        if not 0 < self.seconds <= LONGEST:
+            raise ValueError("a remembered decision ends: give seconds, from more than 0 to 30 days")
+
+    def covers(self, arguments: Mapping[str, Any]) -> bool:
+        return set(arguments) <= set(self.arguments) and all(
+            name in arguments and _holds(constraint, arguments[name])
+            for name, constraint in self.arguments.items()
+            if not isinstance(constraint, Anything)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    tool: str
+    definition: str
+    remember: Remember
+    until: float
+
+
+class Allowances:
+    """What was allowed, and what was declined, until it ends."""
+
+    def __init__(self, declined_for: float) -> None:
+        self._declined_for = declined_for
+        self._given: list[_Given] = []
+        self._declined: dict[str, float] = {}
+
+    def allow(self, tool: str, definition: str, remember: Remember, now: float) -> None:
+        self._given = [given for given in self._given if given.until > now][-_MOST:]
+        self._given.append(_Given(tool, definition, remember, now + remember.seconds))
+
+    def allowed(self, tool: str, definition: str, arguments: Mapping[str, Any], now: float) -> bool:
+        return any(
+            given.tool == tool
+            and given.definition == definition
+            and now < given.until
+            and given.remember.covers(arguments)
+            for given in self._given
+        )
+
+    def decline(self, action: str, now: float) -> None:
+        self._declined = {one: until for one, until in self._declined.items() if until > now}
+        self._declined[action] = now + self._declined_for
+
+    def declined(self, action: str, now: float) -> bool:
+        return bool(self._declined) and now < self._declined.get(action, now)
+
+    def forget(self) -> None:
+        """Nothing is allowed any more; what was declined stays so."""
+        self._given.clear()
+
+
+def _holds(constraint: Any, value: Any) -> bool:
+    if isinstance(constraint, OneOf | AtMost | Anything):
+        return constraint.holds(value)
+    return _same(constraint, value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    try:
+        return canonical(one) == canonical(other)
+    except NotCanonicalError:
+        return False

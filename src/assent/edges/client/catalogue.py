@@ -1,0 +1,119 @@
+"""Which tools did the server list, what is each held to, and did one change since the agent saw it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from mcp import Client
+
+from assent.core.pins import differences, pin_digest
+from assent.edges.client.conduct import Conduct
+from assent.edges.client.journal import Journal
+from assent.edges.client.keys import Place, key_argument, place_of
+from assent.edges.client.standing import Standing, as_definition, declared_as, stand
+
+_MOST_PAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A tool as it was listed."""
+
+    tool: types.Tool
+    definition: Mapping[str, Any]
+    digest: str
+    standing: Standing
+    place: Place | None
+    key_argument: str | None
+    changed: tuple[str, ...] = ()
+    """How it differs from what the agent saw first; empty once a person has agreed to it."""
+
+    @property
+    def title(self) -> str:
+        annotated = self.tool.annotations.title if self.tool.annotations else None
+        return self.tool.title or annotated or self.tool.name
+
+    def for_model(self) -> types.Tool:
+        """The tool without the argument that is for keys: the model never writes one."""
+        if self.key_argument is None:
+            return self.tool
+        schema = dict(self.tool.input_schema)
+        schema["properties"] = {k: v for k, v in schema["properties"].items() if k != self.key_argument}
+        if isinstance(schema.get("required"), list):
+            schema["required"] = [name for name in schema["required"] if name != self.key_argument]
+        return self.tool.model_copy(update={"input_schema": schema})
+
+
+class Catalogue:
+    """The tools by name. The first definition the agent saw is the one later ones are compared with."""
+
+    def __init__(self, conduct: Conduct, journal: Journal) -> None:
+        self._conduct = conduct
+        self._journal = journal
+        self._listed: dict[str, Listed] = {}
+        self._first: dict[str, Listed] = {}
+        self._at: float | None = None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._listed
+
+    def get(self, name: str) -> Listed | None:
+        return self._listed.get(name)
+
+    @property
+    def tools(self) -> list[Listed]:
+        """What the agent may see: what is forbidden for it is absent."""
+        return [listed for listed in self._listed.values() if not listed.standing.forbidden]
+
+    @property
+    def is_stale(self) -> bool:
+        return self._at is None or self._conduct.now() - self._at >= self._conduct.fresh_for
+
+    def expire(self) -> None:
+        self._at = None
+
+    async def fetch(self, client: Client) -> None:
+        """List the tools again. Of two with one name only the first counts."""
+        found: dict[str, Listed] = {}
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await client.list_tools(cursor=cursor, cache_mode="refresh")
+            for tool in page.tools:
+                if tool.name not in found:
+                    found[tool.name] = self._take(tool)
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        self._listed, self._at = found, self._conduct.now()
+
+    def accept(self, listed: Listed) -> None:
+        """A person agreed to a call of this definition: it is what later ones are compared with."""
+        if listed.changed:
+            self._first[listed.tool.name] = listed
+            current = self._listed.get(listed.tool.name)
+            if current is not None and current.digest == listed.digest:
+                self._listed[listed.tool.name] = self._judge(listed.tool, listed.definition, listed.digest, ())
+
+    def _take(self, tool: types.Tool) -> Listed:
+        definition = as_definition(tool)
+        digest = pin_digest(definition)
+        current = self._listed.get(tool.name)
+        if current is not None and current.digest == digest:
+            return current
+        first = self._first.get(tool.name)
+        changed: tuple[str, ...] = ()
+        if first is not None and first.digest != digest:
+            changed = tuple(differences(first.definition, definition)[:20])
+            self._journal.note("changed", tool.name, lines=list(changed))
+        listed = self._judge(tool, definition, digest, changed)
+        self._first.setdefault(tool.name, listed)
+        return listed
+
+    def _judge(self, tool: types.Tool, definition: Mapping[str, Any], digest: str, changed: tuple[str, ...]) -> Listed:
+        said = self._conduct.tiers.get(tool.name)
+        standing = declared_as(said, tool) if said else stand(definition, trusted=self._conduct.trusted)
+        argument = key_argument(tool.input_schema, standing.contract)
+        return Listed(tool, definition, digest, standing, place_of(standing, tool.input_schema), argument, changed)

@@ -1,0 +1,97 @@
+"""How is the connection to a server kept, and made again when it breaks?
+
+A client of the SDK must be entered and left by one task. So every connection has a task of its own, and calls may come
+from anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+
+from mcp import Client
+
+Connect = Callable[[], AbstractAsyncContextManager[Client]]
+
+
+class Unreached(Exception):
+    """No connection could be made; nothing was sent."""
+
+
+class _Held:
+    """One entered client and the task that holds it."""
+
+    def __init__(self, connect: Connect) -> None:
+        self._closing = asyncio.Event()
+        self.ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._hold(connect))
+
+    async def _hold(self, connect: Connect) -> None:
+        try:
+            async with connect() as client:
+                self.ready.set_result(client)
+                await self._closing.wait()
+        except asyncio.CancelledError:
+            if not self.ready.done():
+                self.ready.cancel()
+            raise
+        except Exception as error:
+            # Once it was ready, whoever is calling has seen the failure already.
+            if not self.ready.done():
+                self.ready.set_exception(error)
+
+    async def close(self) -> None:
+        self._closing.set()
+        if not self.ready.done():
+            self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+class Connection:
+    """The current client of a server; `broken` has the next call make a new one."""
+
+    def __init__(self, connect: Connect, within: float) -> None:
+        self._connect = connect
+        self._within = within
+        self._held: _Held | None = None
+        self._client: Client | None = None
+        self._turn = asyncio.Lock()
+        self.opened = 0
+
+    async def client(self) -> Client:
+        """The connected client; raises Unreached where the server cannot be reached in time."""
+        if self._client is not None:
+            return self._client
+        async with self._turn:
+            if self._client is None:
+                await self._drop()
+                self._client = await self._open()
+            return self._client
+
+    def broken(self, client: Client) -> None:
+        """Say that this client is of no more use; one that was replaced already is left alone."""
+        if self._client is client:
+            self._client = None
+
+    async def close(self) -> None:
+        async with self._turn:
+            self._client = None
+            await self._drop()
+
+    async def _open(self) -> Client:
+        self._held = held = _Held(self._connect)
+        try:
+            async with asyncio.timeout(self._within):
+                client = await asyncio.shield(held.ready)
+        except Exception as error:
+            await self._drop()
+            raise Unreached(f"{type(error).__name__}: {error}") from error
+        self.opened += 1
+        return client
+
+    async def _drop(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            await held.close()

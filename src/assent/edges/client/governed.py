@@ -1,0 +1,157 @@
+"""How does an agent call a server's tools so that every call is asked about, estimated, repeated and written down as
+its contract says?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any, Self
+
+import mcp_types as types
+from mcp import Client
+
+from assent.core.outcome import Refusal, error_result
+from assent.edges.client.askers import leave_to_server, refuse
+from assent.edges.client.budget import Budget
+from assent.edges.client.catalogue import Catalogue, Listed
+from assent.edges.client.conduct import Conduct
+from assent.edges.client.connection import Connection, Unreached
+from assent.edges.client.intent import Intent, intend, is_rehearsal
+from assent.edges.client.journal import Journal, Noted
+from assent.edges.client.keys import Keys, new_key
+from assent.edges.client.preparing import Preparation
+from assent.edges.client.question import Asker
+from assent.edges.client.quoting import UNTRUSTED
+from assent.edges.client.secrets import Delivery, is_sensitive, redact
+from assent.edges.client.sending import Sending
+from assent.edges.client.server_questions import ServerQuestions
+
+MakeClient = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+class GovernedClient:
+    """An MCP client that asks before it acts.
+
+    `server` is whatever `mcp.Client` takes; or `connect` makes the client, given `elicitation_callback` and
+    `message_handler`, and is called again after a broken connection. `asker` reaches the person; without one, what
+    needs a person is refused. Everything else is in `Conduct`, whose fields are keywords here.
+    """
+
+    def __init__(
+        self,
+        server: Any = None,
+        *,
+        connect: MakeClient | None = None,
+        name: str | None = None,
+        asker: Asker | None = None,
+        compute: Budget | None = None,
+        on_secret: Callable[[Delivery], object] | None = None,
+        sink: Callable[[Noted], None] | None = None,
+        make_key: Callable[[], str] = new_key,
+        **conduct: Any,
+    ) -> None:
+        if (server is None) == (connect is None):
+            raise ValueError("give either a server, as mcp.Client takes it, or connect=, which makes the client")
+        self._conduct = Conduct(**conduct)
+        self._asker: Asker = asker or refuse
+        self._name = name or (server if isinstance(server, str) else None)
+        self._on_secret = on_secret
+        self.secrets: list[Delivery] = []
+        """Results with secrets, where nothing was given to deliver them to."""
+        self.journal = Journal(self._conduct.now, sink=sink)
+        self._catalogue = Catalogue(self._conduct, self.journal)
+        self._make = connect or partial(Client, server)
+        self._connection = Connection(self._connect, self._conduct.timeout)
+        self._questions = ServerQuestions(self._ask, self.journal)
+        self._sending = Sending(
+            self._conduct, self.journal, self._connection, Keys(make_key), self._questions.in_flight
+        )
+        self._preparation = Preparation(
+            self._conduct, self.journal, self._catalogue, self._asker, compute or Budget(), self._sending.once
+        )
+
+    async def __aenter__(self) -> Self:
+        client = await self._connection.client()
+        shown = self._name or (client.server_info.name if client.server_info else "without a name")
+        self._preparation.server = self._questions.server = shown
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._connection.close()
+
+    @property
+    def allowances(self) -> Any:
+        """What was allowed for a while; `forget()` ends it."""
+        return self._preparation.allowances
+
+    async def list_tools(self) -> list[types.Tool]:
+        """The tools the agent may see, without the arguments that are not the model's to fill."""
+        await self._catalogue.fetch(await self._connection.client())
+        return [listed.for_model() for listed in self._catalogue.tools]
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> types.CallToolResult:
+        """Call a tool as its contract says. A refusal is a result with `is_error` and the problem in it."""
+        try:
+            intent = await self._intend(name, arguments)
+            await self._preparation.prepare(intent)
+            return self._deliver(intent, await self._send(intent))
+        except Refusal as refused:
+            self.journal.note("refused", name, code=refused.code)
+            return types.CallToolResult.model_validate(error_result(refused.problem()))
+
+    async def _intend(self, name: str, arguments: Mapping[str, Any] | None) -> Intent:
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise Refusal("validate.malformed", "The arguments must be an object of named values.")
+        return intend(await self._find(name), arguments or {})
+
+    async def _find(self, name: str) -> Listed:
+        """The tool as it is listed now; the list is fetched where it is old or does not have it."""
+        listed = self._catalogue.get(name)
+        if listed is None or self._catalogue.is_stale:
+            try:
+                await self._catalogue.fetch(await self._connection.client())
+            except Unreached as error:
+                raise Refusal("execute.unavailable") from error
+            listed = self._catalogue.get(name)
+        if listed is None:
+            raise Refusal("discover.unknown_tool")
+        return listed
+
+    async def _send(self, intent: Intent) -> types.CallToolResult:
+        name, standing = intent.name, intent.listed.standing
+        self.journal.note("called", name, arguments=intent.arguments, tier=standing.tier.value, source=standing.source)
+        if standing.open_world:
+            self.journal.note("open_world", name, arguments=intent.arguments, server=self._preparation.server)
+        try:
+            result = await (self._sending.rehearsed(intent) if is_rehearsal(intent) else self._sending.send(intent))
+        except Refusal as refused:
+            if refused.code == "execute.in_doubt":
+                self._preparation.doubts.add(intent.digest)
+            raise
+        self._preparation.doubts.discard(intent.digest)
+        self.journal.note("answered", name, is_error=bool(result.is_error))
+        return result
+
+    def _deliver(self, intent: Intent, result: types.CallToolResult) -> types.CallToolResult:
+        if is_sensitive(intent.listed.standing) and not result.is_error:
+            delivery = Delivery(intent.name, intent.arguments, result)
+            result = redact(result, intent.listed.standing)
+            if result is not delivery.result:
+                (self._on_secret or self.secrets.append)(delivery)
+                self.journal.note("secret", intent.name)
+        if self._conduct.trusted:
+            return result
+        return result.model_copy(update={"meta": {**(result.meta or {}), UNTRUSTED: True}})
+
+    def _connect(self) -> AbstractAsyncContextManager[Client]:
+        asks = None if self._asker is leave_to_server else self._questions
+        return self._make(elicitation_callback=asks, message_handler=self._on_message)
+
+    async def _ask(self, question: Any, intent: Intent | None) -> Any:
+        return await self._preparation.ask(question, intent)
+
+    async def _on_message(self, message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._catalogue.expire()

@@ -1,0 +1,61 @@
+"""What does the agent intend: one call, frozen, with what is known about it so far?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from assent.contract.digest import NotCanonicalError, canonical, digest_of
+from assent.core.outcome import Refusal
+from assent.edges.client.catalogue import Listed
+
+
+@dataclass(slots=True)
+class Intent:
+    """One intended action; every attempt and every question belongs to it."""
+
+    listed: Listed
+    arguments: dict[str, Any]
+    digest: str
+    agreed: bool = False
+    price: str | None = None
+    preview: Any = None
+    answered_server: bool = False
+    timer: asyncio.Timeout | None = None
+
+    @property
+    def name(self) -> str:
+        return self.listed.tool.name
+
+
+current: ContextVar[Intent | None] = ContextVar("assent_intent", default=None)
+
+
+def intend(listed: Listed, given: Mapping[str, Any]) -> Intent:
+    """The arguments as they will be shown and sent: plain JSON of our own, and no key of the model's."""
+    plain = {name: value for name, value in given.items() if name != listed.key_argument}
+    try:
+        arguments = orjson.loads(canonical(plain))
+        return Intent(listed, arguments, digest_of([listed.tool.name, arguments]))
+    except NotCanonicalError as error:
+        raise Refusal("validate.malformed", f"The arguments are not plain JSON: {error}.") from None
+
+
+def is_rehearsal(intent: Intent) -> bool:
+    """Whether the agent itself asks a trusted server for a preview."""
+    mode, argument = dry_run_of(intent.listed)
+    return mode != "none" and intent.arguments.get(argument) is True
+
+
+def dry_run_of(listed: Listed) -> tuple[str, str]:
+    """The contract's mode of dry run and the argument that asks for it; `none` where there is no such promise."""
+    said = listed.standing.contract.get("dry_run")
+    if not isinstance(said, Mapping):
+        return "none", ""
+    mode, argument = said.get("mode"), said.get("argument")
+    return (mode, argument) if mode in ("offered", "required") and isinstance(argument, str) else ("none", "")

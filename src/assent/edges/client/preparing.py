@@ -1,0 +1,163 @@
+"""What happens before a call is sent: is it allowed, what will it do and cost, does a person agree?"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp_types as types
+
+from assent.contract.tiers import Tier
+from assent.core.outcome import Refusal
+from assent.edges.client.allowances import Allowances
+from assent.edges.client.budget import Budget
+from assent.edges.client.catalogue import Catalogue
+from assent.edges.client.conduct import Conduct
+from assent.edges.client.estimates import estimate_of, fitting, price_in
+from assent.edges.client.intent import Intent, dry_run_of, intend, is_rehearsal
+from assent.edges.client.journal import Journal
+from assent.edges.client.question import Answer, Asker, Question, as_answer
+
+Try = Callable[[Intent], Awaitable[types.CallToolResult | None]]
+_WHY = {
+    Tier.EXTERNAL_SPEND: "it spends money or credits",
+    Tier.DESTRUCTIVE: "it changes or deletes something for good",
+    Tier.SHARE_EXPORT: "it lets something out",
+}
+
+
+class Preparation:
+    """Estimates, rehearses and asks; an Intent that comes out of it may be sent."""
+
+    def __init__(
+        self, conduct: Conduct, journal: Journal, catalogue: Catalogue, asker: Asker, compute: Budget, attempt: Try
+    ) -> None:
+        self._conduct = conduct
+        self._journal = journal
+        self._catalogue = catalogue
+        self._asker = asker
+        self._compute = compute
+        self._attempt = attempt
+        self.allowances = Allowances(conduct.declined_for)
+        self.doubts: set[str] = set()
+        self.server = ""
+
+    async def prepare(self, intent: Intent) -> None:
+        """Go through everything that must come first; raises Refusal where the call must not be made."""
+        if intent.listed.standing.forbidden:
+            raise Refusal("guard.denied", "This tool is forbidden for agents.", remedy="Do not call it.")
+        if is_rehearsal(intent):
+            return
+        if self.allowances.declined(intent.digest, self._conduct.now()):
+            raise Refusal("confirm.declined")
+        why = self._why(intent)
+        # Only a trusted contract says so: what an untrusted server calls a preview may be the deed itself.
+        if dry_run_of(intent.listed)[0] == "required":
+            await self._rehearse(intent)
+        if why is not None and not self._remembered(intent):
+            await self._confirm(intent, why)
+
+    def _why(self, intent: Intent) -> str | None:
+        standing, listed = intent.listed.standing, intent.listed
+        if intent.digest in self.doubts:
+            return "the same call was made before and nobody knows how it ended"
+        if listed.changed:
+            return "the tool is not what it was: " + "; ".join(listed.changed[:3])
+        if standing.asks:
+            return _WHY.get(standing.tier, f"its risk is {standing.risk.value}")
+        if standing.tier is Tier.COMPUTE and not self._compute.take(self._conduct.now()):
+            return "the budget for work that runs unasked is used up"
+        return None
+
+    def _remembered(self, intent: Intent) -> bool:
+        """Whether a decision from before covers this call. What changed or is in doubt is asked about anew."""
+        if intent.listed.changed or intent.digest in self.doubts:
+            return False
+        listed, now = intent.listed, self._conduct.now()
+        if not self.allowances.allowed(intent.name, listed.digest, intent.arguments, now):
+            return False
+        intent.agreed = True
+        self._journal.note("decided", intent.name, action="accept", by="a remembered decision")
+        return True
+
+    async def _rehearse(self, intent: Intent) -> None:
+        _, argument = dry_run_of(intent.listed)
+        result = await self._attempt(intend(intent.listed, {**intent.arguments, argument: True}))
+        failed = result is None or bool(result.is_error)
+        self._journal.note("rehearsed", intent.name, failed=failed)
+        if result is None or failed:
+            raise Refusal("rehearse.failed", "The dry run that must come first failed; nothing was done.")
+        intent.preview = result.structured_content or _texts(result)
+
+    async def _confirm(self, intent: Intent, why: str) -> None:
+        listed, estimate = intent.listed, None
+        warnings: tuple[str, ...] = ()
+        if listed.standing.tier is Tier.EXTERNAL_SPEND:
+            estimate, warnings = await self._estimate(intent)
+        question = Question(
+            self.server,
+            intent.name,
+            listed.title,
+            listed.standing,
+            intent.arguments,
+            why,
+            intent.price,
+            estimate,
+            intent.preview,
+            warnings,
+        )
+        answer = await self.ask(question, intent)
+        if answer.action == "decline":
+            self.allowances.decline(intent.digest, self._conduct.now())
+            raise Refusal("confirm.declined")
+        if answer.action != "accept":
+            raise Refusal("confirm.cancelled")
+        intent.agreed = True
+        self._catalogue.accept(listed)
+        if answer.remember is not None:
+            self.allowances.allow(intent.name, listed.digest, answer.remember, self._conduct.now())
+
+    async def _estimate(self, intent: Intent) -> tuple[Any, tuple[str, ...]]:
+        """What the estimate says. Only a tool that may be called freely is asked for one."""
+        name = estimate_of(intent.name, intent.listed.standing, self._catalogue)
+        listed = self._catalogue.get(name) if name else None
+        if listed is None or listed.changed or listed.standing.asks or listed.standing.tier is not Tier.READ:
+            return None, ("Nobody says what this costs.",)
+        arguments = fitting(listed.tool.input_schema, intent.arguments)
+        result = await self._attempt(intend(listed, arguments)) if arguments is not None else None
+        if result is None or result.is_error:
+            self._journal.note("estimated", intent.name, by=listed.tool.name, price=None)
+            return None, ("The estimate failed: nobody says what this costs.",)
+        estimate: Any = result.structured_content or _texts(result)
+        intent.price = price_in(estimate)
+        self._journal.note("estimated", intent.name, by=listed.tool.name, price=intent.price)
+        return estimate, ()
+
+    async def ask(self, question: Question, intent: Intent | None) -> Answer:
+        """Ask the person, with patience that ends. The time they take is not the server's."""
+        self._journal.note("asked", question.tool, why=question.why, price=question.price, text=question.text)
+        timer = intent.timer if intent else None
+        if timer is not None:
+            timer.reschedule(None)
+        answer, by = await self._reached(question)
+        if timer is not None:
+            timer.reschedule(asyncio.get_running_loop().time() + self._conduct.timeout)
+        self._journal.note("decided", question.tool, action=answer.action, by=by)
+        return answer
+
+    async def _reached(self, question: Question) -> tuple[Answer, str]:
+        try:
+            async with asyncio.timeout(self._conduct.question_patience):
+                said = self._asker(question)
+                return as_answer(await said if inspect.isawaitable(said) else said), "a person"
+        except TimeoutError:
+            return Answer("cancel"), "nobody: they walked away"
+        except Exception as error:
+            return Answer("cancel"), f"nobody: the asker failed with {type(error).__name__}"
+
+
+def _texts(result: types.CallToolResult) -> Any:
+    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
+    return texts[0] if len(texts) == 1 else texts

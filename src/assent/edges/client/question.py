@@ -1,0 +1,86 @@
+"""What is a person at the client asked, and what can they say?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assent.core.render import argument_lines, has_hidden, visible
+from assent.edges.client.allowances import Remember
+from assent.edges.client.standing import Standing
+
+Action = Literal["accept", "decline", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question. `words` are the server's own, where the server asks; `schema` says what it wants."""
+
+    server: str
+    tool: str
+    title: str
+    standing: Standing | None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+    price: str | None = None
+    estimate: Any = None
+    preview: Any = None
+    warnings: tuple[str, ...] = ()
+    words: str | None = None
+    schema: Mapping[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """The whole question. Everything foreign is escaped and stands on lines of its own."""
+        lines = [self._headline(), f"On the server {visible(self.server)}"]
+        lines += [f"Asked because {visible(self.why)}."] if self.why else []
+        lines += [f"Price: {visible(self.price)}"] if self.price else []
+        lines += _section("Arguments, as sent", argument_lines(dict(self.arguments)) if self.arguments else ["(none)"])
+        if self.estimate is not None and self.price is None:
+            lines += _section("Estimate, as the server reported it", argument_lines(self.estimate))
+        if self.preview is not None:
+            lines += _section("Preview, as the server reported it", argument_lines(self.preview))
+        if self.words is not None:
+            lines += _section("The server's own words, not checked by anybody", _words(self.words))
+        if self.schema:
+            lines += _section("It wants to be told", [visible(str(name)) for name in self.schema])
+        if has_hidden(dict(self.arguments)):
+            lines.append("Warning: the arguments hold invisible characters, written here as \\u{...}.")
+        return "\n".join(lines + [f"Warning: {visible(warning)}" for warning in self.warnings])
+
+    def _headline(self) -> str:
+        if self.standing is None:
+            return "The server asks"
+        what = f"{self.standing.tier.value}, {self.standing.risk.value} risk"
+        return f"{visible(self.title)} ({visible(self.tool)}) — {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the person said; `content` fills a form, `remember` lets the same be done without asking for a while."""
+
+    action: Action
+    content: Mapping[str, Any] | None = None
+    remember: Remember | None = None
+
+
+Said = Answer | Action | bool | None
+Asker = Callable[[Question], Awaitable[Said] | Said]
+
+
+def as_answer(said: Any) -> Answer:
+    """An asker's reply; whatever is not clearly a yes or a no closes the question without an answer."""
+    if isinstance(said, Answer):
+        return said
+    if isinstance(said, bool):
+        return Answer("accept" if said else "decline")
+    return Answer(said) if said in ("accept", "decline") else Answer("cancel")
+
+
+def _section(title: str, lines: list[str]) -> list[str]:
+    return [f"{title}:", *(f"  {line}" for line in lines)]
+
+
+def _words(text: str) -> list[str]:
+    return [f"> {visible(line)}" for line in text[:4_000].splitlines()] or ["> (nothing)"]

@@ -1,0 +1,83 @@
+"""What failed, and may the call be made again?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from assent.contract.tiers import Tier
+from assent.edges.client.connection import Unreached
+from assent.edges.client.standing import Standing
+
+PENDING = "confirm.approval_pending"
+_LONGEST_DELAY = 30.0
+_CUT = (OSError, httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An attempt without an answer. `sent` is True where the server may have acted all the same."""
+
+    why: str
+    sent: bool = True
+    cut: bool = False
+
+
+def failure_of(error: Exception) -> Failed | None:
+    """The failed attempt that an exception means; None for an answer that is an error."""
+    if isinstance(error, Unreached):
+        return Failed("the server could not be reached", sent=False)
+    if isinstance(error, TimeoutError):
+        return Failed("no answer came in time", cut=True)
+    if isinstance(error, MCPError):
+        return _protocol_failure(error.code)
+    return Failed("the connection broke", cut=True) if isinstance(error, _CUT) else None
+
+
+def _protocol_failure(code: int) -> Failed | None:
+    if code == types.CONNECTION_CLOSED:
+        return Failed("the connection broke", cut=True)
+    if code == types.REQUEST_TIMEOUT:
+        return Failed("no answer came in time", cut=True)
+    # An HTTP 5xx and an unexpected exception in the server look alike from here.
+    return Failed("the server failed") if code == types.INTERNAL_ERROR else None
+
+
+def may_repeat(standing: Standing, *, keyed: bool) -> bool:
+    """Whether a call whose fate is unknown may be made again."""
+    if standing.tier is Tier.DESTRUCTIVE:
+        return False
+    if standing.tier is Tier.READ or keyed:
+        return True
+    if standing.tier in (Tier.EXTERNAL_SPEND, Tier.SHARE_EXPORT):
+        # Their hint means: with the same key. Only a contract can say that repeating is harmless by itself.
+        return standing.source == "contract" and standing.idempotent
+    return standing.idempotent
+
+
+def problem_of(result: types.CallToolResult) -> Mapping[str, Any]:
+    """The problem details in an error result; empty where there are none."""
+    said = result.structured_content
+    return said if result.is_error and isinstance(said, Mapping) else {}
+
+
+def is_passing(problem: Mapping[str, Any]) -> bool:
+    """Whether a problem is the server's own and said to pass; a call with our key that still runs is one too."""
+    status = problem.get("status")
+    if problem.get("retryable") is not True or not isinstance(status, int):
+        return False
+    return status >= 500 or problem.get("code") == "recall.in_flight"
+
+
+def delay(attempt: int, problem: Mapping[str, Any]) -> float:
+    """Seconds to wait before the next attempt."""
+    said = problem.get("retry_after_ms")
+    if isinstance(said, int | float) and not isinstance(said, bool) and said >= 0:
+        return float(min(said / 1000, _LONGEST_DELAY))
+    return float(min(0.25 * 2 ** (attempt - 1), _LONGEST_DELAY))

@@ -1,0 +1,168 @@
+"""How is a prepared call made: attempts under one key, waits for approvals, and an honest end?"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from assent.contract.tiers import Tier
+from assent.core.outcome import Refusal
+from assent.edges.client.conduct import Conduct
+from assent.edges.client.connection import Connection
+from assent.edges.client.intent import Intent, current
+from assent.edges.client.journal import Journal
+from assent.edges.client.keys import Keys
+from assent.edges.client.retries import PENDING, Failed, delay, failure_of, is_passing, may_repeat, problem_of
+
+_LONGEST_INTERVAL = 15.0
+
+
+class Sending:
+    """Makes calls on a connection."""
+
+    def __init__(
+        self, conduct: Conduct, journal: Journal, connection: Connection, keys: Keys, in_flight: list[Intent]
+    ) -> None:
+        self._conduct = conduct
+        self._journal = journal
+        self._connection = connection
+        self._keys = keys
+        self._in_flight = in_flight
+
+    async def send(self, intent: Intent) -> types.CallToolResult:
+        """The answer. Without one: a refusal that says whether anything may have happened, and the key is kept."""
+        token = current.set(intent)
+        self._in_flight.append(intent)
+        try:
+            return await self._under_key(intent)
+        except _Settled as ended:
+            raise ended.error from None
+        finally:
+            self._in_flight[:] = [one for one in self._in_flight if one is not intent]
+            current.reset(token)
+
+    async def rehearsed(self, intent: Intent) -> types.CallToolResult:
+        """The preview that the agent itself asked for: it has no effect and needs no key."""
+        result = await self.once(intent)
+        if result is None:
+            raise Refusal("rehearse.failed")
+        return result
+
+    async def _under_key(self, intent: Intent) -> types.CallToolResult:
+        place = intent.listed.place
+        if place is None:
+            return await self._until_answered(intent, intent.arguments, None, keyed=False)
+        key = self._keys.take(intent.digest)
+        # Kept until there is an answer: whoever is cut off, cancelled or left waiting comes back with the same key.
+        settled = False
+        try:
+            result = await self._until_answered(intent, *place.put(key, intent.arguments), keyed=True)
+            settled = not _is_open(result)
+            return result
+        except _Settled:
+            settled = True
+            raise
+        finally:
+            if not settled:
+                self._keys.keep(intent.digest, key)
+
+    async def _until_answered(
+        self, intent: Intent, arguments: dict[str, Any], meta: Any, *, keyed: bool
+    ) -> types.CallToolResult:
+        attempt, waited, doubtful = 1, 0.0, False
+        while True:
+            ended = await self.attempt(intent, arguments, meta)
+            problem = {} if isinstance(ended, Failed) else problem_of(ended)
+            if not isinstance(ended, Failed):
+                if problem.get("code") == PENDING:
+                    pause = self._interval(waited)
+                    if waited + pause > self._conduct.approval_patience:
+                        return ended
+                    self._journal.note("waited", intent.name, approval=problem.get("approval"), seconds=pause)
+                    await self._conduct.sleep(pause)
+                    waited += pause
+                    continue
+                if not is_passing(problem):
+                    return ended
+            else:
+                doubtful = doubtful or ended.sent
+            may = may_repeat(intent.listed.standing, keyed=keyed) or (not doubtful and isinstance(ended, Failed))
+            if attempt >= self._conduct.attempts or not may:
+                return self._give_up(intent, ended, doubtful)
+            await self._again(intent, attempt, delay(attempt, problem), ended)
+            attempt += 1
+
+    def _interval(self, waited: float) -> float:
+        return min(max(self._conduct.approval_interval, waited / 4), _LONGEST_INTERVAL)
+
+    async def _again(self, intent: Intent, attempt: int, seconds: float, ended: Failed | types.CallToolResult) -> None:
+        why = ended.why if isinstance(ended, Failed) else "the server said that the problem passes"
+        self._journal.note("retried", intent.name, attempt=attempt + 1, why=why, seconds=seconds)
+        await self._conduct.sleep(seconds)
+
+    def _give_up(self, intent: Intent, ended: Failed | types.CallToolResult, doubtful: bool) -> types.CallToolResult:
+        if not isinstance(ended, Failed):
+            return ended
+        if intent.listed.standing.tier is Tier.READ:
+            raise Refusal("execute.unavailable", f"The tool could not be read: {ended.why}.")
+        if not doubtful:
+            raise Refusal("execute.unavailable")
+        raise Refusal("execute.in_doubt", f"The call was sent and {ended.why}; whether it took effect is not known.")
+
+    async def once(self, intent: Intent) -> types.CallToolResult | None:
+        """One attempt without a key, for what has no effect; None where there is no answer."""
+        try:
+            ended = await self.attempt(intent, intent.arguments, None)
+        except _Settled:
+            return None
+        return None if isinstance(ended, Failed) else ended
+
+    async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
+        """One attempt, in bounded time."""
+        client = None
+        try:
+            before = self._connection.opened
+            client = await self._connection.client()
+            if before and self._connection.opened > before:
+                self._journal.note("reconnected", intent.name)
+            async with asyncio.timeout(self._conduct.timeout) as intent.timer:
+                return await client.call_tool(intent.name, arguments, meta=meta)
+        except Exception as error:
+            failed = failure_of(error)
+            if failed is None:
+                raise _ending(error) from error
+            if failed.cut and client is not None:
+                self._connection.broken(client)
+            self._journal.note("failed", intent.name, why=failed.why, sent=failed.sent)
+            return failed
+        finally:
+            intent.timer = None
+
+
+class _Settled(Exception):
+    """The server answered, and the answer is an error: the key has done its work."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _ending(error: Exception) -> Exception:
+    """What an error that is an answer means to the agent."""
+    if isinstance(error, MCPError):
+        if error.code == types.INVALID_PARAMS:
+            return _Settled(Refusal("validate.arguments_invalid", "The server did not accept this call."))
+        return _Settled(error)
+    if isinstance(error, ValidationError | RuntimeError):
+        return _Settled(Refusal("execute.output_invalid"))
+    return error
+
+
+def _is_open(result: types.CallToolResult) -> bool:
+    """Whether the same call again would still be the same action."""
+    problem = problem_of(result)
+    return problem.get("code") in (PENDING, "recall.in_doubt", "execute.in_doubt") or is_passing(problem)

@@ -1,0 +1,108 @@
+"""What is answered when the server asks?
+
+Through the same asker as everything else. Who said yes to a call is not asked again by the server's own confirmation of
+it, unless that says something new. Secrets are never given to a form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import mcp_types as types
+
+from assent.edges.client.estimates import same_price
+from assent.edges.client.intent import Intent, current
+from assent.edges.client.journal import Journal
+from assent.edges.client.question import Answer, Question
+
+_SENSITIVE = re.compile(
+    r"secret|token|passw|passphrase|credential|api[ _-]?key|private[ _-]?key|access[ _-]?key|seed phrase|otp|one-time|"
+    r"\bpin\b|cvv|cvc|card[ _-]?n|iban|social security|\bssn\b",
+    re.IGNORECASE,
+)
+_PREVIEW = "Preview, as the tool reported it:"
+
+
+class ServerQuestions:
+    """The client's elicitation callback."""
+
+    def __init__(self, ask: Callable[[Question, Intent | None], Awaitable[Answer]], journal: Journal) -> None:
+        self._ask = ask
+        self._journal = journal
+        self.server = ""
+        self.in_flight: list[Intent] = []
+
+    async def __call__(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        intent = self._intent()
+        name = intent.name if intent else ""
+        answer = await self._answer(params, intent)
+        self._journal.note("server_answered", name, action=answer.action)
+        accepted = answer.action == "accept"
+        content: Any = dict(answer.content) if accepted and answer.content is not None else None
+        return types.ElicitResult(action=answer.action, content=content)
+
+    def _intent(self) -> Intent | None:
+        """The call that the server asks about; in doubt between several, none of them."""
+        known = current.get()
+        if known is not None:
+            return known
+        return self.in_flight[0] if len(self.in_flight) == 1 else None
+
+    async def _answer(self, params: types.ElicitRequestParams, intent: Intent | None) -> Answer:
+        name = intent.name if intent else ""
+        if not isinstance(params, types.ElicitRequestFormParams):
+            self._journal.note("server_asked", name, refused="it wants a page opened")
+            return Answer("decline")
+        fields = _fields(params)
+        if _wants_secrets(params.message, fields):
+            self._journal.note("server_asked", name, refused="it wants a secret in a form")
+            return Answer("decline")
+        if intent is not None and not fields and _confirms_the_same(params.message, intent):
+            intent.answered_server = True
+            self._journal.note("server_asked", name, answered="by the yes that was given")
+            return Answer("accept")
+        self._journal.note("server_asked", name)
+        return await self._ask(self._question(params.message, fields, intent), intent)
+
+    def _question(self, message: str, fields: Mapping[str, Any], intent: Intent | None) -> Question:
+        if intent is None:
+            return Question(self.server, "", "", None, words=message, schema=fields or None)
+        listed = intent.listed
+        return Question(
+            self.server,
+            intent.name,
+            listed.title,
+            listed.standing,
+            intent.arguments,
+            why="the server wants to know something before it goes on",
+            words=message,
+            schema=fields or None,
+        )
+
+
+def _fields(params: types.ElicitRequestFormParams) -> Mapping[str, Any]:
+    named = params.requested_schema.get("properties")
+    return named if isinstance(named, Mapping) else {}
+
+
+def _wants_secrets(message: str, fields: Mapping[str, Any]) -> bool:
+    if not fields:
+        return False
+    described = [message, *fields, *(str(value) for field in fields.values() for value in _texts(field))]
+    return any(_SENSITIVE.search(text) for text in described)
+
+
+def _texts(field: Any) -> list[Any]:
+    return [field.get(key, "") for key in ("title", "description", "format")] if isinstance(field, Mapping) else []
+
+
+def _confirms_the_same(message: str, intent: Intent) -> bool:
+    """Whether this is the confirmation that a trusted contract announces, with nothing in it that was not shown."""
+    if not intent.agreed or intent.answered_server or intent.listed.standing.contract.get("confirmation") != "user":
+        return False
+    prices = [line for line in message.splitlines() if line.startswith("Price: ")]
+    if not all(same_price(intent.price, price) for price in prices):
+        return False
+    return _PREVIEW not in message or intent.preview is not None

@@ -1,0 +1,102 @@
+"""How do tools, calls and results look in the message formats of Anthropic's and OpenAI's APIs?
+
+Plain data in and out; neither vendor's package is needed. Models take only letters, digits, `_` and `-` in names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import mcp_types as types
+
+from assent.core.outcome import Refusal, error_result
+from assent.edges.client.quoting import model_text
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST = 64
+
+
+class Calls(Protocol):
+    """Whatever calls a tool: a GovernedClient."""
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> types.CallToolResult: ...
+
+
+def safe_names(tools: Iterable[types.Tool]) -> dict[str, str]:
+    """Names as a model may use them, with the tool each stands for; raises ValueError where two become one."""
+    names: dict[str, str] = {}
+    for tool in tools:
+        safe = _safe(tool.name)
+        if names.setdefault(safe, tool.name) != tool.name:
+            raise ValueError(f"{names[safe]!r} and {tool.name!r} are both {safe!r} to a model: leave one out")
+    return names
+
+
+def anthropic_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
+    """The `tools` of a request to the Messages API."""
+    return [
+        {"name": _safe(tool.name), "description": tool.description or "", "input_schema": tool.input_schema}
+        for tool in tools
+    ]
+
+
+def openai_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
+    """The `tools` of a request to the Chat Completions API."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": _safe(tool.name),
+                "description": tool.description or "",
+                "parameters": tool.input_schema,
+            },
+        }
+        for tool in tools
+    ]
+
+
+def anthropic_result(tool_use_id: str, result: types.CallToolResult) -> dict[str, Any]:
+    """One `tool_result` block."""
+    content = [{"type": "text", "text": model_text(result)}]
+    said: dict[str, Any] = {"type": "tool_result", "tool_use_id": tool_use_id, "content": content}
+    return {**said, "is_error": True} if result.is_error else said
+
+
+def openai_result(tool_call_id: str, result: types.CallToolResult) -> dict[str, Any]:
+    """One message of the role `tool`."""
+    return {"role": "tool", "tool_call_id": tool_call_id, "content": model_text(result)}
+
+
+async def answer_anthropic(
+    client: Calls, content: Iterable[Mapping[str, Any]], names: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The `tool_result` blocks for every `tool_use` block of a message, one call after the other."""
+    return [
+        anthropic_result(block["id"], await client.call_tool(names.get(block["name"], block["name"]), block["input"]))
+        for block in content
+        if block.get("type") == "tool_use"
+    ]
+
+
+async def answer_openai(client: Calls, message: Mapping[str, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The `tool` messages for every call of an assistant's message, one call after the other."""
+    return [
+        openai_result(call["id"], await _called(client, call["function"], names))
+        for call in message.get("tool_calls") or ()
+    ]
+
+
+async def _called(client: Calls, function: Mapping[str, Any], names: Mapping[str, str]) -> types.CallToolResult:
+    try:
+        arguments = json.loads(function.get("arguments") or "{}")
+    except ValueError:
+        refused = Refusal("validate.malformed", "The arguments are not JSON.")
+        return types.CallToolResult.model_validate(error_result(refused.problem()))
+    return await client.call_tool(names.get(function["name"], function["name"]), arguments)
+
+
+def _safe(name: str) -> str:
+    return _UNSAFE.sub("_", name)[:_LONGEST]

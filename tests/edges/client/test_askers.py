@@ -1,0 +1,77 @@
+"""The person at the terminal, and nobody at all."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from assent.contract.tiers import Risk, Tier
+from assent.edges.client.askers import Terminal, leave_to_server, refuse
+from assent.edges.client.question import Question, as_answer
+from assent.edges.client.standing import Standing
+
+SPEND = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
+
+
+def question(**more: Any) -> Question:
+    return Question("shop", "place_order", "Place [red]an order[/red]", SPEND, {"item": "a"}, **more)
+
+
+def terminal(said: str | BaseException, attached: bool = True) -> tuple[Terminal, io.StringIO]:
+    def read() -> str:
+        if isinstance(said, BaseException):
+            raise said
+        return said
+
+    screen = io.StringIO()
+    return Terminal(Console(file=screen, width=100), read, lambda: attached), screen
+
+
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [("y", "accept"), (" YES ", "accept"), ("n", "decline"), ("no", "decline"), ("", "cancel"), ("maybe", "cancel")],
+)
+async def test_only_a_clear_yes_is_one(said: str, action: str) -> None:
+    asker, screen = terminal(said)
+    assert (await asker(question(price="240 credits"))).action == action
+    shown = screen.getvalue()
+    assert "Price: 240 credits" in shown
+    assert "[red]an order[/red]" in shown
+    assert 'item: "a"' in shown
+
+
+async def test_a_closed_terminal_is_no_answer() -> None:
+    asker, _ = terminal(EOFError())
+    assert (await asker(question())).action == "cancel"
+
+
+async def test_without_a_terminal_nobody_is_there() -> None:
+    asker, screen = terminal("y", attached=False)
+    assert (await asker(question())).action == "cancel"
+    assert screen.getvalue() == ""
+
+
+async def test_a_form_is_declined_at_the_terminal() -> None:
+    asker, _ = terminal("y")
+    assert (await asker(question(words="Which month?", schema={"month": {}}))).action == "decline"
+
+
+async def test_nobody_never_agrees() -> None:
+    assert (await refuse(question())).action == "cancel"
+
+
+@pytest.mark.parametrize(
+    ("by", "action"), [("user", "accept"), ("approver", "accept"), ("host", "cancel"), (None, "cancel")]
+)
+async def test_only_what_a_contract_has_asked_elsewhere_is_left_to_the_server(by: Any, action: str) -> None:
+    standing = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "contract", True, contract={"confirmation": by})
+    asked = Question("shop", "place_order", "Place", standing)
+    assert (await leave_to_server(asked)).action == action
+
+
+@pytest.mark.parametrize("said", [None, 1, "yes", "ok", object(), {"action": "accept"}])
+def test_what_is_no_clear_answer_closes_the_question(said: Any) -> None:
+    assert as_answer(said).action == "cancel"

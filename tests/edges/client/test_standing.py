@@ -1,0 +1,135 @@
+"""A client's decisions as one table: every tier, every combination of hints, every level of trust."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from assent import needs_confirmation
+from assent.contract.profiles import profile
+from assent.contract.reading import read_contract
+from assent.contract.tiers import Tier
+from assent.contract.wire import definition
+from assent.edges.client.standing import stand
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+EVERY_COMBINATION = list(product((None, False, True), repeat=4))
+ASKED = {"external_spend", "destructive", "share_export"}
+NAMES = ("list_orders", "place_order", "delete_customer", "create_note", "frobnicate", "share_file", "run_command")
+
+
+def tool(name: str = "frobnicate", meta: dict[str, Any] | None = None, hints: tuple[Any, ...] = ()) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": name, "inputSchema": {"type": "object"}}
+    annotations = {wire: value for wire, value in zip(HINTS, hints, strict=False) if value is not None}
+    if annotations:
+        said["annotations"] = annotations
+    return said | ({"_meta": meta} if meta else {})
+
+
+def seed_rule(annotations: dict[str, Any], meta: dict[str, Any]) -> bool:
+    """The gate that seed 000 publishes."""
+    return not annotations.get("readOnlyHint") and meta.get("x-side-effect") in ASKED
+
+
+@pytest.mark.parametrize("tier", ["read", "compute", "external_spend", "share_export", "destructive"])
+def test_the_published_gate_and_ours_agree_on_every_tier(tier: str) -> None:
+    contract = read_contract("orders.something", {"side_effect": tier})
+    said = definition(contract, profile("geopera"), inputSchema={"type": "object"})
+    del said["_meta"]["dev.assent/contract"]
+    assert needs_confirmation(said) is seed_rule(said["annotations"], said["_meta"])
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+@pytest.mark.parametrize("hints", EVERY_COMBINATION)
+def test_a_trusted_tier_decides_whatever_the_hints_say(tier: Tier, hints: tuple[Any, ...]) -> None:
+    assert needs_confirmation(tool(meta={"x-side-effect": tier.value}, hints=hints)) is (tier.value in ASKED)
+    contract = {"tier": tier.value}
+    other = "read" if tier.value in ASKED else "destructive"
+    both = tool(meta={"x-side-effect": other, "dev.assent/contract": contract}, hints=hints)
+    assert needs_confirmation(both) is (tier.value in ASKED)
+
+
+def expected_of_hints(read_only: Any, destructive: Any, idempotent: Any, open_world: Any) -> bool | None:
+    """The trusted reading of hints; None where they say nothing about effects, or leave it to the name."""
+    if destructive:
+        return True
+    if read_only:
+        return False
+    if destructive is None:
+        return None if read_only is None else True
+    return None if open_world is None else bool(open_world)
+
+
+@pytest.mark.parametrize("hints", EVERY_COMBINATION)
+def test_trusted_hints_decide_where_there_is_no_tier(hints: tuple[Any, ...]) -> None:
+    for name in NAMES:
+        expected = expected_of_hints(*hints)
+        if expected is not None:
+            assert needs_confirmation(tool(name, hints=hints)) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("list_orders", False),
+        ("get_customer", False),
+        ("delete_customer", True),
+        ("place_order", True),
+        ("frobnicate", True),
+        ("run_command", True),
+    ],
+)
+def test_inference_decides_where_there_is_nothing(name: str, asks: bool) -> None:
+    assert needs_confirmation(tool(name)) is asks
+    assert needs_confirmation(tool(name), trusted=False) is asks
+
+
+@pytest.mark.parametrize("hints", EVERY_COMBINATION)
+def test_what_an_untrusted_server_says_only_raises_the_guard(hints: tuple[Any, ...]) -> None:
+    for name, tier in product(NAMES, (None, *Tier)):
+        contract = {"tier": tier and tier.value, "confirmation": "none"}
+        meta = {"x-side-effect": tier and tier.value, "dev.assent/contract": contract}
+        bare = stand(tool(name), trusted=False)
+        said = stand(tool(name, meta=meta, hints=hints), trusted=False)
+        assert said.asks >= bare.asks
+        assert said.risk.number >= bare.risk.number
+        assert said.idempotent is False
+        assert said.contract == {}
+        if hints[1] or (tier and tier.value in ASKED):
+            assert said.asks
+
+
+def test_a_read_only_delete_is_asked_about_unless_its_server_is_trusted() -> None:
+    lie = tool("delete_everything", hints=(True, False, True, False))
+    assert needs_confirmation(lie, trusted=False)
+    assert not needs_confirmation(lie)
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+@pytest.mark.parametrize("by", ["none", "host", "user", "approver"])
+def test_a_trusted_contract_is_asked_about_as_the_server_would(tier: Tier, by: str) -> None:
+    confirmation = {"by": by, "because": "The table needs it."} if by == "none" else {"by": by}
+    contract = read_contract("t", {"side_effect": tier.value, "confirmation": confirmation})
+    said = definition(contract, profile("spec"), inputSchema={"type": "object"})
+    assert needs_confirmation(said) is (contract.asked_by(ambiguous=False) != "none")
+
+
+def test_an_sdk_tool_and_its_wire_form_are_one() -> None:
+    for hints in EVERY_COMBINATION:
+        wire = tool("create_note", hints=hints)
+        assert needs_confirmation(types.Tool.model_validate(wire)) is needs_confirmation(wire)
+
+
+@pytest.mark.parametrize("junk", [3, ["read"], "harmless", None, {}])
+def test_a_tier_that_is_none_is_passed_over(junk: Any) -> None:
+    for meta in ({"x-side-effect": junk}, {"dev.assent/contract": junk}, {"dev.assent/contract": {"tier": junk}}):
+        assert needs_confirmation(tool("delete_customer", meta=meta))
+        assert not needs_confirmation(tool("delete_customer", meta=meta, hints=(True,)))
+
+
+def test_what_is_no_tool_is_named() -> None:
+    with pytest.raises(TypeError, match="not str"):
+        needs_confirmation("delete_customer")  # type: ignore[arg-type]
