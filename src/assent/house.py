@@ -9,13 +9,13 @@ import secrets as random
 import time
 import uuid
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
 
+from assent.attention import Attention
 from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts
 from assent.contract.model import Contract
@@ -37,17 +37,13 @@ from assent.edges.merged import Merged, Offer, Source
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
-from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
 from assent.edges.shelves import union_of
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.faults import words
-from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.line import SessionLost
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import BadTarget, Target
 from assent.errors import ContractError, Fault, SettingsError, StoreError
@@ -61,9 +57,6 @@ from assent.telemetry import Standing, Tally, render
 
 logger = logging.getLogger("assent")
 
-REFRESH = 30.0
-RETRY = 2.0
-LISTEN_AGAIN = 1.0
 LOAD_WITHIN = 10.0
 DRAIN = 10.0
 MOST_INSTRUCTIONS = 16_384
@@ -88,9 +81,7 @@ class House:
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
         self.notices = Notices(self.sessions)
-        self._stale: dict[str, asyncio.Event] = {}
-        self._ears: dict[str, Ear] = {}
-        self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
+        self.attention = Attention(self._refresh, lambda name: name in self._troubles, self._pass_on)
         self._gateway: Gateway | None = None
         self._retiring: set[asyncio.Future[None]] = set()
 
@@ -102,13 +93,12 @@ class House:
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
         for name in self.links:
-            self._attend(name)
+            self.attention.begin(name, self.links[name])
 
     async def stop(self) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
         await self.hush()
-        for name in list(self._tasks):
-            await self._leave(name)
+        await self.attention.end()
         left = await self.work.drain(DRAIN)
         for pool in self._pools:
             await pool.close()
@@ -146,11 +136,11 @@ class House:
             raise
         gone = [pool for pool in pools if pool.name.removesuffix(" (test)") not in kept]
         for name in before.keys() - kept.keys():
-            await self._leave(name)
+            await self.attention.leave(name)
         self._pools[:] = [pool for pool in self._pools if pool not in gone]
         self._swap(settings, contracts, fresh, loaded)
         for name in fresh:
-            self._attend(name)
+            self.attention.begin(name, fresh[name])
         for pool in gone:
             self._retiring.add(task := asyncio.ensure_future(pool.retire(0 if pool.limits is _STREAMS else _RETIRE)))
             task.add_done_callback(self._retiring.discard)
@@ -246,9 +236,9 @@ class House:
 
     def _offers(self) -> list[Offer]:
         return [
-            Offer(link, self._terms(name).canonical, self._ears[name])
+            Offer(link, self._terms(name).canonical, self.attention.ears[name])
             for name, link in self.links.items()
-            if isinstance(link, Source) and name in self._ears
+            if isinstance(link, Source) and name in self.attention.ears
         ]
 
     def _identity(self) -> Identity:
@@ -258,42 +248,12 @@ class House:
         capabilities = union_of([one.capabilities for one in known.values()])
         return Identity(self._server_info(), capabilities, "\n\n".join(said)[:MOST_INSTRUCTIONS] or None)
 
-    def _pools_of(self, name: str) -> list[Pool]:
-        return [pool for pool in self._pools if pool.name == name]
-
-    def _attend(self, name: str) -> None:
-        """Keep one upstream's tools fresh, and listen to what it says unasked."""
-        self._stale[name] = asyncio.Event()
-        tasks = [asyncio.create_task(self._keep_fresh(name))]
-        link = self.links[name]
-        if isinstance(link, HttpLink):
-            self._ears[name] = ear = Ear(link.live, lambda message: self._hear(name, message))
-            tasks.append(asyncio.create_task(self._keep_listening(link, ear)))
-        self._tasks[name] = tasks
-
-    async def _leave(self, name: str) -> None:
-        tasks = self._tasks.pop(name, [])
-        if (ear := self._ears.pop(name, None)) is not None:
-            ear.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _hear(self, name: str, message: dict[str, Any]) -> None:
-        """Tools are listed by us, so their change is told once we have seen it; the rest is passed on."""
-        if message["method"] == TOOLS_CHANGED["method"]:
-            self._stale[name].set()
-        elif not self._relays():
+    def _pass_on(self, message: dict[str, Any]) -> None:
+        if not self._relays():  # otherwise it reaches the client on the upstream's own stream
             self.notices.publish(message)
 
-    async def _keep_listening(self, link: HttpLink, ear: Ear) -> None:
-        while True:
-            if link.described is not None:
-                try:
-                    await ear.listen(link.described)
-                except (UpstreamFault, RpcError, SessionLost) as error:
-                    logger.debug("upstream %s is not heard: %s", link.name, words(error))
-            await asyncio.sleep(LISTEN_AGAIN)
+    def _pools_of(self, name: str) -> list[Pool]:
+        return [pool for pool in self._pools if pool.name == name]
 
     def _server_info(self) -> dict[str, Any]:
         described = next(iter(self.links.values())).described if len(self.links) == 1 else None
@@ -397,16 +357,6 @@ class House:
         self._catalogue = catalogue
         if changed and self.loaded.is_set():
             self.notices.publish(TOOLS_CHANGED)
-
-    async def _keep_fresh(self, name: str) -> None:
-        """Ask an upstream for its tools now and then, and at once when it says that they changed."""
-        stale = self._stale[name]
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(RETRY if name in self._troubles else REFRESH):
-                    await stale.wait()
-            stale.clear()
-            await self._refresh(name)
 
     def _terms(self, name: str) -> Terms:
         settings, upstream = self.settings, self.settings.upstreams[name]

@@ -47,6 +47,8 @@ class Ear:
         self._peer: Peer | None = None
         self._described: Described | None = None
         self._open = asyncio.Event()
+        self.was_heard = False
+        """Whether the last stream began at all."""
 
     async def listen(self, described: Described) -> None:
         """Hear the upstream until the stream ends; raises a Fault where it breaks, returns where there is nothing."""
@@ -57,6 +59,7 @@ class Ear:
             else:
                 await self._listen_in_session()
         finally:
+            self.was_heard = self._open.is_set()
             self._open.clear()
             self._peer = None
 
