@@ -53,6 +53,11 @@ class Attention:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def look_at(self, name: str) -> None:
+        """Read an upstream's tools anew now: what it is made of may have changed."""
+        if name in self._tasks:
+            self._stale[name].set()
+
     async def end(self) -> None:
         for name in list(self._tasks):
             await self.leave(name)

@@ -141,6 +141,8 @@ class House:
         self._swap(settings, contracts, fresh, loaded)
         for name in fresh:
             self.attention.begin(name, fresh[name])
+        for name in kept:
+            self.attention.look_at(name)
         for pool in gone:
             self._retiring.add(task := asyncio.ensure_future(pool.retire(0 if pool.limits is _STREAMS else _RETIRE)))
             task.add_done_callback(self._retiring.discard)
@@ -243,7 +245,8 @@ class House:
 
     def _identity(self) -> Identity:
         """Who we are before several: what they can do together, and what each wants to be said of it."""
-        known = {name: link.described for name, link in self.links.items() if link.described is not None}
+        described = {name: getattr(link, "described", None) for name, link in self.links.items()}
+        known = {name: one for name, one in described.items() if one is not None}
         said = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
         capabilities = union_of([one.capabilities for one in known.values()])
         return Identity(self._server_info(), capabilities, "\n\n".join(said)[:MOST_INSTRUCTIONS] or None)
