@@ -1,6 +1,7 @@
 """The servers that are measured, each in a process of its own: `python -m bench.servers NAME [URL]`."""
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -37,6 +38,7 @@ from assent.edges.upstreams.target import Target
 from assent.guards import build_guard
 from assent.pipeline.work import Work
 from assent.ports import Ports
+from assent.stores import MemoryStore
 from assent.stores.sqlite import SqliteStore
 from assent.testing import as_given
 
@@ -128,7 +130,7 @@ def gateway(url: str) -> App:
 def governed(url: str) -> App:
     """The whole path: a key, scopes, schema in and out, three guards, durable intent and outcome in SQLite."""
     folder = Path(tempfile.mkdtemp(prefix="assent-bench-"))
-    store = SqliteStore(folder / "bench.db")
+    store = MemoryStore() if os.environ.get("BENCH_MEMORY") else SqliteStore(folder / "bench.db")
     calls, streams = _pools(url)
     link = HttpLink("echo", HttpUpstream(calls, {"name": "assent", "version": "0"}), relayed=True)
     link._live.described = Described(LATEST_MODERN_VERSION, {}, {}, None)

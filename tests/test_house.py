@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from assent.core.pins import pins_of, pins_text
 from assent.errors import SettingsError
 from assent.house import check_bind
 from assent.pipeline.approve import approve
@@ -178,6 +179,23 @@ async def test_observing_asks_and_refuses_nothing_but_what_is_forbidden(era: str
     assert [entry.facts["would"] for entry in entries if entry.kind == "intent"] == [["confirm.confirmation_required"]]
 
 
+async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(tmp_path: Path) -> None:
+    shop, lock = Shop(), tmp_path / "assent.lock"
+    async with over_http(shop.server) as upstream:
+        async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (_, house):
+            definitions = await house.links["shop"].load()  # type: ignore[attr-defined]
+            assert "place_order" in house.catalogue().tools
+        lock.write_text(pins_text({"shop": pins_of(definitions)}))
+        shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
+        async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, house):
+            assert "place_order" not in house.catalogue().tools
+            assert "changed since it was accepted" in house.catalogue().withheld["place_order"]
+            refused = (await post(url, rpc("tools/call", name="place_order", arguments={"item": "x"}))).json()
+            assert refused["error"] == {"code": -32602, "message": "Unknown tool: place_order"}
+            assert "list_orders" in house.catalogue().tools
+    assert shop.effects == []
+
+
 async def test_health_readiness_and_unknown_pages_are_json(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, _, _shop), httpx2.AsyncClient() as client:
         base = url.removesuffix("/mcp")
@@ -202,6 +220,7 @@ def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path
         check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host)
     keyed = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
     check_bind(parse_settings(configuration(tmp_path, {}, auth=keyed)), host)
+    check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host, lambda: True)
     check_bind(parse_settings(configuration(tmp_path, {})), "127.0.0.1")
 
 

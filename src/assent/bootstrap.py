@@ -51,6 +51,10 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         guards=settings.rules(),
         mode=settings.mode,
         attach=0.0,
+        most_pending=settings.approvals.most_pending,
+        cooldown=settings.approvals.cooldown,
+        limits=settings.limits,
+        budgets=settings.budgets,
         retention=settings.defaults.idempotency.retention,
     )
 

@@ -14,9 +14,17 @@ from assent.errors import AssentError, FaultsError
 COMMANDS = {
     "approvals": "See and decide what waits for a person.",
     "classify": "Say what tools probably do, from their definitions.",
+    "claims": "See what was started, and settle what is in doubt.",
     "contract": "Show contracts, and the schema of contract files.",
+    "keys": "Make, list and revoke the keys by which callers are known.",
     "serve": "Govern every call to the configured upstreams.",
     "decide": "Explain one call, stage by stage, without running it.",
+    "store": "Bring the store's schema up to date, and check what it holds.",
+    "hosts": "Say what each host and each directory will make of every tool.",
+    "lint": "Find what is missing, contradictory or wrong in what tools say of themselves.",
+    "pin": "Record or check the digests of tool definitions.",
+    "rule": "Explain a lint rule or a guard.",
+    "verify": "Call tools and compare what happened with what was promised.",
 }
 
 

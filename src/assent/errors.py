@@ -44,3 +44,7 @@ class SettingsError(FaultsError):
 
 class StoreError(AssentError):
     """The store did not answer, or answered that it could not keep what it was given."""
+
+
+class UnansweredError(AssentError):
+    """A tool call that was answered by a protocol error, or not at all."""

@@ -8,7 +8,8 @@ import logging
 import secrets as random
 import time
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -22,8 +23,10 @@ from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, safe_names
 from assent.core.outcome import Refusal
+from assent.core.pins import changed, read_pins
 from assent.core.principal import Principal
 from assent.edges.admission import Admission, credential_of, is_loopback
+from assent.edges.api import Api
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
@@ -32,6 +35,7 @@ from assent.edges.gateway import Challenge, Gateway, Passage, Serve
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
 from assent.edges.inbound import read_head
+from assent.edges.kept_keys import KeptKeys
 from assent.edges.links import HttpLink
 from assent.edges.merged import Merged, Offer, Source
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
@@ -40,6 +44,7 @@ from assent.edges.relay import Relay
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
 from assent.edges.shelves import union_of
+from assent.edges.strangers import Strangers
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import words
@@ -71,13 +76,15 @@ class House:
         self.contracts = _contracts(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
-        self._definitions: dict[str, list[dict[str, Any]]] = {}
+        self._said: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {}
         self._taken: dict[str, TakenIn] = {}
         self._troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
-        self.work = Work(store, time.time)
+        self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
         self.tally = Tally()
+        self.keys = KeptKeys(store, time.monotonic)
+        self.strangers = Strangers(store.note, time.time)
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
         self.notices = Notices(self.sessions)
@@ -105,6 +112,8 @@ class House:
         for retiring in self._retiring:
             retiring.cancel()
         await asyncio.gather(*self._retiring, return_exceptions=True)
+        with suppress(StoreError):
+            self.strangers.write()
         await self.store.close()
         return left
 
@@ -129,7 +138,8 @@ class House:
                 if name not in kept:
                     fresh[name] = self._link(name, one)
             loaded = dict(zip(fresh, await asyncio.gather(*map(_loaded, fresh.values())), strict=True))
-            self._check_names(settings, contracts, {**self._definitions, **loaded})
+            known = {name: definitions for name, (definitions, _) in self._said.items()}
+            self._check_names(settings, contracts, {**known, **loaded})
         except BaseException:
             made, self._pools[:] = self._pools[len(pools) :], pools
             await asyncio.gather(*(pool.close() for pool in made))
@@ -165,24 +175,23 @@ class House:
         self.settings, self.contracts = settings, contracts
         self.links.clear()
         self.links.update(links)
-        for name in list(self._definitions):
-            if name not in links or name in fresh:
-                self._definitions.pop(name)
-                self._taken.pop(name)
+        known = {name: one for name, (one, _) in self._said.items() if name in links and name not in fresh}
         self._troubles = {name: why for name, why in self._troubles.items() if name in links and name not in fresh}
         for name, definitions in loaded.items():
             if isinstance(definitions, list):
-                self._definitions[name] = definitions
+                known[name] = definitions
             else:
                 self._troubles[name] = definitions
         for link in links.values():
             if isinstance(link, HttpLink):
                 link.relayed = len(links) == 1
-        self._taken = {name: self._take_in(name, found) for name, found in self._definitions.items()}
+        self._said = {name: (found, self._unaccepted(name, found)) for name, found in known.items()}
+        self._taken = {name: self._take_in(name, found) for name, found in known.items()}
         self.ports = self._make_ports()
         if self._gateway is not None:
             self._governed.renew(self.ports, self._server_info(), self._metadata_url())
             self._gateway.passage, self._gateway.more = self._passage(self.sessions), self._more()
+            self._gateway.other = self._api()
         self._publish()
 
     def _check_names(self, settings: Settings, contracts: Any, definitions: dict[str, Any]) -> None:
@@ -200,7 +209,8 @@ class House:
             self.settings, self.contracts = old
 
     def app(self, other: App) -> Gateway:
-        """The MCP endpoint; `other` answers for every other path."""
+        """The MCP endpoint and `/api`; `other` answers for every other path."""
+        self._other = other
         self._governed = governed = Governed(
             self.ports,
             self.links,
@@ -215,11 +225,15 @@ class House:
             call=governed.call,
             passage=self._passage(self.sessions),
             sessions=self.sessions,
-            other=other,
+            other=self._api(),
             doors=Doors([self.settings.public_url]),
             more=self._more(),
         )
         return self._gateway
+
+    def _api(self) -> Api:
+        doors = Doors([self.settings.public_url])
+        return Api(self.ports, self._authenticate, doors, self.settings.public_url, self._other)
 
     def _passage(self, sessions: SessionTable) -> Passage:
         if self._relays():
@@ -270,7 +284,11 @@ class House:
     async def _authenticate(self, headers: Headers, scope: Scope) -> Principal:
         try:
             return await self.admission.admit(headers, scope)
+        except StoreError:
+            unavailable = Refusal("record.unavailable")
+            raise Challenge(unavailable.status, unavailable.problem(), []) from None
         except Refusal as refusal:
+            self.strangers.turned_away(refusal.code, scope)
             asked_for = challenge(refusal, None, self._metadata_url())
             assert asked_for is not None
             raise Challenge(asked_for[0], refusal.problem(), [(b"www-authenticate", asked_for[1].encode())]) from None
@@ -279,6 +297,7 @@ class House:
         settings = self.settings
         self.admission = Admission(
             keys=ApiKeys(record_key(key.key, principal_of(key)) for key in settings.auth.api_keys),
+            kept_key=self.keys.find,
             tokens=self._tokens(),
             anonymous=principal_of(settings.auth.anonymous, "anonymous") if settings.auth.anonymous else None,
         )
@@ -293,6 +312,10 @@ class House:
             derive_key=self.keyring.derive,
             guards=settings.rules(),
             mode=settings.mode,
+            limits=settings.limits,
+            budgets=settings.budgets,
+            most_pending=settings.approvals.most_pending,
+            cooldown=settings.approvals.cooldown,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             retention=settings.defaults.idempotency.retention,
             seen=self.tally.see,
@@ -337,13 +360,23 @@ class House:
             self._troubles[name] = trouble
             return
         self._troubles.pop(name, None)
-        if definitions != self._definitions.get(name):
-            self._definitions[name] = definitions
+        unaccepted = self._unaccepted(name, definitions)
+        if (definitions, unaccepted) != self._said.get(name):
+            self._said[name] = definitions, unaccepted
             self._taken[name] = self._take_in(name, definitions)
+            for tool, reason in unaccepted.items():
+                logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self._publish()
 
     def _take_in(self, name: str, definitions: list[dict[str, Any]]) -> TakenIn:
-        return take_in(definitions, self.contracts, self._terms(name))
+        return take_in(definitions, self.contracts, self._terms(name), self._unaccepted(name, definitions))
+
+    def _unaccepted(self, name: str, definitions: list[dict[str, Any]]) -> dict[str, str]:
+        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
+        if self.settings.pins is None or not Path(self.settings.pins).exists():
+            return {}
+        pins = read_pins(Path(self.settings.pins).read_text(encoding="utf-8"), self.settings.pins)
+        return changed(pins.get(name, {}), definitions)
 
     def _publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
@@ -356,9 +389,9 @@ class House:
         except ContractError as error:
             logger.error("the new list of tools is not used: %s", error)
             return
-        changed = _shown(catalogue) != _shown(self._catalogue)
+        differs = _shown(catalogue) != _shown(self._catalogue)
         self._catalogue = catalogue
-        if changed and self.loaded.is_set():
+        if differs and self.loaded.is_set():
             self.notices.publish(TOOLS_CHANGED)
 
     def _terms(self, name: str) -> Terms:
@@ -443,18 +476,32 @@ async def open_house(settings: Settings) -> House:
     return House(settings, await open_store(settings.store))
 
 
-def check_bind(settings: Settings, host: str) -> None:
-    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone."""
+async def has_kept_keys(settings: Settings) -> bool:
+    """Whether the store knows a key that lets somebody in."""
+    store = await open_store(settings.store)
+    try:
+        return any(not record.revoked for record in await store.keys())
+    finally:
+        await store.close()
+
+
+def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:
+    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone.
+
+    `kept` says whether there are keys in the store; it is asked only where that matters.
+    """
     if is_loopback_host(host):
         return
     if settings.auth.anonymous is not None:
         raise SettingsError(
             Fault(f"anonymous callers are not accepted on {host}", "Remove it, or bind to 127.0.0.1", "auth.anonymous")
         )
-    if not settings.auth.api_keys and settings.auth.jwt is None:
+    if not settings.auth.api_keys and settings.auth.jwt is None and not kept():
         raise SettingsError(
             Fault(
-                f"{host} can be reached by others and nobody need authenticate", "Add auth.api_keys or auth.jwt", "auth"
+                f"{host} can be reached by others and nobody need authenticate",
+                "Add auth.api_keys or auth.jwt, or make a key: assent keys create",
+                "auth",
             )
         )
 

@@ -9,12 +9,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.tools import Tool as SdkTool
 
 from assent.bootstrap import contract_paths
 from assent.contract.decorator import contract_of
@@ -22,6 +24,7 @@ from assent.contract.files import load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.dues import Budget, Limit
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
@@ -30,7 +33,8 @@ from assent.errors import ContractError, Fault
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
 from assent.ports import Guard, Ports, Store
-from assent.stores.address import open_embedded
+from assent.stores.address import open_lazily
+from assent.stores.memory import MemoryStore
 
 Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None] | Principal | None]
 LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}))
@@ -60,6 +64,8 @@ class Assent:
         profile: str = "spec",
         mode: Literal["enforce", "observe"] = "enforce",
         guards: Iterable[Guard] = (),
+        limits: Iterable[Limit] = (),
+        budgets: Iterable[Budget] = (),
         stdio: Principal | None = LOCAL,
         anonymous: Principal | None = None,
         principal: Identify | None = None,
@@ -67,8 +73,8 @@ class Assent:
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
-        self.store: Store = open_embedded(store) if isinstance(store, str) else store
-        self._profile = named_profile(profile)
+        self.store: Store = open_lazily(store) if isinstance(store, str) else store
+        self._profile, self._secrets = named_profile(profile), secrets
         self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
         self.work = Work(self.store, now)
@@ -82,6 +88,8 @@ class Assent:
             work=self.work,
             derive_key=Keyring(Path(secrets) if secrets is not None else None).derive,
             guards=tuple(guards),
+            limits=tuple(limits),
+            budgets=tuple(budgets),
             mode=mode,
         )
         self._edge = InProcessEdge(self._ports, self._compile)
@@ -97,7 +105,7 @@ class Assent:
 
     def apply(self, server: MCPServer[Any]) -> None:
         """Derive titles, hints, `_meta` and schemas of the server's tools, and filter its list per caller."""
-        if not any(isinstance(extension, Governed) for extension in server._extensions):
+        if not any(isinstance(one, Governed) and one.edge is self._edge for one in server._extensions):
             raise ContractError(
                 Fault(
                     "the server does not have this extension, so its calls would not be governed",
@@ -124,6 +132,7 @@ class Assent:
             if contract is None:
                 withheld[name] = "it has no contract"
                 continue
+            faults += self._faults(contract, sdk_tool)
             definition = {
                 "name": name,
                 "description": sdk_tool.description,
@@ -133,9 +142,26 @@ class Assent:
             if sdk_tool.output_schema is not None:
                 definition["outputSchema"] = sdk_tool.output_schema
             tools.append(compile_tool(contract, profile=self._profile, upstream=server.name, definition=definition))
+        faults += [fault for tool in tools for fault in _unread(tool.contract, withheld)]
         if faults:
             raise ContractError(faults)
         return catalogue_of(tools, withheld)
+
+    def _faults(self, contract: Contract, sdk_tool: SdkTool) -> list[Fault]:
+        """Where a contract promises what this function, inside this process, cannot keep."""
+        found, idempotency = [], contract.idempotency
+        if contract.name != sdk_tool.name:
+            remedy = "Remove `name`, or register it under that name"
+            found.append(Fault(f"it is registered as {sdk_tool.name}", remedy, f"{contract.name}.name"))
+        if idempotency.recovery == "keyed":
+            at, properties = f"{contract.name}.idempotency", sdk_tool.parameters.get("properties", {})
+            if idempotency.forward != "argument" or idempotency.argument not in properties:
+                remedy = "Name a parameter of the function with `argument:` and say forward: argument"
+                found.append(Fault("the function is not given the key it is to honour", remedy, f"{at}.forward"))
+            if self._secrets is None and not isinstance(self.store, MemoryStore):
+                remedy = "Name a directory with Assent(secrets=...)"
+                found.append(Fault("the key would be another one after a restart", remedy, f"{at}.recovery"))
+        return found
 
     async def _authenticate(self, ctx: ServerRequestContext[Any, Any]) -> Principal:
         if self._identify is not None:
@@ -158,13 +184,23 @@ class Assent:
 _NOT_BOUND: Any = ServerFunctions
 
 
+def _unread(contract: Contract, withheld: Mapping[str, str]) -> list[Fault]:
+    """What is asked for the sake of a call must be known to be a read, and without a contract nothing is known."""
+    named = {"estimate": contract.estimate, "idempotency.lookup": contract.idempotency.lookup}
+    return [
+        Fault(f"{part.tool} has no contract", "Declare it with side_effect: read", f"{contract.name}.{field}.tool")
+        for field, part in named.items()
+        if part is not None and part.tool in withheld
+    ]
+
+
 def _of_token(token: AccessToken) -> Principal:
     """A token the SDK has verified. Whoever holds one here is an agent, for itself or for its subject."""
     claims = token.claims or {}
     client, issuer, subject = principal_components(token)
     auth_time = claims.get("auth_time")
     return Principal(
-        id="|".join(part for part in (issuer, subject or client) if part),
+        id=_one_id(issuer, subject, client),
         kind="agent",
         tenant=str(claims.get("tenant", "local")),
         scopes=frozenset(token.scopes),
@@ -172,6 +208,13 @@ def _of_token(token: AccessToken) -> Principal:
         auth_time=float(auth_time) if isinstance(auth_time, int | float) else None,
         bearer=True,
     )
+
+
+def _one_id(issuer: str | None, subject: str | None, client: str | None) -> str:
+    """One name for one caller: a client that acts for itself is not the person who happens to be called like it."""
+    who = ("subject", subject) if subject else ("client", client or "")
+    parts = (("issuer", issuer), who) if issuer else (who,)
+    return " ".join(f"{kind}={quote(part or '', safe=':/@')}" for kind, part in parts)
 
 
 def _is_loopback(request: Any) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeVar
 
 from assent.core.approval import Approval, Decision
@@ -15,6 +16,8 @@ from assent.core.audit import Entry
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.dues import NOTHING, Budget, Dues, Limit
+from assent.core.keys import KeyRecord
 from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.errors import AssentError
@@ -72,6 +75,43 @@ class TooManyPending(AssentError):
     """The requester has as many open questions as it may."""
 
 
+class CoolingDown(AssentError):
+    """The requester was told no a moment ago, and asks about the same tool again."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"{seconds:.3f}")
+        self.seconds = seconds
+
+
+class RateLimited(AssentError):
+    """There is no place for the call in its rate for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"{seconds:.3f}")
+        self.seconds = seconds
+
+
+class OverBudget(AssentError):
+    """The call would spend more than is left."""
+
+    def __init__(self, limit: Decimal, left: Decimal) -> None:
+        super().__init__(f"{left} of {limit} left")
+        self.limit, self.left = limit, left
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How much a sweep has let go."""
+
+    claims: int = 0
+    approvals: int = 0
+    rehearsals: int = 0
+    counts: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.claims or self.approvals or self.rehearsals or self.counts)
+
+
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
     """A dry run that took place."""
@@ -79,6 +119,10 @@ class Rehearsal:
     digest: str
     preview: bytes
     at: float
+
+
+Place = tuple[float, str]
+"""A place in a list that is sorted by time, newest first, and then by name: the list goes on after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +137,8 @@ class Store(Protocol):
     """Where we remember. Every method is atomic; what it has returned from is durable.
 
     Every method raises StoreError if the store cannot be reached or cannot keep what it was given; then nothing of it
-    was written. Several processes may use one store at once; the order of the log is one for all of them.
+    was written, or, if the store vanished in the very moment of the commit, nobody can tell. Several processes may use
+    one store at once; the order of the log is one for all of them.
 
     Whoever can alter the tables can forge any of this; that the log was altered is shown by checkpoints kept elsewhere.
     """
@@ -102,12 +147,14 @@ class Store(Protocol):
         """The claim of that name. Altering the row gains: a wrong answer to a retry."""
         ...
 
-    async def claim(self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float) -> ClaimRecord:
-        """Insert a started claim, consume the approval and append the intent: all or nothing.
+    async def claim(
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+    ) -> ClaimRecord:
+        """Insert a started claim, consume the approval, pay the dues and append the intent: all or nothing.
 
         A stale claim of the same name (`ClaimRecord.is_stale`) is replaced, its epoch counted up. Raises Taken if
-        another one stands, ApprovalGone if the approval is not usable at `now`. Deleting the row gains: a second
-        effect.
+        another one stands, ApprovalGone if the approval is not usable at `now`, RateLimited or OverBudget if the dues
+        cannot be paid. Deleting the row gains: a second effect; altering a count gains: spending beyond it.
         """
         ...
 
@@ -117,8 +164,16 @@ class Store(Protocol):
         """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1; else None."""
         ...
 
+    async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
+        """Write down that a claim at `epoch` whose lease has ended is in doubt, under epoch + 1, so that its late owner
+        can no longer settle it. One that is written down already is returned as it is; None for any other."""
+        ...
+
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
-        """End (or suspend) a claim of that epoch that has not ended; False, and nothing written, for a late owner."""
+        """End (or suspend) a claim of that epoch that has not ended; False, and nothing written, for a late owner.
+
+        What was reserved of budgets is given back if nothing was done (`failed_no_effect`), and spent otherwise.
+        """
         ...
 
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
@@ -129,14 +184,33 @@ class Store(Protocol):
         """Wait until the claim is no longer started, at most `timeout` seconds; its record then."""
         ...
 
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        """Claims as stored, newest first."""
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        """Claims as stored, newest first; of one tenant or principal, and those that follow a place, where given."""
         ...
 
-    async def ask(self, draft: Approval, now: float, most_pending: int, entry: Entry) -> Approval:
+    async def admit(self, dues: Dues, now: float) -> None:
+        """Pay the dues of a call that makes no claim; RateLimited or OverBudget, and nothing paid, if it cannot."""
+        ...
+
+    async def afford(self, dues: Dues, now: float) -> None:
+        """Whether the dues could be paid at `now`: raises as `admit` would, and pays nothing."""
+        ...
+
+    async def ask(
+        self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
+    ) -> Approval:
         """The approval that answers for the draft's binding at `now`, or the draft, kept.
 
-        Raises TooManyPending if the requester has that many pending ones, StoreError if the draft's id is taken.
+        Raises TooManyPending if the requester has that many pending ones, CoolingDown if a question of theirs about
+        the tool was declined less than `cooldown` seconds ago, StoreError if the draft's id is taken.
         Altering a row gains: an effect nobody agreed to.
         """
         ...
@@ -153,8 +227,20 @@ class Store(Protocol):
         """The approval that answers for a binding: the newest that is not expired or consumed."""
         ...
 
-    async def approvals(self, *, tenant: str | None = None, limit: int = 100) -> list[Approval]:
-        """Approvals, newest first."""
+    async def decided(self, approval_id: str, timeout: float) -> Approval | None:
+        """Wait until the approval is decided, at most `timeout` seconds; as it stands then."""
+        ...
+
+    async def approvals(
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[Approval]:
+        """Approvals, newest first; with `pending_at` only those that wait for a decision at that time."""
         ...
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
@@ -163,6 +249,33 @@ class Store(Protocol):
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         """The last rehearsal of that digest, however old."""
+        ...
+
+    async def add_key(self, record: KeyRecord, entry: Entry) -> None:
+        """Keep a new key and append the entry. Raises StoreError if there is one of that digest.
+
+        Inserting a row gains: being whoever the row says. The rows themselves let nobody in: keys are kept hashed.
+        """
+        ...
+
+    async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
+        """Revoke a key for good, as it stands then; None, and nothing written, for one unknown or revoked already."""
+        ...
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        """The key of that digest, revoked or not."""
+        ...
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        """Keys whose visible start begins so, newest first; revoked ones too."""
+        ...
+
+    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
+        """Let go of what nobody needs, at most `limit` of each kind, so that it holds nobody up for long.
+
+        The results of claims past their retention at `now`: the claim stays, and answers that it was made once.
+        Approvals that have answered for nothing since `before`, rehearsals made until then, counts that ran out.
+        """
         ...
 
     def note(self, entry: Entry) -> None:
@@ -243,8 +356,15 @@ class Ports:
     policy_digest: str = ""
     approval_url: Callable[[str], str | None] = field(default=lambda _: None)
     most_pending: int = 20
+    cooldown: float = 60.0
+    limits: tuple[Limit, ...] = ()
+    budgets: tuple[Budget, ...] = ()
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = field(default=lambda *_: None)
     """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
+
+    def towards(self, upstream: Upstream) -> Ports:
+        """The same ports with the upstream as one call sees it."""
+        return replace(self, upstream=upstream)

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from assent.contract.durations import Duration
 from assent.contract.profiles import profile_names
 from assent.contract.yaml_lines import Document
-from assent.core.matching import Match
+from assent.core.dues import Budget, Limit
 from assent.errors import Fault, FaultsError, SettingsError
 from assent.guards import build_guard
 from assent.guards.rule import Rule
@@ -113,21 +113,11 @@ class AuthSettings(Section):
     stdio: Caller | None = None
 
 
-class LimitSettings(Section):
-    """So many calls in so much time."""
+class ApprovalSettings(Section):
+    """How much one caller may ask of people."""
 
-    match: Match = Match()
-    calls: Annotated[int, Field(ge=1)]
-    per: Duration
-
-
-class BudgetSettings(Section):
-    """So much money, or so many calls, in so much time."""
-
-    match: Match = Match()
-    amount: Annotated[float, Field(gt=0)]
-    currency: str | None = None
-    per: Duration
+    most_pending: Annotated[int, Field(ge=1, le=10_000)] = 20
+    cooldown: Duration = 60
 
 
 class DefaultIdempotency(Section):
@@ -171,8 +161,9 @@ class Settings(Section):
     without_contract: Literal["infer", "withhold"] = "infer"
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
-    limits: tuple[LimitSettings, ...] = ()
-    budgets: tuple[BudgetSettings, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    approvals: ApprovalSettings = ApprovalSettings()
     guards: tuple[dict[str, Any], ...] = ()
     policies: tuple[str, ...] = ()
     pins: str | None = None

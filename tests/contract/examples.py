@@ -19,7 +19,7 @@ tools:
     overwrites: false
     risk: critical
     autonomous: false
-    confirmation: {by: approver, quorum: 1, expires: 15m}
+    confirmation: {by: approver, quorum: 1, expires: 15m, uses: 1}
     step_up: {max_age: 5m, acr: [mfa], when: always}
     permissions: [orders:write]
     input:
@@ -57,7 +57,7 @@ FULL: dict[str, Any] = {
     "overwrites": False,
     "risk": "critical",
     "autonomous": False,
-    "confirmation": {"by": "approver", "quorum": 1, "expires": "15m"},
+    "confirmation": {"by": "approver", "quorum": 1, "expires": "15m", "uses": 1},
     "step_up": {"max_age": "5m", "acr": ["mfa"], "when": "always"},
     "permissions": ["orders:write"],
     "input": {

@@ -189,3 +189,10 @@ def test_what_is_not_there_or_not_a_file_is_refused(tmp_path: Path) -> None:
         f"{tmp_path}: not a file. Name a file, or files by a pattern",
         f"{pipe}: not a file. Name a file, or files by a pattern",
     ]
+
+
+def test_a_fault_of_a_tool_that_is_declared_twice_is_told_where_it_stands() -> None:
+    text = "tools:\n  a: {side_effect: reed}\n  a: {side_effect: read}\n"
+    with pytest.raises(ContractError) as error:
+        parse_contracts(text, "tools.yaml")
+    assert [fault.line for fault in error.value.faults] == [3, 2]

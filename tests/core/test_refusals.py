@@ -18,7 +18,7 @@ SOURCE = Path(assent.__file__).parent
 STAGES = {path.stem for path in (SOURCE / "pipeline").glob("*.py")}
 SENTENCE = [
     *("record", "authenticate", "discover", "authorize", "validate", "recall", "guard", "rehearse", "confirm"),
-    *("step_up", "claim", "execute", "approve"),
+    *("step_up", "claim", "execute", "approve", "settle"),
 ]
 CODE = re.compile(r"([a-z_]+)\.([a-z_]+)")
 
@@ -81,7 +81,7 @@ def test_a_refusal_is_a_sentence_with_a_remedy_a_status_and_a_form(code: str, ki
 @pytest.mark.parametrize(("code", "kind"), CATALOGUE.items())
 def test_forms_fit_their_stage(code: str, kind: Kind) -> None:
     stage = code.split(".")[0]
-    assert (kind.wire == "api") is (stage == "approve")
+    assert (kind.wire == "api") is (stage in ("approve", "settle"))
     if kind.wire == "challenge":
         assert kind.status in (401, 403)
         assert kind.audience == "person"

@@ -147,11 +147,11 @@ def test_a_question_reads_as_a_page() -> None:
             "What it does:",
             "  An email is sent.",
             "Arguments, as sent:",
-            '  to[0]: "ann@example.com"',
-            '  to[1]: "bob@example.com"',
             '  body: "Hi,\\n\\"you\\""',
             "  draft: false",
             '  meta."a b": null',
+            '  to[0]: "ann@example.com"',
+            '  to[1]: "bob@example.com"',
             "Preview, as the tool reported it:",
             "  count: 2",
         ]

@@ -282,7 +282,7 @@ async def test_a_late_owner_is_fenced_by_whoever_took_its_claim_over() -> None:
     assert outcomes == ["succeeded"]
 
 
-async def test_a_late_owner_whose_claim_nobody_took_over_ends_the_doubt() -> None:
+async def test_a_late_owner_is_fenced_once_somebody_was_told_of_the_doubt() -> None:
     world, gate = World(NOTE), Gate()
     hanging(world, gate)
     first = asyncio.create_task(world.call("note", key="k"))
@@ -292,9 +292,12 @@ async def test_a_late_owner_whose_claim_nobody_took_over_ends_the_doubt() -> Non
     assert isinstance(doubt, Refusal)
     assert doubt.code == "recall.in_doubt"
     gate.opened.set()
-    assert isinstance(await first, Answer)
+    late = await first
+    assert isinstance(late, Refusal)
+    assert late.code == "execute.in_doubt"
     retry = await world.call("note", key="k")
-    assert isinstance(retry, Answer)
+    assert isinstance(retry, Refusal)
+    assert retry.code == "recall.in_doubt"
     assert len(world.upstream.effects) == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,7 @@ class ExplainingTable(WorldTable):
     def _traces(self) -> dict[str, Any]:
         memory, upstream = self._memory, self._world.upstream
         return {
-            "claims": dict(memory._claims),
-            "approvals": dict(memory._approvals),
-            "rehearsals": dict(memory._rehearsals),
-            "entries": list(memory._entries),
+            "records": deepcopy(memory._records),
             "effects": list(self.scripted.effects),
             "calls": list(upstream.effects),
             "previews": list(upstream.previews),

@@ -1,5 +1,7 @@
 """Do the stores agree with memory, operation by operation?"""
 
+import asyncio
+import sys
 import tempfile
 from pathlib import Path
 from shutil import rmtree
@@ -7,12 +9,14 @@ from shutil import rmtree
 from hypothesis import HealthCheck, settings
 
 from assent.ports import Store
-from assent.stores import SqliteStore
+from assent.stores import SqliteStore, open_store
 from assent.testing.stores.model import StoreModel
+from postgres_server import drop_store, new_store_url
 
+TORTURE = "--torture" in sys.argv
 SETTINGS = settings(
-    max_examples=25,
-    stateful_step_count=30,
+    max_examples=2000 if TORTURE else 40,
+    stateful_step_count=100 if TORTURE else 30,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -34,3 +38,21 @@ class SqliteModel(StoreModel):
 
 TestSqliteAgainstMemory = SqliteModel.TestCase
 TestSqliteAgainstMemory.settings = SETTINGS
+
+
+class PostgresModel(StoreModel):
+    def __init__(self) -> None:
+        self.url = asyncio.run(new_store_url())
+        super().__init__()
+
+    async def open_subject(self) -> Store:
+        return await open_store(self.url)
+
+    def teardown(self) -> None:
+        super().teardown()
+        asyncio.run(drop_store(self.url))
+
+
+TestPostgresAgainstMemory = PostgresModel.TestCase
+# Every step asks a server in another process, so the short form takes fewer.
+TestPostgresAgainstMemory.settings = settings(SETTINGS, max_examples=500 if TORTURE else 10)

@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from assent.bootstrap import operator_ports
 from assent.commands.options import config_option, operator
+from assent.commands.running import with_ports
 from assent.core.approval import Approval, ApprovalState, Verdict
-from assent.core.outcome import Refusal
 from assent.core.render import visible
 from assent.pipeline.approve import approve as decide
 from assent.pipeline.approve import find
 from assent.ports import Ports
-from assent.settings import find_settings
 
 POLL = 0.5
 
@@ -44,7 +41,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
         all_of_them = await ports.store.approvals(limit=1000)
         return [one for one in all_of_them if everything or one.state_at(now) is ApprovalState.PENDING]
 
-    listed = _with_ports(config, found)
+    listed = with_ports(config, found)
     if form == "json":
         click.echo(json.dumps([_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
@@ -62,7 +59,7 @@ def show(approval_id: str, config: Path | None) -> None:
     async def found(ports: Ports) -> Approval:
         return await find(operator(), await _whole_id(approval_id, ports), ports)
 
-    _print_whole(_with_ports(config, found), time.time())
+    _print_whole(with_ports(config, found), time.time())
 
 
 @approvals.command()
@@ -103,7 +100,7 @@ def watch(once: bool, config: Path | None) -> None:
             await asyncio.sleep(POLL)
 
     try:
-        _with_ports(config, watching)
+        with_ports(config, watching)
     except KeyboardInterrupt:
         click.echo("Stopped.", err=True)
 
@@ -127,7 +124,7 @@ def _decide(approval_id: str, verdict: Verdict, yes: bool, config: Path | None) 
             click.confirm(f"Really {'approve' if verdict == 'approve' else 'deny'} this?", abort=True, err=True)
         return await decide(operator(), approval.id, verdict, ports, "cli")
 
-    decided = _with_ports(config, deciding)
+    decided = with_ports(config, deciding)
     state = decided.state_at(time.time())
     given = sum(1 for decision in decided.decisions if decision.verdict == "approve")
     more = f" ({given} of {decided.quorum} approvals)" if state is ApprovalState.PENDING else ""
@@ -142,25 +139,6 @@ async def _whole_id(start: str, ports: Ports) -> str:
     if len(found) > 1:
         raise click.UsageError(f"{len(found)} approvals begin with {start}; write more of the id.")
     return found[0] if found else start
-
-
-def _with_ports(config: Path | None, work: Callable[[Ports], Awaitable[Any]]) -> Any:
-    """Run something on the configured store; a refusal is printed and ends the command with 1."""
-    settings = find_settings(config)
-
-    async def run() -> Any:
-        ports = await operator_ports(settings)
-        try:
-            return await work(ports)
-        finally:
-            await ports.store.close()
-
-    try:
-        return asyncio.run(run())
-    except Refusal as refusal:
-        problem = refusal.problem()
-        click.echo(f"{problem['detail']} {problem['remedy']}", err=True)
-        raise click.exceptions.Exit(1) from None
 
 
 def _as_json(approval: Approval, now: float) -> dict[str, Any]:

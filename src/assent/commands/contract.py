@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from assent.bootstrap import contract_paths
+from assent.commands.contract_docs import docs
 from assent.commands.options import config_option
 from assent.contract.files import load_contracts
 from assent.contract.schema import contract_schema
@@ -50,3 +51,6 @@ def show(target: str | None, names: tuple[str, ...], form: str, config: Path | N
         click.echo(json.dumps({"tools": {one.name: one.as_json() for one in chosen}}, indent=2, ensure_ascii=False))
         return
     click.echo("\n\n".join(show_contract(one) for one in chosen))
+
+
+contract.add_command(docs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -80,13 +81,17 @@ def _request(file: IO[str], settings: Settings, caller: str | None) -> Request:
     unknown = sorted(set(given) - _KEYS)
     if unknown:
         raise SettingsError(Fault("there is no such key", "The keys are " + ", ".join(sorted(_KEYS)), unknown[0]))
-    key = given.get("key")
+    key, can_ask = given.get("key"), given.get("can_ask", False)
+    if key is not None and not isinstance(key, str):
+        raise SettingsError(Fault("a key is text", "Write it in quotes", "key"))
+    if not isinstance(can_ask, bool):
+        raise SettingsError(Fault("it is true or false", "Say true if the client can ask its user", "can_ask"))
     return Request(
         tool=given["tool"],
         arguments=given.get("arguments"),
         credentials=_principal(given.get("principal"), settings, caller),
-        keys=(key,) if isinstance(key, str) else (),
-        can_ask=bool(given.get("can_ask", False)),
+        keys=(key,) if key is not None else (),
+        can_ask=can_ask,
     )
 
 
@@ -113,14 +118,37 @@ def principal_of(given: Any) -> Principal:
         raise SettingsError(
             Fault("this is no principal", f"Say kind: agent, human or service; the keys are {keys}", "principal")
         )
+    for key, value in given.items():
+        fits, expected = _FORMS.get(key, _TEXT)
+        if not fits(value):
+            raise SettingsError(Fault(f"{expected} is expected", "Correct it", f"principal.{key}"))
     return Principal(
-        id=str(given.get("id", "caller")),
+        id=given.get("id", "caller"),
         kind=given["kind"],
-        tenant=str(given.get("tenant", "local")),
-        scopes=frozenset(map(str, given.get("scopes", ()))),
-        roles=frozenset(map(str, given.get("roles", ()))),
+        tenant=given.get("tenant", "local"),
+        scopes=frozenset(given.get("scopes", ())),
+        roles=frozenset(given.get("roles", ())),
         acr=given.get("acr"),
         auth_time=given.get("auth_time"),
         mode=given.get("mode", "live"),
         actors=tuple(principal_of(actor) for actor in given.get("actors", ())),
     )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple | frozenset | set) and all(isinstance(one, str) for one in value)
+
+
+def _is_moment(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+_TEXT: tuple[Callable[[Any], bool], str] = (lambda value: isinstance(value, str), "text")
+_FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "scopes": (_is_texts, "a list of texts"),
+    "roles": (_is_texts, "a list of texts"),
+    "acr": (lambda value: value is None or isinstance(value, str), "text"),
+    "auth_time": (_is_moment, "a number of seconds"),
+    "mode": (lambda value: value in ("live", "test"), "live or test"),
+    "actors": (lambda value: isinstance(value, list | tuple), "a list of principals"),
+}

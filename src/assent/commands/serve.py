@@ -15,7 +15,7 @@ from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server
 from assent.errors import Fault, SettingsError
-from assent.house import House, check_bind, open_house
+from assent.house import House, check_bind, has_kept_keys, open_house
 from assent.reloading import Reloading, Signature, signature, watched_files
 from assent.settings import Settings, find_file, load_settings
 from assent.telemetry import observed
@@ -34,7 +34,7 @@ def serve(config: Path | None, host: str, port: int, log_format: str, log_level:
     """Govern every call to the configured upstreams, over HTTP at /mcp."""
     file = find_file(config)
     settings = load_settings(file)
-    check_bind(settings, host)
+    check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
     if not settings.upstreams:
         raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
     if check:
@@ -90,7 +90,7 @@ async def _reloading(house: House, file: Path | None, host: str, seen: Signature
 
     def load() -> Settings:
         settings = load_settings(file)
-        check_bind(settings, host)
+        check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
         return settings
 
     reloading, asked = Reloading(house, file, load, seen), asyncio.Event()

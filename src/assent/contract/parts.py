@@ -59,6 +59,10 @@ class Confirmation(Part):
     """How many different approvers must say yes."""
     expires: Duration = 15 * 60
     """How long the question stays open, and how long a yes may be used."""
+    uses: Annotated[int, Field(ge=1, le=1000, strict=True)] = 1
+    """How many calls one yes is good for; each is exactly the call that was shown."""
+    lasts: Duration | None = None
+    """How long a yes may be used, where that is not as long as the question stays open."""
     because: Text | None = None
     """Why nobody is asked about a tool of high risk."""
 

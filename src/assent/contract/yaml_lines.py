@@ -134,7 +134,7 @@ class Document:
                 first, field = self.lines[(*path, key)], ".".join(map(str, path))
                 remedy = f"The first is on line {first}: keep one"
                 self.faults.append(Fault(f"{key} is declared twice", remedy, field, self.file, line))
-                self._build(next(self._events), (*path, key))
+                self._build(next(self._events), (*path, key, None))  # its lines are not those of the first
                 continue
             self.lines[(*path, key)] = line
             found[key] = self._build(next(self._events), (*path, key))

@@ -52,6 +52,10 @@ class Approval:
     decisions: tuple[Decision, ...] = ()
 
     @property
+    def asker(self) -> tuple[str, str]:
+        return self.tenant, self.requester
+
+    @property
     def declined_at(self) -> float | None:
         return next((decision.at for decision in self.decisions if decision.verdict == "decline"), None)
 

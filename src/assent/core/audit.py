@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from assent.core.call import Call, Request
 from assent.core.principal import Principal
+from assent.core.tool import Tool
 
 EntryKind = Literal[
     "intent",
@@ -35,20 +37,23 @@ class Entry:
 
 def call_facts(call: Call) -> dict[str, Any]:
     """What an entry says of a call without naming anybody or repeating anything they sent."""
-    contract = call.tool.contract
-    facts: dict[str, Any] = {
+    facts = {**_tool_facts(call.tool), "call": call.digest, "mode": call.principal.mode}
+    if call.dry_run:
+        facts["dry_run"] = True
+    return facts
+
+
+@lru_cache(65_536)
+def _tool_facts(tool: Tool) -> dict[str, Any]:
+    contract = tool.contract
+    return {
         "tool": contract.name,
-        "upstream": call.tool.upstream,
+        "upstream": tool.upstream,
         "tier": contract.side_effect.value,
         "risk": contract.risk.value,
         "event": contract.audit_event,
         "contract": contract.digest,
-        "call": call.digest,
-        "mode": call.principal.mode,
     }
-    if call.dry_run:
-        facts["dry_run"] = True
-    return facts
 
 
 def call_values(call: Call) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import orjson
 
 from assent.core.principal import Principal
 from assent.core.tool import Tool
@@ -41,8 +43,6 @@ class Request:
     resume: Resume | None = None
     can_ask: bool = False
     """Whether the client behind this request can put a question to a person."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """The headers of an HTTP request, where the edge has them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +60,11 @@ class Call:
     reply: Reply | None = None
     resume: Resume | None = None
     can_ask: bool = False
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The arguments that say what is done, as the digest has them: calls that are equal state them alike."""
+        return cast("dict[str, Any]", orjson.loads(self.canonical))
 
     @property
     def is_read(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 
 from assent.contract.digest import digest_of
@@ -43,6 +44,8 @@ class ClaimRecord:
     valid_until: float | None = None
     settled_at: float | None = None
     result: bytes | None = None
+    charges: tuple[tuple[str, Decimal], ...] = ()
+    """What it has reserved of which budget; given back if nothing was done."""
 
     def state_at(self, now: float) -> State:
         """The state as it must be read: an expired lease means in doubt, never `run again`."""
@@ -53,6 +56,27 @@ class ClaimRecord:
     def is_tombstone(self, now: float) -> bool:
         """Whether the answer is past its retention."""
         return self.expires_at <= now
+
+    def settled(self, settlement: Settlement) -> ClaimRecord:
+        """The claim as it is after a settlement. Written out, since `replace` costs several times as much."""
+        return ClaimRecord(
+            self.id,
+            self.tenant,
+            self.principal,
+            self.tool,
+            self.key,
+            self.fingerprint,
+            self.contract,
+            settlement.state,
+            self.epoch,
+            self.lease_until if settlement.lease_until is None else settlement.lease_until,
+            self.created_at,
+            self.expires_at,
+            settlement.valid_until,
+            settlement.at,
+            settlement.result,
+            self.charges,
+        )
 
     def is_stale(self, now: float) -> bool:
         """Whether what a natural key names is no longer valid, so that the tool runs again."""

@@ -162,6 +162,13 @@ CATALOGUE: dict[str, Kind] = {
         retryable=True,
         alias="rate_limit_exceeded",
     ),
+    "confirm.cooling_down": Kind(
+        429,
+        "A person said no to this tool a moment ago.",
+        "Do not ask again for the time named; ask the user what to do instead.",
+        retryable=True,
+        alias="rate_limit_exceeded",
+    ),
     "step_up.required": Kind(
         401,
         "The authentication is too weak or too old for this call.",
@@ -176,6 +183,20 @@ CATALOGUE: dict[str, Kind] = {
         "Call again; it will be asked about anew.",
         retryable=True,
         alias="confirmation_required",
+    ),
+    "claim.rate_limited": Kind(
+        429,
+        "There were too many calls in too little time.",
+        "Call again when the time named has passed.",
+        retryable=True,
+        alias="rate_limit_exceeded",
+    ),
+    "claim.budget_exceeded": Kind(
+        402,
+        "The call would cost more than is left of its budget.",
+        "Tell the user; spend less, or wait for the next window of the budget.",
+        "person",
+        alias="budget_exceeded",
     ),
     "claim.unavailable": Kind(
         503,
@@ -213,6 +234,13 @@ CATALOGUE: dict[str, Kind] = {
         "Try again later.",
         "operator",
         retryable=True,
+    ),
+    "settle.unknown": Kind(404, "There is no such claim.", "List the claims.", "operator", "api"),
+    "settle.not_entitled": Kind(
+        403, "Only an operator settles what is in doubt.", "Ask a person with the role operator.", "person", "api"
+    ),
+    "settle.not_in_doubt": Kind(
+        409, "This claim is not in doubt.", "Look at its state: assent claims list --all.", "operator", "api"
     ),
     "approve.unknown": Kind(404, "There is no such approval.", "List the approvals.", "person", "api"),
     "approve.not_entitled": Kind(

@@ -17,7 +17,7 @@ from assent.core.call import Call
 MOST_TEXT = 4_000
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # Letters, marks and symbols that draw nothing although their category does not say so.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159") | {
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159") | {
     chr(code) for start, end in ((0xFE00, 0xFE10), (0xE0100, 0xE01F0)) for code in range(start, end)
 }
 _ORDINARY = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -44,7 +44,7 @@ def _shown(character: str) -> str:
 def _is_hidden(character: str) -> bool:
     if " " <= character <= "~":
         return False
-    return character in _BLANK or unicodedata.category(character) in _HIDDEN or character.isspace()
+    return character in BLANK or unicodedata.category(character) in _HIDDEN or character.isspace()
 
 
 def _quoted(text: str) -> str:
@@ -71,11 +71,14 @@ def question(call: Call, *, why: str | None, preview: Any = None, price: str | N
         lines.append(f"Asked because {visible(why)}.")
     if price:
         lines.append(f"Price: {visible(price)}")
+    if contract.confirmation.uses > 1:
+        lines.append(f"A yes is good for {contract.confirmation.uses} calls with exactly these arguments.")
     lines += _section("What it does", [visible(effect) for effect in contract.side_effects])
-    lines += _section("Arguments, as sent", list(argument_lines(call.arguments)) or ["(none)"])
+    stated = call.stated
+    lines += _section("Arguments, as sent", argument_lines(stated))
     if preview is not None:
         lines += _section("Preview, as the tool reported it", list(argument_lines(preview)))
-    if has_hidden(dict(call.arguments)):
+    if has_hidden(stated):
         lines.append(
             "Warning: the arguments hold invisible or direction-changing characters, written here as \\u{...}."
         )

@@ -57,10 +57,11 @@ def compile_tool(
     raw = dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
-    properties = _properties(given)
-    rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in properties
+    # What the upstream itself understands: the contract's schema cannot teach it an argument it does not have.
+    understood = _properties(raw.get("inputSchema", given))
+    rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in understood
     schema: dict[str, Any] = {"type": "object", **given} if isinstance(given, Mapping) else {"type": "object"}
-    ours = _own_arguments(contract, given, rehearses)
+    ours = _own_arguments(contract, _properties(given))
     check_input = _checker(contract.name, "input", schema)
     if ours:
         check_input = _apart(check_input, _checker(contract.name, "input", {"properties": ours}), frozenset(ours))
@@ -77,7 +78,7 @@ def compile_tool(
         check_output=_checker(contract.name, "output", output) if output is not None else None,
         step_up_when=_condition(contract),
         rehearses=rehearses,
-        takes_key=contract.idempotency.argument in properties if contract.idempotency.argument else False,
+        takes_key=contract.idempotency.argument in understood if contract.idempotency.argument else False,
         visibility=contract.visibility or profile.visibility,
         has_test=has_test,
         failure_names=profile.failures,
@@ -96,13 +97,13 @@ def _condition(contract: Contract) -> Condition | None:
     return Condition(contract.step_up.when)
 
 
-def _own_arguments(contract: Contract, given: Any, rehearses: bool) -> dict[str, Any]:
-    """The arguments that are ours, where the upstream does not know them."""
+def _own_arguments(contract: Contract, declared: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are ours, where the tool's schema does not declare them."""
     ours: dict[str, Any] = {}
-    if contract.dry_run.mode != "none" and not rehearses:
+    if contract.dry_run.mode != "none" and contract.dry_run.argument not in declared:
         ours[contract.dry_run.argument] = {"type": "boolean", "description": "Preview the effect without causing it."}
     argument = contract.idempotency.argument
-    if argument and argument not in _properties(given):
+    if argument and argument not in declared:
         ours[argument] = {"type": "string", "minLength": 1, "maxLength": 255, "description": "Idempotency key."}
     return ours
 

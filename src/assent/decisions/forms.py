@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from assent.contract.durations import Duration, parse_duration
 from assent.core.approval import Verdict
+from assent.core.dues import Budget, Limit
 from assent.core.principal import Kind, Mode, Principal
 from assent.core.refusals import CATALOGUE
 
@@ -109,6 +110,9 @@ class Scene(Form):
     test_endpoint: bool = False
     policy: str = ""
     most_pending: int = 20
+    cooldown: Duration | Literal[0] = 0
+    limits: tuple[Limit, ...] = ()
+    budgets: tuple[Budget, ...] = ()
     store_fails: tuple[str, ...] = ()
     approval_overtaken: bool = False
     """Whether somebody else uses the approval up between its finding and the claim."""

@@ -11,6 +11,7 @@ from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.call import Reply, Request
 from assent.core.claims import ClaimRecord
+from assent.core.dues import NOTHING, Dues
 from assent.core.outcome import Answer, Outcome, Pause
 from assent.decisions.forms import Asks, Scene
 from assent.decisions.scripts import Scripted
@@ -79,10 +80,12 @@ class Overtaking(MemoryStore):
 
     overtakes = False
 
-    async def claim(self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float) -> ClaimRecord:
+    async def claim(
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+    ) -> ClaimRecord:
         if self.overtakes and approval is not None:
             await super().claim(replace(draft, id="overtaking"), entry, approval, now)
-        return await super().claim(draft, entry, approval, now)
+        return await super().claim(draft, entry, approval, now, dues)
 
 
 def store_for(scene: Scene, memory: Overtaking) -> Store:
@@ -93,7 +96,15 @@ def store_for(scene: Scene, memory: Overtaking) -> Store:
 
 def settings_of(scene: Scene) -> dict[str, Any]:
     """The few numbers and names of the ports that a scene sets."""
-    return {"policy_digest": scene.policy, "most_pending": scene.most_pending, "attach": 0.0, "mode": scene.mode}
+    return {
+        "policy_digest": scene.policy,
+        "most_pending": scene.most_pending,
+        "cooldown": float(scene.cooldown),
+        "limits": scene.limits,
+        "budgets": scene.budgets,
+        "attach": 0.0,
+        "mode": scene.mode,
+    }
 
 
 class WorldTable:

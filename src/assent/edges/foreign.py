@@ -49,8 +49,16 @@ class TakenIn:
     withheld: Mapping[str, str]
 
 
-def take_in(definitions: Sequence[Mapping[str, Any]], contracts: Mapping[str, Contract], terms: Terms) -> TakenIn:
-    """Put every definition under the contract written for it, or one inferred; what cannot be is withheld."""
+def take_in(
+    definitions: Sequence[Mapping[str, Any]],
+    contracts: Mapping[str, Contract],
+    terms: Terms,
+    unaccepted: Mapping[str, str] | None = None,
+) -> TakenIn:
+    """Put every definition under the contract written for it, or one inferred; what cannot be is withheld.
+
+    `unaccepted` holds the upstream's names of definitions that nobody has accepted as they are, with the reason.
+    """
     tools: list[Tool] = []
     withheld: dict[str, str] = {}
     for definition in definitions:
@@ -58,6 +66,9 @@ def take_in(definitions: Sequence[Mapping[str, Any]], contracts: Mapping[str, Co
         if not isinstance(name, str):
             continue
         canonical = terms.canonical(name)
+        if unaccepted and name in unaccepted:
+            withheld[canonical] = unaccepted[name]
+            continue
         try:
             contract = contracts.get(canonical) or _inferred(canonical, definition, terms)
             if contract is None:

@@ -140,18 +140,16 @@ class Governed:
         params, principal = incoming.inbound.params, _caller(incoming)
         self._check_headers(incoming, principal)
         reply, resume, asked = self._unwrap(params, principal)
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in incoming.headers}
         request = Request(
             tool=params["name"],
             arguments=params.get("arguments"),
             credentials=principal,
-            keys=keys_of(headers, params.get("_meta")),
+            keys=keys_of(_key_header(incoming), params.get("_meta")),
             reply=reply,
             resume=resume,
             can_ask=_can_ask(incoming),
-            headers=headers,
         )
-        ports = replace(self._ports, upstream=OneCall(self._links, incoming, asked))
+        ports = self._ports.towards(OneCall(self._links, incoming, asked))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
             outcome = await self._asked(request, outcome.approval, ports, incoming)
@@ -264,6 +262,11 @@ def _sends_mirrors(incoming: Incoming) -> bool:
 
 def _caller(incoming: Incoming) -> Principal:
     return cast("Principal", incoming.caller)
+
+
+def _key_header(incoming: Incoming) -> dict[str, str]:
+    found = [value.decode("latin-1") for name, value in incoming.headers if name == b"idempotency-key"]
+    return {"idempotency-key": ", ".join(found)} if found else {}
 
 
 def _can_ask(incoming: Incoming) -> bool:

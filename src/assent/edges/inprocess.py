@@ -6,10 +6,8 @@ that is not listed is refused all the same.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import mcp_types as types
@@ -18,6 +16,7 @@ from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool as SdkTool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.shared.exceptions import MCPError
 
 from assent.core.call import Call, Request
@@ -26,6 +25,7 @@ from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_r
 from assent.core.tool import Tool
 from assent.edges import questions
 from assent.edges.idempotency_key import keys_of
+from assent.edges.watching import watched, watching
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
@@ -35,29 +35,18 @@ _PROTOCOL_CODE = -31_000
 """Problems that are JSON-RPC errors have this code less their status, outside the range the protocol keeps."""
 
 
-@dataclass(slots=True)
-class Ran:
-    """What became of the author's function during one call: the SDK tells only its text."""
-
-    entered: bool = False
-    raised: BaseException | None = None
-
-
-_ran: ContextVar[Ran] = ContextVar("assent_ran")
-
-
 class Governed(Extension):
     """The extension that puts the sentence around every `tools/call`."""
 
     identifier = IDENTIFIER
 
     def __init__(self, edge: InProcessEdge) -> None:
-        self._edge = edge
+        self.edge = edge
 
     async def intercept_tool_call(
         self, params: types.CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        return await self._edge.call(params, ctx, call_next)
+        return await self.edge.call(params, ctx, call_next)
 
 
 class InProcessEdge:
@@ -67,7 +56,7 @@ class InProcessEdge:
         self._ports = ports
         self._compile = compile_server
         self._server: MCPServer[Any] | None = None
-        self._known: set[str] = set()
+        self._known: dict[str, SdkTool] = {}
         self._catalogue = Catalogue()
 
     def catalogue(self) -> Catalogue:
@@ -89,13 +78,17 @@ class InProcessEdge:
         """Compile the contracts of all tools there are, then stamp what is new. Nothing changes if one is wrong."""
         assert self._server is not None
         catalogue = self._compile(self._server)
-        for tool in sdk_tools(self._server):
-            if tool.name not in self._known:
-                found = catalogue.find(tool.name)
-                if found is not None:
-                    _stamp(tool, found)
-                self._known.add(tool.name)
+        for tool in self._new():
+            found = catalogue.find(tool.name)
+            if found is not None:
+                _stamp(tool, found)
+            self._known[tool.name] = tool
         self._catalogue = catalogue
+
+    def _new(self) -> list[SdkTool]:
+        """Tools we have not stamped: registered since, be it under a name that another one had."""
+        assert self._server is not None
+        return [tool for tool in sdk_tools(self._server) if self._known.get(tool.name) is not tool]
 
     def _public_schema(self, name: str) -> Mapping[str, Any] | None:
         """What header checks may know before anybody is authenticated: only what everybody may see."""
@@ -125,7 +118,7 @@ class InProcessEdge:
         return result
 
     def _adopt_new(self) -> None:
-        if self._server is not None and any(tool.name not in self._known for tool in sdk_tools(self._server)):
+        if self._server is not None and self._new():
             self._adopt()
 
     async def call(
@@ -134,7 +127,7 @@ class InProcessEdge:
         """One call through the sentence, asking in band where the contract wants a user and the client has one."""
         if self._server is None:
             raise MCPError(-31_500, "This server is governed by Assent, but assent.apply(server) was never called.")
-        if params.name not in self._known:
+        if self._known.get(params.name) is not self._server._tool_manager.get_tool(params.name):
             self._adopt_new()
         reply, resume = questions.unwrap(params)
         request = Request(
@@ -145,9 +138,8 @@ class InProcessEdge:
             reply=reply,
             resume=resume,
             can_ask=questions.can_ask(ctx),
-            headers=_headers(ctx),
         )
-        ports = replace(self._ports, upstream=ServerFunctions(self._server, params, ctx, call_next))
+        ports = self._ports.towards(ServerFunctions(self._server, params, ctx, call_next))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and not questions.is_modern(ctx.protocol_version):
             outcome = await self._asked(request, outcome, ports, ctx)
@@ -192,22 +184,21 @@ class ServerFunctions:
         idempotency = call.tool.contract.idempotency
         if key is not None and idempotency.forward == "argument" and idempotency.argument:
             self._params.arguments = {**call.arguments, idempotency.argument: key}
-        ran = Ran()
-        token = _ran.set(ran)
         try:
-            result = _raw(await self._next(self._ctx))
+            with watching() as ran:
+                result = _raw(await self._next(self._ctx))
         except MCPError as error:
-            if call.is_read:
-                raise Lost(error.message, error) from None
-            return {"content": [{"type": "text", "text": error.message}], "isError": True}
-        finally:
-            _ran.reset(token)
+            if not ran.entered:
+                raise NotRun(error.message, error) from None
+            raise Lost(error.message, error) from None
         if not ran.entered and result.get("isError"):
             raise NotRun("The tool refused the arguments: " + _text(result))
         if isinstance(ran.raised, ToolFailed):
             raise ran.raised
         if ran.raised is not None and not isinstance(ran.raised, ToolError | ResourceError):
             raise Lost(type(ran.raised).__name__) from ran.raised
+        if ran.raised is None and result.get("isError") and not isinstance(ran.returned, types.CallToolResult):
+            raise Lost("the tool ran to its end, and what it returned is no result")
         return result
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
@@ -222,6 +213,13 @@ def sdk_tools(server: MCPServer[Any]) -> list[SdkTool]:
     return server._tool_manager.list_tools()
 
 
+class _Exact(FuncMetadata):
+    """Hands the function what was validated: the SDK would read JSON out of a text, past guards and confirmation."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        return dict(data)
+
+
 def _stamp(tool: SdkTool, compiled: Tool) -> None:
     """Put what the contract derives onto the SDK's tool, and watch its function."""
     said = compiled.definition
@@ -232,45 +230,8 @@ def _stamp(tool: SdkTool, compiled: Tool) -> None:
     tool.parameters = cast("dict[str, Any]", said["inputSchema"])
     if tool.output_schema is not None:
         tool.__dict__["output_schema"] = said.get("outputSchema")
-    tool.fn = _watched(tool.fn, tool.is_async)
-
-
-def _watched(function: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
-    """The function, telling us whether it ran and what it raised."""
-
-    def note(error: BaseException | None) -> None:
-        ran = _ran.get(None)
-        if ran is not None:
-            ran.entered, ran.raised = True, error or ran.raised
-
-    if is_async:
-
-        @functools.wraps(function)
-        async def watched(*args: Any, **kwargs: Any) -> Any:
-            note(None)
-            try:
-                return await function(*args, **kwargs)
-            except BaseException as error:
-                note(error)
-                raise _told(error) from error
-
-        return watched
-
-    @functools.wraps(function)
-    def watched_sync(*args: Any, **kwargs: Any) -> Any:
-        note(None)
-        try:
-            return function(*args, **kwargs)
-        except BaseException as error:
-            note(error)
-            raise _told(error) from error
-
-    return watched_sync
-
-
-def _told(error: BaseException) -> BaseException:
-    """What the SDK is told: a declared failure is no crash to log."""
-    return ToolError(str(error)) if isinstance(error, ToolFailed) else error
+    tool.fn = watched(tool.fn, tool.is_async)
+    tool.fn_metadata = _Exact.model_construct(**dict(tool.fn_metadata))
 
 
 def _headers(ctx: ServerRequestContext[Any, Any]) -> Mapping[str, str]:

@@ -10,8 +10,10 @@ from pydantic import AfterValidator, Field
 
 from assent.guards.rule import Rule
 
-_ADDRESS = re.compile(r"@\s*([^\s@<>\"',;()\[\]]+)")
-_LINK = re.compile(r"[a-z][a-z0-9+.-]*:[/\\]{2}([^/?#\\\s]*)", re.IGNORECASE)
+# Whatever follows an at sign must begin with an allowed domain; what begins otherwise is the domain "", and none is.
+_ADDRESS = re.compile(r"@\s*([\w.-]*)")
+# Browsers take any number of slashes after the schemes they know, and none; others need two.
+_LINK = re.compile(r"(?:(?:https?|wss?|ftp):[/\\]*|[a-z][a-z0-9+.-]*:[/\\]{2})([^/?#\\\s]*)", re.IGNORECASE)
 
 
 def _plain(domain: str) -> str:

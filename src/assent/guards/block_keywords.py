@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
+from assent.core.render import BLANK
 from assent.guards.rule import Rule
 
 
@@ -15,7 +16,8 @@ def fold(text: str) -> str:
     """The text as it reads: compatibility forms and case folded, invisible characters dropped."""
     if text.isascii():
         return text.lower()
-    normal = unicodedata.normalize("NFKC", text)
+    seen = "".join(c for c in text if c not in BLANK)  # before normalising, which turns some of them into others
+    normal = unicodedata.normalize("NFKC", seen)
     return "".join(c for c in normal if unicodedata.category(c) not in ("Cf", "Mn")).casefold()
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import ceil
 
 from assent.core.approval import Approval
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.claims import ClaimRecord, State, claim_id, claim_name
+from assent.core.dues import Dues, dues_of
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.pipeline.journal import Journal
-from assent.ports import ApprovalGone, Ports
+from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,12 +27,14 @@ class Claim:
     upstream_key: str | None = None
 
 
-async def claim(call: Call, approval: Approval | None, ports: Ports, journal: Journal) -> Claim:
-    """Write down the intent and use up the approval in one stroke; a read that nobody was asked about needs neither.
+async def claim(call: Call, approval: Approval | None, price: str | None, ports: Ports, journal: Journal) -> Claim:
+    """Write down the intent, use up the approval and pay the dues in one stroke; a read that nobody was asked about
+    only pays.
 
     Raises Taken where another call with the same key was faster.
     """
     if approval is None and call.is_read:
+        await _admit(call, price, ports, journal)
         journal.passed("claim", "a read is written down with its answer")
         return Claim(call)
     now = ports.now()
@@ -41,7 +46,8 @@ async def claim(call: Call, approval: Approval | None, ports: Ports, journal: Jo
         facts["would"] = list(journal.would)
     entry = Entry("intent", now, facts, call_values(call))
     try:
-        record = await ports.store.claim(draft, entry, approval.id if approval else None, now)
+        dues = dues_of(call, ports.limits, ports.budgets, price, now)
+        record = await _claimed(draft, entry, approval, dues, ports, journal)
     except ApprovalGone:
         raise Refusal("claim.approval_used") from None
     except StoreError:
@@ -49,6 +55,38 @@ async def claim(call: Call, approval: Approval | None, ports: Ports, journal: Jo
     journal.started = True
     journal.passed("claim", f"claim {record.id[:12]}, epoch {record.epoch}")
     return reclaimed(call, record, ports)
+
+
+async def _claimed(
+    draft: ClaimRecord, entry: Entry, approval: Approval | None, dues: Dues, ports: Ports, journal: Journal
+) -> ClaimRecord:
+    used = approval.id if approval else None
+    try:
+        return await ports.store.claim(draft, entry, used, entry.at, dues)
+    except (RateLimited, OverBudget) as owing:
+        refusal = unpaid(owing)
+        journal.object("claim", refusal)
+    entry = replace(entry, facts={**entry.facts, "would": list(journal.would)})
+    return await ports.store.claim(draft, entry, used, entry.at)
+
+
+async def _admit(call: Call, price: str | None, ports: Ports, journal: Journal) -> None:
+    """A read that no line speaks of costs the store nothing."""
+    now = ports.now()
+    dues = dues_of(call, ports.limits, ports.budgets, price, now)
+    if not dues:
+        return
+    try:
+        await ports.store.admit(dues, now)
+    except (RateLimited, OverBudget) as owing:
+        journal.object("claim", unpaid(owing))
+
+
+def unpaid(owing: RateLimited | OverBudget) -> Refusal:
+    """The refusal of a call that cannot pay its dues: when to come back, or what is left."""
+    if isinstance(owing, RateLimited):
+        return Refusal("claim.rate_limited", retry_after_ms=max(1, ceil(owing.seconds * 1000)))
+    return Refusal("claim.budget_exceeded", limit=str(owing.limit), left=str(max(owing.left, Decimal(0))))
 
 
 def reclaimed(call: Call, record: ClaimRecord, ports: Ports) -> Claim:

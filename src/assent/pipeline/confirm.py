@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from assent.core.approval import Approval, ApprovalState, Decision, binding_of
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
@@ -10,7 +12,7 @@ from assent.core.render import question
 from assent.core.risk import ambiguous, asked_by
 from assent.pipeline.journal import Journal
 from assent.pipeline.rehearse import Rehearsed
-from assent.ports import Ports, TooManyPending
+from assent.ports import CoolingDown, Ports, TooManyPending
 
 
 async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, journal: Journal) -> Approval | None:
@@ -73,7 +75,8 @@ def _draft(call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Po
         facts=call_facts(call),
         asked_at=now,
         expires_at=now + contract.confirmation.expires,
-        lasts=contract.confirmation.expires,
+        lasts=contract.confirmation.lasts or contract.confirmation.expires,
+        uses=contract.confirmation.uses,
     )
 
 
@@ -81,9 +84,16 @@ async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
     facts = {**call_facts(call), "approval": draft.id, "by": draft.by, "quorum": draft.quorum}
     entry = Entry("approval", draft.asked_at, facts, call_values(call))
     try:
-        return await ports.store.ask(draft, draft.asked_at, ports.most_pending, entry)
+        return await ports.store.ask(draft, draft.asked_at, ports.most_pending, entry, _cooldown(draft, ports))
     except TooManyPending:
         raise Refusal("confirm.too_many_pending") from None
+    except CoolingDown as cooling:
+        raise Refusal("confirm.cooling_down", retry_after_ms=max(1, ceil(cooling.seconds * 1000))) from None
+
+
+def _cooldown(draft: Approval, ports: Ports) -> float:
+    """The person at the client is in the conversation and may be asked anew; approvers are not to be worn down."""
+    return ports.cooldown if draft.by == "approver" else 0.0
 
 
 async def _answered(approval: Approval, call: Call, ports: Ports) -> Approval:

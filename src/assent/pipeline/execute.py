@@ -21,6 +21,7 @@ from assent.pipeline.journal import Journal
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
 SUSPENDED_FOR = 600.0
+NEVER = 0.0
 
 
 async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
@@ -173,14 +174,17 @@ async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: li
 def _valid_until(
     claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float, retention: float
 ) -> float | None:
-    """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing."""
+    """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing.
+
+    What stands for nothing ends at the beginning of time, not now: clocks are set back.
+    """
     natural = claim.call.tool.contract.natural
     if forget:
-        return now
+        return NEVER
     if natural is None:
         return None
     if result is None or result.get("isError"):
-        return now
+        return NEVER
     if natural.until is None:
         return now + (claim.call.tool.contract.idempotency.retention or retention)
     structured = result.get("structuredContent")

@@ -40,13 +40,13 @@ async def sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
     approval = await confirm(call, rehearsal, ports, journal)
     step_up(call, ports, journal)
     if call.is_read and approval is None:
-        return await _commit(call, None, ports, journal)
+        return await _commit(call, None, rehearsal.price, ports, journal)
     try:
-        return await ports.work.shield(_commit(call, approval, ports, journal))
+        return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, journal))
     except Taken:
         return await overtaken(call, ports, journal)
 
 
-async def _commit(call: Call, approval: Approval | None, ports: Ports, journal: Journal) -> Answer:
+async def _commit(call: Call, approval: Approval | None, price: str | None, ports: Ports, journal: Journal) -> Answer:
     """The last two verbs, out of reach of a caller who leaves: once written down, the effect runs on."""
-    return await execute(await claim(call, approval, ports, journal), ports, journal)
+    return await execute(await claim(call, approval, price, ports, journal), ports, journal)

@@ -8,7 +8,9 @@ from dataclasses import replace
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
-from assent.ports import ApprovalGone, Logged, Rehearsal, Store, Taken, TooManyPending
+from assent.core.dues import NOTHING, Dues
+from assent.core.keys import KeyRecord
+from assent.ports import ApprovalGone, CoolingDown, Logged, Place, Pruned, Rehearsal, Store, Taken, TooManyPending
 
 _MANY = 1_000_000
 
@@ -23,13 +25,16 @@ class Onlooker:
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         return await self._store.recall(claim_id)
 
-    async def claim(self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float) -> ClaimRecord:
+    async def claim(
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+    ) -> ClaimRecord:
         standing = await self._store.recall(draft.id)
         if standing is not None and not standing.is_stale(now):
             raise Taken(standing)
         given = await self.approval(approval) if approval is not None else None
         if approval is not None and (given is None or given.state_at(now) is not ApprovalState.APPROVED):
             raise ApprovalGone(approval)
+        await self._store.afford(dues, now)
         return draft if standing is None else replace(draft, epoch=standing.epoch + 1)
 
     async def retake(
@@ -39,6 +44,18 @@ class Onlooker:
         if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
             return None
         return replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
+
+    async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
+        record = await self._store.recall(claim_id)
+        if record is None or record.epoch != epoch or record.state_at(now) is not State.IN_DOUBT:
+            return None
+        return record if record.state is State.IN_DOUBT else replace(record, state=State.IN_DOUBT, epoch=epoch + 1)
+
+    async def admit(self, dues: Dues, now: float) -> None:
+        await self._store.afford(dues, now)
+
+    async def afford(self, dues: Dues, now: float) -> None:
+        await self._store.afford(dues, now)
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
         return True
@@ -50,10 +67,20 @@ class Onlooker:
         """What stands now: an onlooker does not wait."""
         return await self._store.recall(claim_id)
 
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        return await self._store.claims(states=states, limit=limit)
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        return await self._store.claims(states=states, tenant=tenant, principal=principal, after=after, limit=limit)
 
-    async def ask(self, draft: Approval, now: float, most_pending: int, entry: Entry) -> Approval:
+    async def ask(
+        self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
+    ) -> Approval:
         standing = await self.approval_for(draft.binding, now)
         if standing is not None:
             return standing
@@ -62,6 +89,9 @@ class Onlooker:
         ]
         if sum(one.state_at(now) is ApprovalState.PENDING for one in theirs) >= most_pending:
             raise TooManyPending(draft.requester)
+        denials = [one.declined_at for one in theirs if one.tool == draft.tool and one.declined_at is not None]
+        if cooldown and denials and now < max(denials) + cooldown:
+            raise CoolingDown(min(max(denials) - now, 0) + cooldown)
         return draft
 
     async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
@@ -79,14 +109,44 @@ class Onlooker:
     async def approval_for(self, binding: str, now: float) -> Approval | None:
         return await self._store.approval_for(binding, now)
 
-    async def approvals(self, *, tenant: str | None = None, limit: int = 100) -> list[Approval]:
-        return await self._store.approvals(tenant=tenant, limit=limit)
+    async def decided(self, approval_id: str, timeout: float) -> Approval | None:
+        """As it stands now: an onlooker does not wait."""
+        return await self.approval(approval_id)
+
+    async def approvals(
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[Approval]:
+        return await self._store.approvals(
+            tenant=tenant, requester=requester, pending_at=pending_at, after=after, limit=limit
+        )
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
         return None
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return await self._store.rehearsed(digest)
+
+    async def add_key(self, record: KeyRecord, entry: Entry) -> None:
+        return None
+
+    async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
+        record = await self._store.key_by_digest(digest)
+        return None if record is None or record.revoked else replace(record, revoked_at=now)
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        return await self._store.key_by_digest(digest)
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        return await self._store.keys(start=start, limit=limit)
+
+    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
+        return Pruned()
 
     def note(self, entry: Entry) -> None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.claims import ClaimRecord
+from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Answer, Refusal
 from assent.pipeline.claim import reclaimed
 from assent.pipeline.execute import execute, keep
@@ -17,10 +17,12 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
     """Re-drive, look up or refuse, as the contract's `recovery` says. `none` is never run again."""
     recovery = call.tool.contract.idempotency.recovery
     if recovery == "none":
+        await _doubt(call, record, ports, journal)
         journal.object("recall", Refusal("recall.in_doubt"))
         return None
     done = await _look_up(call, ports) if recovery == "reconcile" else "not_done"
     if done == "unknown":
+        await _doubt(call, record, ports, journal)
         journal.object("recall", Refusal("recall.in_doubt"))
         return None
     now = ports.now()
@@ -33,6 +35,16 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
     claim = reclaimed(call, taken, ports)
     ending = keep(claim, done, ports, journal) if isinstance(done, dict) else execute(claim, ports, journal)
     return await ports.work.shield(ending)
+
+
+async def _doubt(call: Call, record: ClaimRecord, ports: Ports, journal: Journal) -> None:
+    """Write down what the caller is about to be told: an owner who comes back late can no longer say otherwise."""
+    if record.state is State.IN_DOUBT or journal.observing:
+        return
+    now = ports.now()
+    facts = {**call_facts(call), "claim": record.id, "state": State.IN_DOUBT.value, "epoch": record.epoch + 1}
+    if await ports.store.doubt(record.id, record.epoch, now, Entry("settlement", now, facts)) is None:
+        raise Refusal("recall.in_flight", retry_after_ms=1000)
 
 
 def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:

@@ -106,7 +106,7 @@ async def _price(call: Call, ports: Ports, journal: Journal) -> str | None:
     estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
     currency = f" {cost.currency}" if cost and cost.currency else ""
     if estimate is None:
-        amount = resolve(call.arguments, cost.amount) if cost else MISSING
+        amount = resolve(call.stated, cost.amount) if cost else MISSING
         return None if amount is MISSING else f"{amount}{currency}"
     amount = await _estimated(call, estimate, ports)
     if amount is MISSING:

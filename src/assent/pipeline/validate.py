@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
@@ -71,18 +72,16 @@ def without_own(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
-    parts = (
-        principal.tenant,
-        principal.id,
-        principal.mode,
-        tool.upstream,
-        tool.name,
-        tool.contract.digest,
-        fingerprint,
-    )
-    chain = (actor.id for actor in principal.actors)
-    joined = b"".join(len(part).to_bytes(4, "big") + part for part in (p.encode("utf-8") for p in (*parts, *chain)))
-    return hashlib.sha256(b"assent call v1\n" + joined).hexdigest()
+    return hashlib.sha256(_who_and_what(principal, tool) + fingerprint.encode()).hexdigest()
+
+
+@lru_cache(65_536)
+def _who_and_what(principal: Principal, tool: Tool) -> bytes:
+    """Everything of a call but its arguments; parts are length-prefixed, so none can lean over into the next."""
+    parts = [principal.tenant, principal.id, principal.mode, *(actor.id for actor in principal.actors)]
+    parts += ["", tool.upstream, tool.name, tool.contract.digest]
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return b"assent call v1\n" + b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 
 
 def _key(request: Request, arguments: dict[str, Any], tool: Tool, journal: Journal) -> str | None:

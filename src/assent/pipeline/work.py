@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from assent.core.audit import Entry
+from assent.core.claims import Settlement, State
+from assent.core.outcome import Refusal
 from assent.errors import StoreError
+from assent.pipeline.sweep import EVERY, sweep
 from assent.ports import Store
 
 T = TypeVar("T")
+RETENTION = 30 * 86400.0
 
 
 class Work:
     """The tasks that run effects, and the leases they hold."""
 
-    def __init__(self, store: Store, now: Callable[[], float], lease: float = 15.0) -> None:
-        self._store, self._now, self._lease = store, now, lease
+    def __init__(
+        self, store: Store, now: Callable[[], float], lease: float = 15.0, retention: float = RETENTION
+    ) -> None:
+        self._store, self._now, self._lease, self._retention = store, now, lease, retention
         self._tasks: set[asyncio.Task[Any]] = set()
         self._held: dict[tuple[str, int], None] = {}
         self._heart: asyncio.Task[None] | None = None
+        self._sweeping: asyncio.Task[Any] | None = None
+        self._swept = now()
+        self._draining = False
 
     async def shield(self, effect: Coroutine[Any, Any, T]) -> T:
         """Run an effect in a task of ours: who waits for it may leave, the effect goes on."""
+        if self._draining:
+            effect.close()
+            raise Refusal("claim.unavailable", "The server is shutting down, so the call was not made.")
+        self._sweep_sometimes()
         task = asyncio.get_running_loop().create_task(effect)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -33,6 +47,13 @@ class Work:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()
+
+    def _sweep_sometimes(self) -> None:
+        """Whoever has work also tidies up, now and then; a clock that was set back does not stop it."""
+        if 0 <= self._now() - self._swept < EVERY:
+            return
+        self._swept = self._now()
+        self._sweeping = asyncio.get_running_loop().create_task(sweep(self._store, self._swept, self._retention))
 
     @contextmanager
     def holding(self, claim_id: str | None, epoch: int) -> Iterator[None]:
@@ -59,16 +80,28 @@ class Work:
                 continue  # the lease runs out on its own, and then the claim is in doubt, as it should be
 
     async def drain(self, deadline: float) -> int:
-        """Wait for what is under way, at most `deadline` seconds; how many effects were left behind."""
+        """Take nothing new, wait for what is under way, at most `deadline` seconds, and say of the rest that it is in
+        doubt; how many effects were left behind."""
+        self._draining = True
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=deadline)
-        left = [task for task in self._tasks if not task.done()]
-        for task in left:
-            task.cancel()
-        if left:
-            await asyncio.gather(*left, return_exceptions=True)
-        if self._heart is not None:
-            self._heart.cancel()
-            await asyncio.gather(self._heart, return_exceptions=True)
-            self._heart = None
+        left, held = [task for task in self._tasks if not task.done()], list(self._held)
+        for task in (*left, self._heart, self._sweeping):
+            if task is not None:
+                task.cancel()
+        ending = [task for task in (*left, self._heart, self._sweeping) if task is not None]
+        await asyncio.gather(*ending, return_exceptions=True)
+        self._heart = self._sweeping = None
+        for claim_id, epoch in held:
+            with suppress(StoreError):  # then the lease says so a little later
+                await self._abandon(claim_id, epoch)
         return len(left)
+
+    async def _abandon(self, claim_id: str, epoch: int) -> None:
+        record = await self._store.recall(claim_id)
+        if record is None or record.epoch != epoch or record.state is not State.STARTED:
+            return
+        now = self._now()
+        facts = {"claim": claim_id, "tool": record.tool, "contract": record.contract, "state": State.IN_DOUBT.value}
+        entry = Entry("outcome", now, {**facts, "code": "execute.in_doubt"})
+        await self._store.settle(claim_id, epoch, Settlement(State.IN_DOUBT, now), [entry])

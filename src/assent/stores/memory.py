@@ -4,149 +4,145 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
-from assent.core.approval import Approval, ApprovalState, Decision
+from assent.core.approval import Approval, ApprovalState
 from assent.core.audit import Entry
-from assent.core.claims import ClaimRecord, Settlement, State
-from assent.errors import StoreError
-from assent.ports import ApprovalGone, Logged, Rehearsal, Taken, TooManyPending
-from assent.stores.rows import EntryRow, entry_row, entry_rows, logged
-from assent.stores.waiting import Waiters
+from assent.core.claims import FINISHED, ClaimRecord, State
+from assent.core.keys import KeyRecord
+from assent.ports import Logged, Place, Pruned, Rehearsal
+from assent.stores.front import Front
+from assent.stores.operations import Operation, Sweep
+from assent.stores.records import Records
+from assent.stores.rows import entry_row, logged
 
-_OPEN = (State.STARTED, State.SUSPENDED)
-_ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
+T = TypeVar("T")
 
 
-class MemoryStore:
-    """The specification of the store: dictionaries, and no await between a look and a change."""
+class MemoryStore(Front):
+    """The specification of the store: all records at hand, and no await between a look and a change."""
 
     def __init__(self) -> None:
-        self._claims: dict[str, ClaimRecord] = {}
-        self._approvals: dict[str, Approval] = {}
-        self._rehearsals: dict[str, Rehearsal] = {}
-        self._entries: list[EntryRow] = []
-        self._waiters = Waiters(self.recall)
+        super().__init__()
+        self._records = Records()
+
+    async def _change(self, operation: Operation[T]) -> T:
+        return operation.apply(self._records)
+
+    async def _loaded(self, operation: Operation[Any]) -> Records:
+        return Records(rates=dict(self._records.rates), tallies=dict(self._records.tallies))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
-        return self._claims.get(claim_id)
+        return self._records.claims.get(claim_id)
 
-    async def claim(self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float) -> ClaimRecord:
-        row = entry_row(entry)
-        standing = self._claims.get(draft.id)
-        if standing is not None and not standing.is_stale(now):
-            raise Taken(standing)
-        if standing is not None:
-            draft = replace(draft, epoch=standing.epoch + 1)
-        if approval is not None:
-            self._consume(approval, now)
-        self._claims[draft.id] = draft
-        self._entries.append(row)
-        return draft
-
-    def _consume(self, approval_id: str, now: float) -> None:
-        approval = self._approvals.get(approval_id)
-        if approval is None or approval.state_at(now) is not ApprovalState.APPROVED:
-            raise ApprovalGone(approval_id)
-        self._approvals[approval_id] = replace(approval, used=approval.used + 1)
-
-    async def retake(
-        self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
-    ) -> ClaimRecord | None:
-        row, record = entry_row(entry), self._claims.get(claim_id)
-        if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
-            return None
-        taken = replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
-        self._claims[claim_id] = taken
-        self._entries.append(row)
-        return taken
-
-    async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
-        rows, record = entry_rows(entries), self._claims.get(claim_id)
-        if record is None or record.epoch != epoch or record.state not in (*_OPEN, State.IN_DOUBT):
-            return False
-        self._claims[claim_id] = replace(
-            record,
-            state=settlement.state,
-            settled_at=settlement.at,
-            result=settlement.result,
-            valid_until=settlement.valid_until,
-            lease_until=record.lease_until if settlement.lease_until is None else settlement.lease_until,
-        )
-        self._entries.extend(rows)
-        self._waiters.wake(claim_id)
-        return True
-
-    async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
-        for claim_id, epoch in leases:
-            record = self._claims.get(claim_id)
-            if record is not None and record.epoch == epoch and record.state is State.STARTED:
-                self._claims[claim_id] = replace(record, lease_until=lease_until)
-
-    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
-        return await self._waiters.ended(claim_id, timeout)
-
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        chosen = [record for record in self._claims.values() if not states or record.state in states]
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        chosen = [
+            record
+            for record in self._records.claims.values()
+            if (not states or record.state in states)
+            and tenant in (None, record.tenant)
+            and principal in (None, record.principal)
+            and _follows((record.created_at, record.id), after)
+        ]
         return sorted(chosen, key=lambda record: (-record.created_at, record.id))[:limit]
 
-    async def ask(self, draft: Approval, now: float, most_pending: int, entry: Entry) -> Approval:
-        row = entry_row(entry)
-        standing = await self.approval_for(draft.binding, now)
-        if standing is not None:
-            return standing
-        who = (draft.tenant, draft.requester)
-        pending = [
-            one
-            for one in self._approvals.values()
-            if (one.tenant, one.requester) == who and one.state_at(now) is ApprovalState.PENDING
-        ]
-        if len(pending) >= most_pending:
-            raise TooManyPending(draft.requester)
-        if draft.id in self._approvals:
-            raise StoreError(f"There is an approval {draft.id} already.")
-        self._approvals[draft.id] = draft
-        self._entries.append(row)
-        return draft
-
-    async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
-        row, approval = entry_row(entry), self._approvals.get(approval_id)
-        if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
-            return None
-        if any(earlier.person == decision.person for earlier in approval.decisions):
-            return None
-        decided = self._approvals[approval_id] = approval.with_decision(decision)
-        self._entries.append(row)
-        return decided
-
     async def approval(self, approval_id: str) -> Approval | None:
-        return self._approvals.get(approval_id)
+        return self._records.approvals.get(approval_id)
 
     async def approval_for(self, binding: str, now: float) -> Approval | None:
-        bound = [one for one in self._approvals.values() if one.binding == binding]
-        answering = [one for one in bound if one.state_at(now) in _ANSWERING]
-        return max(answering, key=lambda one: (one.asked_at, one.id), default=None)
+        return self._records.approval_for(binding, now)
 
-    async def approvals(self, *, tenant: str | None = None, limit: int = 100) -> list[Approval]:
-        chosen = [one for one in self._approvals.values() if tenant is None or one.tenant == tenant]
+    async def approvals(
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[Approval]:
+        chosen = [
+            one
+            for one in self._records.approvals.values()
+            if tenant in (None, one.tenant)
+            and requester in (None, one.requester)
+            and _follows((one.asked_at, one.id), after)
+            and (pending_at is None or one.state_at(pending_at) is ApprovalState.PENDING)
+        ]
         return sorted(chosen, key=lambda one: (-one.asked_at, one.id))[:limit]
 
-    async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
-        row = entry_row(entry)
-        self._rehearsals[rehearsal.digest] = rehearsal
-        self._entries.append(row)
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        return self._records.keys.get(digest)
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        chosen = [record for record in self._records.keys.values() if record.start.startswith(start)]
+        return sorted(chosen, key=lambda record: (-record.created_at, record.digest))[:limit]
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
-        return self._rehearsals.get(digest)
+        return self._records.rehearsals.get(digest)
+
+    async def _sweep(self, sweep: Sweep) -> Pruned:
+        return Pruned(self._bury(sweep), self._close(sweep), self._forget(sweep), self._reset(sweep))
+
+    def _bury(self, sweep: Sweep) -> int:
+        claims = self._records.claims
+        dead = [
+            record
+            for record in claims.values()
+            if record.state in FINISHED
+            and record.expires_at <= sweep.now
+            and (record.result, record.charges) != (None, ())
+        ]
+        for record in dead[: sweep.limit]:
+            claims[record.id] = replace(record, result=None, charges=())
+        return len(dead[: sweep.limit])
+
+    def _close(self, sweep: Sweep) -> int:
+        approvals = self._records.approvals
+        over = [
+            one.id
+            for one in approvals.values()
+            if one.asked_at <= sweep.before and (one.answers_until is None or one.answers_until <= sweep.before)
+        ]
+        for name in over[: sweep.limit]:
+            del approvals[name]
+        return len(over[: sweep.limit])
+
+    def _forget(self, sweep: Sweep) -> int:
+        rehearsals = self._records.rehearsals
+        old = [name for name, one in rehearsals.items() if one.at <= sweep.before][: sweep.limit]
+        for name in old:
+            del rehearsals[name]
+        return len(old)
+
+    def _reset(self, sweep: Sweep) -> int:
+        rates, tallies = self._records.rates, self._records.tallies
+        idle = [name for name, due in rates.items() if due <= sweep.now][: sweep.limit]
+        over = [name for name, tally in tallies.items() if tally.until <= sweep.before][: sweep.limit]
+        for name in idle:
+            del rates[name]
+        for name in over:
+            del tallies[name]
+        return len(idle) + len(over)
 
     def note(self, entry: Entry) -> None:
-        self._entries.append(entry_row(entry))
+        self._records.append([entry_row(entry)])
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
-        start = after + 1
-        return [logged(start + offset, *row) for offset, row in enumerate(self._entries[start : start + limit])]
-
-    async def flush(self) -> None:
-        return None
+        start, rows = after + 1, self._records.changed.entries
+        return [logged(start + offset, *row) for offset, row in enumerate(rows[start : start + limit])]
 
     async def close(self) -> None:
         return None
+
+
+def _follows(place: Place, after: Place | None) -> bool:
+    return after is None or (-place[0], place[1]) > (-after[0], after[1])

@@ -1,7 +1,17 @@
 """What does a test need of the world?"""
 
+from importlib import import_module
+from typing import Any
+
 from assent.testing.broken import BrokenStore, failing_at, failing_nth
 from assent.testing.world import AGENT, ANN, Clock, FakeUpstream, World, as_given
+
+# These need the SDK, which explaining a decision does not.
+_HOMES = {
+    "assert_annotations": "assent.testing.annotations",
+    "assert_promises_kept": "assent.testing.verifying",
+    "every_tool_annotated": "assent.testing.annotations",
+}
 
 __all__ = [
     "AGENT",
@@ -11,6 +21,15 @@ __all__ = [
     "FakeUpstream",
     "World",
     "as_given",
+    "assert_annotations",
+    "assert_promises_kept",
+    "every_tool_annotated",
     "failing_at",
     "failing_nth",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'assent.testing' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -9,7 +9,7 @@ from typing import Any, cast
 from assent.errors import StoreError
 from assent.ports import Store
 
-WRITES = ("claim", "retake", "settle", "extend", "ask", "decide", "remember", "note")
+WRITES = ("claim", "admit", "retake", "doubt", "settle", "extend", "ask", "decide", "remember", "note")
 READS = ("recall", "ended", "approval", "approval_for", "rehearsed")
 
 Fails = Callable[[str, int], bool]

@@ -1,30 +1,25 @@
-"""What does each operation do inside its transaction?
-
-Looks come before changes in every operation: one that raises has changed nothing.
-"""
+"""How are records found in the tables, and kept there?"""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
-from assent.core.approval import Approval, ApprovalState, Decision
-from assent.core.claims import ClaimRecord, Settlement, State
-from assent.ports import ApprovalGone, Logged, Rehearsal, Taken, TooManyPending
-from assent.stores.rows import (
-    EntryRow,
-    approval_of,
-    approval_row,
-    claim_of,
-    claim_row,
-    decisions_column,
-    logged,
-)
+from assent.core.approval import Approval
+from assent.core.claims import ClaimRecord, State
+from assent.core.keys import KeyRecord
+from assent.ports import Logged, Place, Pruned, Rehearsal
+from assent.stores.operations import Operation, Sweep
+from assent.stores.records import Records, Tally
+from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row, logged
 from assent.stores.statements import statements
 
 _SQL = statements("sqlite")
+MOST_KNOWN = 10_000
 
 
 class Tables:
@@ -32,125 +27,143 @@ class Tables:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._started: dict[str, ClaimRecord] = {}
+        self._version = -1
+
+    def load(self, operations: Iterable[Operation[Any]]) -> Records:
+        """The records that these operations need."""
+        operations = list(operations)
+        records = Records()
+        self._load_claims(
+            self._unknown({name for operation in operations for name in operation.claims}, records), records
+        )
+        for operation in operations:
+            for name in operation.approvals:
+                self._take(records, self._rows("approval", (name,)))
+            for question in operation.questions:
+                self._take(records, self._rows("asked", asdict(question)))
+            for name in operation.rates:
+                records.rates.update((name, due) for (due,) in self._rows("rate", (name,)))
+            for name in operation.tallies:
+                self._load_tally(name, records)
+            for name in operation.keys:
+                records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
+        return records
+
+    def _unknown(self, names: set[str], records: Records) -> set[str]:
+        """The claims that must be looked up: those this connection started are known, unless another has written."""
+        if not self._started:
+            return names
+        version = self._rows("data_version", ())[0][0]
+        if version != self._version:
+            self._started, self._version = {}, version
+        for name in names & self._started.keys():
+            records.claims[name] = self._started[name]
+        return names - self._started.keys()
+
+    def committed(self, records: Records) -> None:
+        """Remember what is under way: whoever started a claim is about to end it."""
+        for name in records.changed.claims:
+            record = records.claims[name]
+            if record.state is State.STARTED and not record.charges and len(self._started) < MOST_KNOWN:
+                self._started[name] = record
+            else:
+                self._started.pop(name, None)
+
+    def forget(self) -> None:
+        self._started = {}
+
+    def _load_claims(self, names: set[str], records: Records) -> None:
+        """One statement for all of them, but the plainer one where there is only one."""
+        if len(names) == 1:
+            rows = self._rows("recall", tuple(names))
+        else:
+            rows = self._rows("recall_many", (json.dumps(list(names)),)) if names else []
+        for row in rows:
+            record = records.claims[row[0]] = claim_of(row)
+            for tally, _ in record.charges:
+                self._load_tally(tally, records)
+
+    def _load_tally(self, name: str, records: Records) -> None:
+        for spent, until in self._rows("tally", (name,)):
+            records.tallies[name] = Tally(Decimal(spent), until)
+
+    def _take(self, records: Records, rows: Iterable[Any]) -> None:
+        records.approvals.update((row[0], approval_of(row)) for row in rows)
+
+    def keep(self, records: Records) -> None:
+        """Write what has changed, and give the entries the next places in the log."""
+        changed = records.changed
+        self._keep("keep_claim", [claim_row(records.claims[name]) for name in changed.claims])
+        self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
+        rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
+        self._keep("keep_rehearsal", [(one.digest, one.preview, one.at) for one in rehearsals])
+        self._keep("keep_rate", [(name, records.rates[name]) for name in changed.rates])
+        tallies = ((name, records.tallies[name]) for name in changed.tallies)
+        self._keep("keep_tally", [(name, str(tally.spent), tally.until) for name, tally in tallies])
+        self._keep("keep_key", [key_row(records.keys[digest]) for digest in changed.keys])
+        self.append(changed.entries)
+
+    def append(self, rows: Sequence[EntryRow]) -> None:
+        self._keep("append", rows)
+
+    def _keep(self, name: str, rows: Sequence[Any]) -> None:
+        if len(rows) == 1:
+            self._connection.execute(_SQL[name], rows[0])
+        elif rows:
+            self._connection.executemany(_SQL[name], rows)
+
+    def prune(self, sweep: Sweep) -> Pruned:
+        before = (sweep.before, sweep.limit)
+        return Pruned(
+            self._drop("bury", (sweep.now, sweep.limit)),
+            self._drop("close", {"before": sweep.before, "limit": sweep.limit}),
+            self._drop("forget", before),
+            self._drop("reset_rates", (sweep.now, sweep.limit)) + self._drop("reset_tallies", before),
+        )
 
     def recall(self, claim_id: str) -> ClaimRecord | None:
-        row = self._row("recall", (claim_id,))
-        return claim_of(row) if row else None
+        rows = self._rows("recall", (claim_id,))
+        return claim_of(rows[0]) if rows else None
 
-    def claim(self, draft: ClaimRecord, entry: EntryRow, approval: str | None, now: float) -> ClaimRecord:
-        standing = self.recall(draft.id)
-        if standing is not None and not standing.is_stale(now):
-            raise Taken(standing)
-        if approval is not None:
-            self._consume(approval, now)
-        if standing is not None:
-            self._change("drop_claim", (standing.id, standing.epoch))
-            draft = replace(draft, epoch=standing.epoch + 1)
-        self._change("insert_claim", claim_row(draft))
-        self.append([entry])
-        return draft
-
-    def _consume(self, approval_id: str, now: float) -> None:
-        approval = self.approval(approval_id)
-        if approval is None or approval.state_at(now) is not ApprovalState.APPROVED:
-            raise ApprovalGone(approval_id)
-        self._answer(replace(approval, used=approval.used + 1))
-
-    def retake(self, claim_id: str, epoch: int, lease_until: float, now: float, entry: EntryRow) -> ClaimRecord | None:
-        values = {"id": claim_id, "epoch": epoch, "lease_until": lease_until, "now": now}
-        if not self._change("retake", values):
-            return None
-        self.append([entry])
-        return self.recall(claim_id)
-
-    def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[EntryRow]) -> bool:
-        values = {
-            "id": claim_id,
-            "epoch": epoch,
-            "state": settlement.state.value,
-            "at": settlement.at,
-            "result": settlement.result,
-            "valid_until": settlement.valid_until,
-            "lease_until": settlement.lease_until,
-        }
-        if not self._change("settle", values):
-            return False
-        self.append(entries)
-        return True
-
-    def extend(self, leases: Iterable[tuple[str, int]], lease_until: float) -> None:
-        values = [(lease_until, claim_id, epoch) for claim_id, epoch in leases]
-        self._connection.executemany(_SQL["extend"], values)
-
-    def claims(self, states: Sequence[State], limit: int) -> list[ClaimRecord]:
-        wanted = list(dict.fromkeys(states)) or list(State)
-        wanted += wanted[:1] * (len(State) - len(wanted))
-        return [claim_of(row) for row in self._rows("claims", (*wanted, limit))]
-
-    def ask(self, draft: Approval, now: float, most_pending: int, entry: EntryRow) -> Approval:
-        standing = self.approval_for(draft.binding, now)
-        if standing is not None:
-            return standing
-        if self._rows("pending", (draft.tenant, draft.requester, now))[0][0] >= most_pending:
-            raise TooManyPending(draft.requester)
-        self._change("insert_approval", approval_row(draft))
-        self.append([entry])
-        return draft
-
-    def decide(self, approval_id: str, decision: Decision, now: float, entry: EntryRow) -> Approval | None:
-        approval = self.approval(approval_id)
-        if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
-            return None
-        if any(earlier.person == decision.person for earlier in approval.decisions):
-            return None
-        decided = approval.with_decision(decision)
-        self._answer(decided)
-        self.append([entry])
-        return decided
-
-    def _answer(self, approval: Approval) -> None:
-        values = {
-            "id": approval.id,
-            "used": approval.used,
-            "decisions": decisions_column(approval),
-            "answers_until": approval.answers_until,
-            "pending_until": approval.pending_until,
-        }
-        self._change("answer_approval", values)
+    def claims(
+        self, states: Sequence[State], tenant: str | None, principal: str | None, after: Place | None, limit: int
+    ) -> list[ClaimRecord]:
+        wanted = json.dumps([state.value for state in states or State])
+        values = (wanted, tenant, principal, *(after or (None, None)), limit)
+        return [claim_of(row) for row in self._rows("claims", values)]
 
     def approval(self, approval_id: str) -> Approval | None:
-        row = self._row("approval", (approval_id,))
-        return approval_of(row) if row else None
+        rows = self._rows("approval", (approval_id,))
+        return approval_of(rows[0]) if rows else None
 
     def approval_for(self, binding: str, now: float) -> Approval | None:
-        row = self._row("approval_for", (binding, now))
-        return approval_of(row) if row else None
+        rows = self._rows("approval_for", (binding, now))
+        return approval_of(rows[0]) if rows else None
 
-    def approvals(self, tenant: str | None, limit: int) -> list[Approval]:
-        return [approval_of(row) for row in self._rows("approvals", (tenant, limit))]
+    def approvals(
+        self, tenant: str | None, requester: str | None, pending_at: float | None, after: Place | None, limit: int
+    ) -> list[Approval]:
+        values = (tenant, requester, pending_at, *(after or (None, None)), limit)
+        return [approval_of(row) for row in self._rows("approvals", values)]
 
-    def remember(self, rehearsal: Rehearsal, entry: EntryRow) -> None:
-        self._change("remember", (rehearsal.digest, rehearsal.preview, rehearsal.at))
-        self.append([entry])
+    def key(self, digest: str) -> KeyRecord | None:
+        rows = self._rows("key", (digest,))
+        return key_of(rows[0]) if rows else None
+
+    def keys(self, start: str, limit: int) -> list[KeyRecord]:
+        return [key_of(row) for row in self._rows("keys", (start, limit))]
 
     def rehearsed(self, digest: str) -> Rehearsal | None:
-        row = self._row("rehearsed", (digest,))
-        return Rehearsal(*row) if row else None
-
-    def append(self, rows: Iterable[EntryRow]) -> None:
-        """Give entries the next places in the log."""
-        self._connection.executemany(_SQL["append"], rows)
+        rows = self._rows("rehearsed", (digest,))
+        return Rehearsal(*rows[0]) if rows else None
 
     def entries(self, after: int, limit: int) -> list[Logged]:
         return [logged(*row) for row in self._rows("entries", (after, limit))]
 
-    def _change(self, name: str, values: Any) -> int:
+    def _drop(self, name: str, values: Any) -> int:
         return self._connection.execute(_SQL[name], values).rowcount
 
-    def _row(self, name: str, values: Sequence[Any]) -> Any:
-        rows = self._rows(name, values)
-        return rows[0] if rows else None
-
-    def _rows(self, name: str, values: Sequence[Any]) -> list[Any]:
+    def _rows(self, name: str, values: Any) -> list[Any]:
         """All rows at once: a half-read statement would keep its snapshot, and the log from shrinking."""
         return self._connection.execute(_SQL[name], values).fetchall()

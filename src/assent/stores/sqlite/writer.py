@@ -11,31 +11,25 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from assent.errors import AssentError, StoreError
+from assent.errors import StoreError
+from assent.ports import Pruned
+from assent.stores.batch import LINGER, MOST_NOTES, MOST_PER_COMMIT, Item, Waiting, apply, operations_in, orders_in
+from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.rows import EntryRow
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
-Operation = Callable[[Tables], T]
-
-MOST_PER_COMMIT = 1000
-MOST_NOTES = 100_000
-LINGER = 0.01
-"""Seconds that notes wait for company: they hold nobody up, and a commit each would."""
-_ITS_OWN = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
-
-
-@dataclass(slots=True, eq=False)
-class _Order:
-    """An operation, who waits for it, and how it ended."""
-
-    operation: Operation[Any]
-    future: asyncio.Future[Any]
-    value: Any = None
-    error: Exception | None = None
+_ITS_OWN = (
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    OverflowError,
+    UnicodeError,
+)
+"""What the database finds wrong with what it is given, not with itself."""
 
 
 class Writer:
@@ -43,7 +37,7 @@ class Writer:
 
     def __init__(self, connection: sqlite3.Connection, failure: Callable[[Exception], StoreError]) -> None:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
-        self._items: deque[_Order | EntryRow] = deque()
+        self._items: deque[Item] = deque()
         self._unkept: list[EntryRow] = []
         self._broken: StoreError | None = None
         self._stirring = self._closed = False
@@ -51,13 +45,20 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
 
-    async def run(self, operation: Operation[T]) -> T:
-        """Run an operation in the next transaction; returns after its commit."""
+    def run(self, operation: Operation[T]) -> asyncio.Future[T]:
+        """Run an operation in the next transaction; done after its commit."""
+        return self._ordered(operation)
+
+    def sweep(self, sweep: Sweep) -> asyncio.Future[Pruned]:
+        return self._ordered(sweep)
+
+    def _ordered(self, order: Order) -> asyncio.Future[Any]:
         self._check_open()
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._items.append(_Order(operation, future))
-        self._wake.set()
-        return await future
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._items.append(Waiting(order, future))
+        if not self._wake.is_set():  # asking is cheaper, and whoever clears it looks for items afterwards
+            self._wake.set()
+        return future
 
     def note(self, row: EntryRow) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
@@ -107,62 +108,53 @@ class Writer:
                 self._connection.close()
                 return
 
-    def _next(self) -> list[_Order | EntryRow]:
+    def _next(self) -> list[Item]:
         count = min(len(self._items), MOST_PER_COMMIT)
         return [self._items.popleft() for _ in range(count)]
 
-    def _write(self, batch: Sequence[_Order | EntryRow]) -> None:
+    def _write(self, batch: Sequence[Item]) -> None:
         """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
-        orders = [item for item in batch if isinstance(item, _Order)]
+        orders = orders_in(batch)
         try:
             self._transact(batch)
             self._unkept, self._broken = [], None
+        except _ITS_OWN as error:
+            if len(batch) > 1:  # one of them is to blame: each on its own
+                for item in batch:
+                    self._write([item])
+                return
+            refused = StoreError(f"The database refused what was to be kept: {error}.")
+            for order in orders:
+                order.fail(refused)
         except Exception as error:
             self._broken = self._failure(error)
             self._unkept += [item for item in batch if isinstance(item, EntryRow)]
             for order in orders:
-                order.value, order.error = None, StoreError(str(self._broken))
+                order.fail(self._broken)
         _report(orders)
 
-    def _transact(self, batch: Sequence[_Order | EntryRow]) -> None:
+    def _transact(self, batch: Sequence[Item]) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            rows = list(self._unkept)
-            for item in batch:
-                if isinstance(item, EntryRow):
-                    rows.append(item)
-                    continue
-                self._tables.append(rows)
-                rows.clear()
-                self._perform(item)
-            self._tables.append(rows)
+            records = self._tables.load(operations_in(batch))
+            records.append(self._unkept)
+            apply(batch, records)
+            self._tables.keep(records)
+            for item in orders_in(batch):
+                if isinstance(item.order, Sweep):
+                    item.value = self._tables.prune(item.order)
             self._connection.execute("COMMIT")
+            self._tables.committed(records)
         except BaseException:
+            self._tables.forget()
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
 
-    def _perform(self, order: _Order) -> None:
-        """One operation in a savepoint: its own failure is undone alone, the database's fails the whole batch."""
-        self._connection.execute("SAVEPOINT operation")
-        try:
-            order.value = order.operation(self._tables)
-        except AssentError as error:
-            order.error = error
-        except _ITS_OWN as error:
-            order.error = StoreError(f"The database refused what was to be kept: {error}.")
-        except sqlite3.Error:
-            raise
-        except Exception as error:
-            order.error = StoreError(f"What was to be kept could not be written: {error}.")
-        if order.error is not None:
-            self._connection.execute("ROLLBACK TO operation")
-        self._connection.execute("RELEASE operation")
 
-
-def _report(orders: Sequence[_Order]) -> None:
+def _report(orders: Sequence[Waiting]) -> None:
     """Tell those who wait, each in its own loop."""
-    loops: dict[asyncio.AbstractEventLoop, list[_Order]] = {}
+    loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
     for order in orders:
         loops.setdefault(order.future.get_loop(), []).append(order)
     for loop, theirs in loops.items():
@@ -170,11 +162,6 @@ def _report(orders: Sequence[_Order]) -> None:
             loop.call_soon_threadsafe(_resolve, theirs)
 
 
-def _resolve(orders: Sequence[_Order]) -> None:
+def _resolve(orders: Sequence[Waiting]) -> None:
     for order in orders:
-        if order.future.done():
-            continue
-        if order.error is not None:
-            order.future.set_exception(order.error)
-        else:
-            order.future.set_result(order.value)
+        order.report()

@@ -10,7 +10,7 @@ import pytest
 from assent.core.approval import Approval, ApprovalState
 from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
-from assent.ports import ApprovalGone, Rehearsal, Store, TooManyPending
+from assent.ports import ApprovalGone, CoolingDown, Rehearsal, Store, TooManyPending
 from assent.testing.stores.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, kinds
 
 
@@ -168,6 +168,43 @@ class ApprovalPromises:
         assert sum(isinstance(end, Approval) for end in ends) == 5
         assert sum(isinstance(end, TooManyPending) for end in ends) == 15
 
+    async def test_after_a_denial_the_tool_is_not_asked_about_again_for_a_while(self, store: Store) -> None:
+        await store.ask(approval_draft("a", binding="b1"), NOW, 20, entry())
+        await store.decide("a", decision(verdict="decline", at=NOW + 1), NOW + 1, entry())
+        with pytest.raises(CoolingDown) as cooling:
+            await store.ask(approval_draft("b", binding="b2"), NOW + 11, 20, entry("approval"), cooldown=30)
+        assert cooling.value.seconds == 20.0
+        for draft in (
+            approval_draft("tool", binding="b3", tool="orders.cancel"),
+            approval_draft("person", binding="b4", requester="other"),
+            approval_draft("tenant", binding="b5", tenant="other"),
+        ):
+            assert await store.ask(draft, NOW + 11, 20, entry(), cooldown=30) == draft
+        assert await store.approval("b") is None
+        late = approval_draft("b", binding="b2")
+        assert await store.ask(late, NOW + 31, 20, entry(), cooldown=30) == late
+
+    async def test_who_waits_for_a_decision_is_told_of_it(self, open_store: OpenStore) -> None:
+        here, there = await open_store(), await open_store()
+        await here.ask(approval_draft(quorum=2), NOW, 20, entry())
+        assert await here.decided("unknown", 30) is None
+        first = await there.decide("approval", decision("ann"), NOW, entry())
+        assert await here.decided("approval", 0) == first
+        waiting = asyncio.create_task(here.decided("approval", 30))
+        await asyncio.sleep(0)
+        given = await there.decide("approval", decision("bob"), NOW, entry())
+        assert await waiting == given
+
+    async def test_what_waits_for_a_decision_can_be_listed_alone(self, store: Store) -> None:
+        await store.ask(approval_draft("waits", binding="b1"), NOW, 20, entry())
+        await store.ask(approval_draft("elsewhere", binding="b2", tenant="other"), NOW, 20, entry())
+        await store.ask(approval_draft("short", binding="b3", expires_at=NOW + 1), NOW, 20, entry())
+        await approved(store, id="given", binding="b4")
+        names = [one.id for one in await store.approvals(pending_at=NOW + 1)]
+        assert names == ["elsewhere", "waits"]
+        assert [one.id for one in await store.approvals(tenant="other", pending_at=NOW)] == ["elsewhere"]
+        assert await store.approvals(pending_at=NOW + 60) == []
+
     async def test_an_approval_is_never_overwritten_by_another_of_its_id(self, store: Store) -> None:
         given = await approved(store)
         with pytest.raises(StoreError):
@@ -207,3 +244,14 @@ class ApprovalPromises:
         assert await store.rehearsed("d") == second
         assert await store.rehearsed("other") is None
         assert await kinds(store) == ["rehearsal", "rehearsal"]
+
+    async def test_approvals_are_listed_in_pages_of_one_tenant_or_requester(self, store: Store) -> None:
+        names = ["a", "b", "c", "d"]
+        for number, name in enumerate(names):
+            who = {"tenant": "acme" if name == "d" else "local", "requester": "other" if name == "a" else "agent"}
+            draft = approval_draft(name, binding=name, asked_at=NOW + number // 2, **who)
+            await store.ask(draft, NOW, 20, entry("approval"))
+        assert [one.id for one in await store.approvals()] == ["c", "d", "a", "b"]
+        assert [one.id for one in await store.approvals(after=(NOW + 1, "c"), limit=2)] == ["d", "a"]
+        assert [one.id for one in await store.approvals(after=(NOW, "b"))] == []
+        assert [one.id for one in await store.approvals(tenant="local", requester="agent")] == ["c", "b"]

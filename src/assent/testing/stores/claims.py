@@ -198,6 +198,49 @@ class ClaimPromises:
         for name, epoch in (("claim", 1), ("claim", 2), ("another", 1)):
             assert await store.retake(name, epoch, LATER + LEASE, LATER, entry()) is None
 
+    async def test_an_owner_learns_of_what_another_process_did_to_its_claim(self, open_store: OpenStore) -> None:
+        here, there = await open_store(), await open_store()
+        for name in ("warm", "up", "taken", "doubted", "ended"):
+            await here.claim(claim_draft(name), entry(), None, NOW)
+        await here.settle("warm", 1, succeeded(), [])
+        assert await there.retake("taken", 1, LATER + LEASE, LATER, entry()) is not None
+        assert await there.doubt("doubted", 1, LATER, entry()) is not None
+        assert await there.settle("ended", 1, succeeded(b"there"), [])
+        for name in ("taken", "doubted", "ended"):
+            assert await here.settle(name, 1, succeeded(b"here"), []) is False
+        await here.extend([("taken", 1), ("up", 1)], LATER + 1000)
+        taken, up = await there.recall("taken"), await there.recall("up")
+        assert taken is not None and taken.lease_until == LATER + LEASE
+        assert up is not None and up.lease_until == LATER + 1000
+
+    async def test_a_doubt_is_written_down_under_a_new_epoch_and_fences_the_late_owner(self, store: Store) -> None:
+        draft = await store.claim(claim_draft(), entry(), None, NOW)
+        assert await store.doubt("claim", 1, LATER - 0.001, entry("doubt")) is None
+        doubted = await store.doubt("claim", 1, LATER, entry("doubt"))
+        assert doubted == replace(draft, state=State.IN_DOUBT, epoch=2, settled_at=LATER)
+        assert await store.recall("claim") == doubted
+        await store.extend([("claim", 1)], LATER + 1000)
+        assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
+        assert await store.recall("claim") == doubted
+        assert await store.doubt("claim", 2, LATER, entry("doubt")) == doubted
+        assert await kinds(store) == ["intent", "doubt"]
+        assert await store.settle("claim", 2, succeeded(b"settled"), [entry("operator")]) is True
+
+    async def test_nothing_is_doubted_under_a_wrong_name_or_epoch_or_after_its_end(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        for name, epoch in (("another", 1), ("claim", 0), ("claim", 2)):
+            assert await store.doubt(name, epoch, LATER, entry("doubt")) is None
+        await store.settle("claim", 1, succeeded(), [])
+        assert await store.doubt("claim", 1, LATER, entry("doubt")) is None
+        assert await kinds(store) == ["intent"]
+
+    async def test_an_abandoned_question_of_the_tool_becomes_a_doubt(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        await store.settle("claim", 1, Settlement(State.SUSPENDED, NOW, lease_until=NOW + 600), [])
+        assert await store.doubt("claim", 1, NOW + 599, entry()) is None
+        doubted = await store.doubt("claim", 1, NOW + 600, entry())
+        assert doubted is not None and (doubted.state, doubted.epoch) == (State.IN_DOUBT, 2)
+
     async def test_one_of_many_who_retake_at_once_gets_it(self, open_store: OpenStore) -> None:
         stores = [await open_store() for _ in range(2)]
         await stores[0].claim(claim_draft(), entry(), None, NOW)
@@ -225,14 +268,12 @@ class ClaimPromises:
         for record in await asyncio.gather(*waiting):
             assert record is not None and record.result == b"done"
 
-    async def test_who_waits_here_is_woken_at_once(self, store: Store) -> None:
+    async def test_who_waits_is_told_of_the_end(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         waiting = asyncio.create_task(store.ended("claim", 30))
         await asyncio.sleep(0)
         await store.settle("claim", 1, succeeded(), [])
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert waiting.done()
+        await asyncio.wait_for(waiting, 10)
 
     async def test_waiting_ends_with_the_time_given_for_it(self, store: Store) -> None:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
@@ -282,3 +323,12 @@ class ClaimPromises:
         assert await again.claims() == before
         with pytest.raises(Taken):
             await again.claim(claim_draft("running"), entry(), None, NOW)
+
+    async def test_claims_are_listed_in_pages_of_one_tenant_or_principal(self, store: Store) -> None:
+        for number, name in enumerate(["a", "b", "c", "d"]):
+            who = {"tenant": "acme" if name == "d" else "local", "principal": "other" if name == "a" else "agent"}
+            await store.claim(claim_draft(name, created_at=NOW + number // 2, **who), entry(), None, NOW)
+        assert [one.id for one in await store.claims()] == ["c", "d", "a", "b"]
+        assert [one.id for one in await store.claims(after=(NOW + 1, "c"), limit=2)] == ["d", "a"]
+        assert [one.id for one in await store.claims(after=(NOW, "b"))] == []
+        assert [one.id for one in await store.claims(tenant="local", principal="agent")] == ["c", "b"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,15 +14,31 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from assent.core.approval import Decision
 from assent.core.audit import Entry
 from assent.core.claims import Settlement, State
+from assent.core.dues import Charge, Dues, Rate
 from assent.errors import AssentError, StoreError
 from assent.ports import Rehearsal, Store, Taken
 from assent.stores.memory import MemoryStore
-from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, entry
+from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, entry, key_draft
 
 names = st.sampled_from(["one", "two", "three"])
 bindings = st.sampled_from(["x", "y"])
 epochs = st.integers(0, 3)
 seconds = st.sampled_from([0.0, 1.0, 2.0, 5.0])
+dues = st.builds(
+    Dues,
+    st.lists(st.builds(Rate, st.sampled_from(["r1", "r2"]), st.just(2), st.just(4.0)), max_size=1).map(tuple),
+    st.lists(
+        st.builds(
+            Charge,
+            st.sampled_from(["t1", "t2"]),
+            st.decimals("0.1", "3", places=1),
+            st.sampled_from([Decimal("3"), Decimal("4.5")]),
+            st.just(NOW + 8),
+        ),
+        max_size=2,
+        unique_by=lambda charge: charge.tally,
+    ).map(tuple),
+)
 ends = st.sampled_from([state for state in State if state is not State.STARTED])
 
 
@@ -58,11 +76,23 @@ class StoreModel(RuleBasedStateMachine):
         self.runner.run(self.subject.close())
         self.subject = self.runner.run(self.open_subject())
 
-    @rule(name=names, approval=st.none() | st.integers(0, 4))
-    def claim(self, name: str, approval: int | None) -> None:
-        draft = claim_draft(name, created_at=self.now, lease_until=self.now + 3)
+    @rule(name=names, approval=st.none() | st.integers(0, 4), owed=dues)
+    def claim(self, name: str, approval: int | None, owed: Dues) -> None:
+        draft = claim_draft(name, created_at=self.now, lease_until=self.now + 3, expires_at=self.now + 6)
         used = None if approval is None else f"approval {approval}"
-        self.both(lambda store: store.claim(draft, self.written("intent"), used, self.now))
+        self.both(lambda store: store.claim(draft, self.written("intent"), used, self.now, owed))
+
+    @rule(owed=dues)
+    def admit(self, owed: Dues) -> None:
+        self.both(lambda store: store.admit(owed, self.now))
+
+    @rule(name=names, epoch=epochs)
+    def doubt(self, name: str, epoch: int) -> None:
+        self.both(lambda store: store.doubt(name, epoch, self.now, self.written("doubt")))
+
+    @rule(ago=seconds)
+    def prune(self, ago: float) -> None:
+        self.both(lambda store: store.prune(self.now, self.now - ago))
 
     @rule(name=names, epoch=epochs)
     def retake(self, name: str, epoch: int) -> None:
@@ -78,8 +108,15 @@ class StoreModel(RuleBasedStateMachine):
     def extend(self, leases: list[tuple[str, int]]) -> None:
         self.both(lambda store: store.extend(leases, self.now + 3))
 
-    @rule(binding=bindings, quorum=st.integers(1, 2), lasts=seconds, uses=st.integers(1, 2), most=st.integers(1, 2))
-    def ask(self, binding: str, quorum: int, lasts: float, uses: int, most: int) -> None:
+    @rule(
+        binding=bindings,
+        quorum=st.integers(1, 2),
+        lasts=seconds,
+        uses=st.integers(1, 2),
+        most=st.integers(1, 2),
+        cooldown=seconds,
+    )
+    def ask(self, binding: str, quorum: int, lasts: float, uses: int, most: int, cooldown: float) -> None:
         draft = approval_draft(
             f"approval {self.asked % 6}",
             binding=binding,
@@ -90,7 +127,7 @@ class StoreModel(RuleBasedStateMachine):
             expires_at=self.now + 4,
         )
         self.asked += 1
-        self.both(lambda store: store.ask(draft, self.now, most, self.written("approval")))
+        self.both(lambda store: store.ask(draft, self.now, most, self.written("approval"), cooldown))
 
     @rule(number=st.integers(0, 4), person=st.sampled_from(["ann", "bob"]), yes=st.booleans())
     def decide(self, number: int, person: str, yes: bool) -> None:
@@ -101,6 +138,15 @@ class StoreModel(RuleBasedStateMachine):
     def remember(self, name: str, preview: bytes) -> None:
         self.both(lambda store: store.remember(Rehearsal(name, preview, self.now), self.written("rehearsal")))
         self.both(lambda store: store.rehearsed(name))
+
+    @rule(name=names)
+    def add_key(self, name: str) -> None:
+        record = replace(key_draft(name), created_at=self.now)
+        self.both(lambda store: store.add_key(record, self.written("operator")))
+
+    @rule(name=names)
+    def revoke_key(self, name: str) -> None:
+        self.both(lambda store: store.revoke_key(f"digest {name}", self.now, self.written("operator")))
 
     @rule()
     def note(self) -> None:
@@ -119,6 +165,8 @@ class StoreModel(RuleBasedStateMachine):
     def everything_agrees(self) -> None:
         self.both(lambda store: store.claims())
         self.both(lambda store: store.approvals())
+        self.both(lambda store: store.keys())
+        self.both(lambda store: store.approvals(pending_at=self.now, limit=2))
         self.both(lambda store: store.approval_for("x", self.now))
         self.both(_log)
 

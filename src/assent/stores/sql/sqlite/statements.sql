@@ -1,42 +1,46 @@
+-- name: data_version
+PRAGMA data_version;
+
 -- name: recall
 SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
-       lease_until, created_at, expires_at, valid_until, settled_at, result
+       lease_until, created_at, expires_at, valid_until, settled_at, result, charges
   FROM claims
  WHERE id = ?;
 
+-- name: recall_many
+SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+       lease_until, created_at, expires_at, valid_until, settled_at, result, charges
+  FROM claims
+ WHERE id IN (SELECT value FROM json_each(?));
+
 -- name: claims
 SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
-       lease_until, created_at, expires_at, valid_until, settled_at, result
+       lease_until, created_at, expires_at, valid_until, settled_at, result, charges
   FROM claims
- WHERE state IN (?, ?, ?, ?, ?, ?)
+ WHERE state IN (SELECT value FROM json_each(?1))
+   AND (?2 IS NULL OR tenant = ?2)
+   AND (?3 IS NULL OR principal = ?3)
+   AND (?4 IS NULL OR created_at < ?4 OR (created_at = ?4 AND id > ?5))
  ORDER BY created_at DESC, id
- LIMIT ?;
+ LIMIT ?6;
 
--- name: insert_claim
+-- name: keep_claim
 INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
-                    lease_until, created_at, expires_at, valid_until, settled_at, result)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                    lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE
+   SET key = excluded.key, fingerprint = excluded.fingerprint, contract = excluded.contract,
+       state = excluded.state, epoch = excluded.epoch, lease_until = excluded.lease_until,
+       created_at = excluded.created_at, expires_at = excluded.expires_at, valid_until = excluded.valid_until,
+       settled_at = excluded.settled_at, result = excluded.result, charges = excluded.charges;
 
--- name: drop_claim
-DELETE FROM claims WHERE id = ? AND epoch = ?;
-
--- name: retake
-UPDATE claims
-   SET state = 'started', epoch = epoch + 1, lease_until = :lease_until, settled_at = NULL
- WHERE id = :id
-   AND epoch = :epoch
-   AND (state IN ('in_doubt', 'suspended') OR (state = 'started' AND lease_until <= :now));
-
--- name: settle
-UPDATE claims
-   SET state = :state, settled_at = :at, result = :result, valid_until = :valid_until,
-       lease_until = coalesce(:lease_until, lease_until)
- WHERE id = :id
-   AND epoch = :epoch
-   AND state IN ('started', 'suspended', 'in_doubt');
-
--- name: extend
-UPDATE claims SET lease_until = ? WHERE id = ? AND epoch = ? AND state = 'started';
+-- name: bury
+UPDATE claims SET result = NULL, charges = NULL
+ WHERE id IN (SELECT id FROM claims
+               WHERE expires_at <= ?
+                 AND (result IS NOT NULL OR charges IS NOT NULL)
+                 AND state IN ('succeeded', 'failed_no_effect', 'failed')
+               LIMIT ?);
 
 -- name: approval
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
@@ -56,28 +60,78 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions
   FROM approvals
- WHERE ?1 IS NULL OR tenant = ?1
+ WHERE (?1 IS NULL OR tenant = ?1)
+   AND (?2 IS NULL OR requester = ?2)
+   AND (?3 IS NULL OR pending_until > ?3)
+   AND (?4 IS NULL OR asked_at < ?4 OR (asked_at = ?4 AND id > ?5))
  ORDER BY asked_at DESC, id
- LIMIT ?2;
+ LIMIT ?6;
 
--- name: pending
-SELECT count(*) FROM approvals WHERE tenant = ? AND requester = ? AND pending_until > ?;
+-- name: asked
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions
+  FROM approvals
+ WHERE (binding = :binding AND answers_until > :now)
+    OR (tenant = :tenant AND requester = :requester AND pending_until > :now)
+    OR (tenant = :tenant AND requester = :requester AND declined_at > :since);
 
--- name: insert_approval
+-- name: keep_approval
 INSERT INTO approvals (id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-                       asked_at, expires_at, lasts, uses, used, decisions, answers_until, pending_until)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                       asked_at, expires_at, lasts, uses, used, decisions, answers_until, pending_until, declined_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE
+   SET used = excluded.used, decisions = excluded.decisions, answers_until = excluded.answers_until,
+       pending_until = excluded.pending_until, declined_at = excluded.declined_at;
 
--- name: answer_approval
-UPDATE approvals
-   SET used = :used, decisions = :decisions, answers_until = :answers_until, pending_until = :pending_until
- WHERE id = :id;
+-- name: close
+DELETE FROM approvals
+ WHERE id IN (SELECT id FROM approvals
+               WHERE asked_at <= :before AND (answers_until IS NULL OR answers_until <= :before)
+               LIMIT :limit);
 
--- name: remember
+-- name: keep_rehearsal
 INSERT OR REPLACE INTO rehearsals (digest, preview, at) VALUES (?, ?, ?);
 
 -- name: rehearsed
 SELECT digest, preview, at FROM rehearsals WHERE digest = ?;
+
+-- name: forget
+DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= ? LIMIT ?);
+
+-- name: key
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE digest = ?;
+
+-- name: keys
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE substr(start, 1, length(?1)) = ?1
+ ORDER BY created_at DESC, digest
+ LIMIT ?2;
+
+-- name: keep_key
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
+
+-- name: rate
+SELECT due FROM rates WHERE name = ?;
+
+-- name: keep_rate
+INSERT OR REPLACE INTO rates (name, due) VALUES (?, ?);
+
+-- name: reset_rates
+DELETE FROM rates WHERE name IN (SELECT name FROM rates WHERE due <= ? LIMIT ?);
+
+-- name: tally
+SELECT spent, until FROM tallies WHERE name = ?;
+
+-- name: keep_tally
+INSERT OR REPLACE INTO tallies (name, spent, until) VALUES (?, ?, ?);
+
+-- name: reset_tallies
+DELETE FROM tallies WHERE name IN (SELECT name FROM tallies WHERE until <= ? LIMIT ?);
 
 -- name: append
 INSERT INTO audit_entries (idx, leaf, vals)

@@ -1,0 +1,26 @@
+"""Every bench that needs nothing but this tree, one after the other: `make bench`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+BENCHES = (
+    ["bench.decide"],
+    ["bench.gateway", "--calls", "20000", "--rounds", "3"],
+    ["bench.stores"],
+    ["bench.lint"],
+    ["bench.audit", "--entries", "200000", "--verify", "200000"],
+)
+
+
+def main() -> int:
+    worst = 0
+    for module, *arguments in BENCHES:
+        print(f"\n== {module}", flush=True)
+        worst = max(worst, subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode)
+    return worst
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,149 @@
+"""`assent claims`: what became of the calls that were started, and what does an operator say of those in doubt?"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from assent.commands.options import config_option, operator
+from assent.commands.running import with_ports
+from assent.core.claims import ClaimRecord, State
+from assent.core.render import visible
+from assent.pipeline.settle import Finding, settle
+from assent.ports import Ports
+
+MOST = 1000
+_UNSETTLED = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
+
+
+@click.group()
+def claims() -> None:
+    """See what was started, and settle what is in doubt."""
+
+
+@claims.command("list")
+@click.option("--all", "everything", is_flag=True, help="Those that have ended or are under way, too.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+def list_(everything: bool, form: str, config: Path | None) -> None:
+    """List the claims that are in doubt."""
+    now = time.time()
+
+    async def found(ports: Ports) -> list[ClaimRecord]:
+        return await ports.store.claims(states=() if everything else _UNSETTLED, limit=MOST)
+
+    listed = [one for one in with_ports(config, found) if everything or one.state_at(now) is State.IN_DOUBT]
+    if form == "json":
+        click.echo(json.dumps([_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
+    elif not listed:
+        click.echo("Nothing is in doubt.", err=True)
+    else:
+        _print_table(listed, now)
+
+
+@claims.command("settle")
+@click.argument("claim_id", metavar="ID")
+@click.option(
+    "--as", "finding", type=click.Choice(["done", "not-done", "failed"]), required=True, help="What you found."
+)
+@click.option(
+    "--result",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A JSON file with the tool's result, for retries; with --as done or failed.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask again.")
+@config_option
+def settle_(claim_id: str, finding: Finding, result: Path | None, yes: bool, config: Path | None) -> None:
+    """Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly."""
+    given = _read_result(result, finding) if result else None
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask at; add --yes.")
+
+    async def settling(ports: Ports) -> ClaimRecord:
+        whole = await _whole_id(claim_id, ports)
+        if not yes:
+            record = await ports.store.recall(whole)
+            if record is not None:
+                click.echo(
+                    f"{record.tool}, called by {visible(record.principal)} of {visible(record.tenant)}", err=True
+                )
+            click.confirm(f"Settle {whole[:12]} as {finding}? This cannot be taken back.", abort=True, err=True)
+        return await settle(operator(), whole, finding, ports, given)
+
+    settled: ClaimRecord = with_ports(config, settling)
+    click.echo(f"{settled.id[:12]}: {settled.state}")
+
+
+def _read_result(path: Path, finding: Finding) -> dict[str, Any]:
+    """A whole result, or the structured part of one."""
+    if finding == "not-done":
+        raise click.UsageError("What was not done has no result; leave --result out.")
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"{path} is not a JSON file: {error}.") from None
+    if not isinstance(value, dict):
+        raise click.UsageError(f"{path} must hold a JSON object: a tool's result, or its structured content.")
+    whole = value if {"content", "structuredContent"} & value.keys() else {"structuredContent": value}
+    text = json.dumps(whole.get("structuredContent"), ensure_ascii=False)
+    said = {"content": [{"type": "text", "text": text}], **whole}
+    return {**said, "isError": True} if finding == "failed" else said
+
+
+async def _whole_id(start: str, ports: Ports) -> str:
+    """The id that begins so, if there is exactly one."""
+    if len(start) < 4 or await ports.store.recall(start) is not None:
+        return start
+    found = [one.id for one in await ports.store.claims(limit=10 * MOST) if one.id.startswith(start)]
+    if len(found) > 1:
+        raise click.UsageError(f"{len(found)} claims begin with {start}; write more of the id.")
+    return found[0] if found else start
+
+
+def _as_json(record: ClaimRecord, now: float) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "state": record.state_at(now).value,
+        "tool": record.tool,
+        "tenant": record.tenant,
+        "principal": record.principal,
+        "key": record.key,
+        "epoch": record.epoch,
+        "created_at": record.created_at,
+        "settled_at": record.settled_at,
+        "contract": record.contract,
+    }
+
+
+def _print_table(listed: list[ClaimRecord], now: float) -> None:
+    rows = [
+        (
+            one.id[:16],
+            one.state_at(now).value,
+            one.tool,
+            visible(one.principal),
+            visible(one.key or "-"),
+            _age(one, now),
+        )
+        for one in listed
+    ]
+    if not sys.stdout.isatty():
+        for row in rows:
+            click.echo("\t".join(row))
+        return
+    table = Table("id", "state", "tool", "caller", "key", "age", box=None)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def _age(record: ClaimRecord, now: float) -> str:
+    minutes = max(0, int(now - record.created_at)) // 60
+    return f"{minutes // 60}h{minutes % 60:02}m"

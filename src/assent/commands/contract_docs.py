@@ -1,0 +1,50 @@
+"""`assent contract docs`: does a server's page still say what its tools say?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.errors import Fault, SettingsError
+from assent.lint.tables import drift, placed, table
+
+_File = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(cls=TargetCommand)
+@target_options
+@click.option("--check", type=_File, help="Exit with 1 if this page has another table between its marks.")
+@click.option("--write", type=_File, help="Put the table between the marks of this page.")
+@click.pass_context
+def docs(
+    ctx: click.Context,
+    target: str | None,
+    profile: str,
+    contracts: tuple[str, ...],
+    headers: tuple[str, ...],
+    check: Path | None,
+    write: Path | None,
+) -> None:
+    """Print the table of TARGET's tools in Markdown, or keep a page equal to it.
+
+    The table stands between the lines `<!-- assent:tools -->` and `<!-- /assent:tools -->`.
+    """
+    made = table(chosen(ctx, target, profile, contracts, headers).read().target.subjects)
+    if check is not None:
+        lines = drift(_page(check), made, str(check))
+        for line in lines:
+            click.echo(line)
+        ctx.exit(1 if lines else 0)
+    if write is not None:
+        write.write_text(placed(_page(write), made, str(write)), encoding="utf-8")
+        return
+    click.echo(made)
+
+
+def _page(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None

@@ -1,0 +1,65 @@
+"""`assent lint`: is what a server says of its tools complete, consistent and credible?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assent.commands.targets import TargetCommand, chosen, reading_options
+from assent.lint import all_rules
+from assent.lint import lint as find
+from assent.lint.report import FORMATS
+from assent.lint.rule import SEVERITIES, Severity
+from assent.lint.run import together
+from assent.lint.suppressions import baseline_text, read_baseline, read_suppressions
+
+_File = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(cls=TargetCommand)
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@reading_options
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--suppressions", type=_File, help="A file of rules not applied to some tools, with reasons.")
+@click.option("--baseline", type=_File, help="Findings of this file do not count.")
+@click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline instead of failing.")
+@click.option("--least", type=click.Choice(SEVERITIES), default="note", show_default=True, help="What is shown.")
+@click.option(
+    "--fail-on", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="What exits with 1."
+)
+@click.pass_context
+def lint(
+    ctx: click.Context,
+    targets: tuple[str, ...],
+    profile: str,
+    contracts: tuple[str, ...],
+    headers: tuple[str, ...],
+    form: str,
+    suppressions: Path | None,
+    baseline: Path | None,
+    write_baseline: bool,
+    least: Severity,
+    fail_on: Severity,
+) -> None:
+    """Find what is missing, contradictory or wrong in what tools say of themselves.
+
+    TARGET is a URL, a file of tool definitions, a contract file, an OpenAPI document, a configuration, or
+    package.module:server; or a command after `--`. Exit code 1: there are findings (notes alone do not count).
+    """
+    if write_baseline and baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE.", ctx)
+    allowed = read_suppressions(suppressions, all_rules()) if suppressions is not None else []
+    known = read_baseline(baseline) if baseline is not None and not write_baseline else ()
+    reads = [chosen(ctx, target, profile, contracts, headers).read() for target in targets or (None,)]
+    report = together(
+        [find(read.target, suppressions=[*read.suppressions, *allowed], baseline=known, least=least) for read in reads]
+    )
+    if write_baseline and baseline is not None:
+        baseline.write_text(baseline_text(report.findings), encoding="utf-8")
+        click.echo(f"{baseline}: {len(report.findings)} findings", err=True)
+        return
+    text = FORMATS[form](report)
+    if text:
+        click.echo(text)
+    ctx.exit(1 if report.fails(fail_on) else 0)

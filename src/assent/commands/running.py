@@ -1,0 +1,34 @@
+"""How does a command use the configured store, and how does it end when it is refused?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assent.bootstrap import operator_ports
+from assent.core.outcome import Refusal
+from assent.ports import Ports
+from assent.settings import find_settings
+
+
+def with_ports(config: Path | None, work: Callable[[Ports], Awaitable[Any]]) -> Any:
+    """Run something on the configured store; a refusal is printed and ends the command with 1."""
+    settings = find_settings(config)
+
+    async def run() -> Any:
+        ports = await operator_ports(settings)
+        try:
+            return await work(ports)
+        finally:
+            await ports.store.close()
+
+    try:
+        return asyncio.run(run())
+    except Refusal as refusal:
+        problem = refusal.problem()
+        click.echo(f"{problem['detail']} {problem['remedy']}", err=True)
+        raise click.exceptions.Exit(1) from None

@@ -1,0 +1,169 @@
+"""What does a TARGET on the command line mean?
+
+A URL, a file (tool definitions, contracts, an API description, a configuration), a Python object
+`package.module:server`, or a command after `--`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from assent.bootstrap import contract_paths
+from assent.contract.files import load_contracts
+from assent.contract.model import Contract
+from assent.contract.profiles import Profile, profile_names
+from assent.contract.profiles import profile as named_profile
+from assent.contract.reading import read_contract
+from assent.contract.wire import CONTRACT_KEY
+from assent.errors import Fault, SettingsError
+from assent.lint import Subject, Target, all_rules
+from assent.lint.sources import Read, read_file, under_contract
+from assent.lint.target import subject_of
+
+_COMMAND = "assent.command"
+_MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class TargetCommand(click.Command):
+    """A command whose TARGET may also be `-- COMMAND [ARG...]`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_COMMAND] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND [ARG...]]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the command line named."""
+
+    target: str | None
+    command: tuple[str, ...]
+    profile: str
+    contracts: tuple[str, ...]
+    headers: tuple[str, ...]
+
+    def read(self) -> Read:
+        """The definitions and contracts of the target; raises AssentError where there are none to be had."""
+        overlays = load_contracts(contract_paths(self.contracts)) if self.contracts else {}
+        return _read(self, overlays)
+
+
+def target_options(command: Command) -> Command:
+    """TARGET, and how it is to be read."""
+    return click.argument("target", required=False)(reading_options(command))
+
+
+def reading_options(command: Command) -> Command:
+    """How a target is to be read."""
+    for decorate in reversed(
+        (
+            click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
+                         help="How contracts are said in hints, and whose rules apply."),
+            click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files over the definitions."),
+            click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL."),
+        )
+    ):  # fmt: skip
+        command = decorate(command)
+    return command
+
+
+def chosen(
+    ctx: click.Context, target: str | None, profile: str, contracts: Sequence[str], headers: Sequence[str]
+) -> Chosen:
+    """What was named, which must be exactly one thing."""
+    command = ctx.meta.get(_COMMAND, ())
+    if (target is None) == (not command):
+        raise click.UsageError("Name one TARGET: a URL, a file, package.module:server, or a command after `--`.", ctx)
+    return Chosen(target, command, profile, tuple(contracts), tuple(headers))
+
+
+def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
+    said_by = named_profile(what.profile)
+    path = Path(what.target or "")
+    if not what.command and not _is_url(what.target) and (path.exists() or not _MODULE.fullmatch(str(what.target))):
+        return read_file(path, said_by=said_by, known=tuple(all_rules()), overlays=overlays, read_api=_read_api)
+    # The SDK takes half a second to import, which files do not need.
+    from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
+
+    if what.command:
+        found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr))
+        return Read(Target(" ".join(what.command), under_contract(found, overlays, said_by), said_by))
+    target = what.target or ""
+    if _is_url(target):
+        found = asyncio.run(listed_at(target, headers_of(what.headers)))
+        return Read(Target(target, under_contract(found, overlays, said_by), said_by))
+    server = load_server(target)
+    found = asyncio.run(listed_in(server))
+    declared = contracts_in(server) | overlays
+    plain = {name: one for name, one in declared.items() if name in overlays}
+    subjects = tuple(
+        Subject(one.definition, declared.get(one.name)) if CONTRACT_KEY in one.mapping("_meta") else one
+        for one in under_contract(found, plain, said_by)
+    )
+    listed = {one.name for one in subjects}
+    derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in listed]
+    return Read(Target(target, subjects + under_contract(derived, declared, said_by), said_by))
+
+
+def _is_url(target: str | None) -> bool:
+    return target is not None and target.startswith(("http://", "https://"))
+
+
+def _read_api(path: Path, said_by: Profile) -> Sequence[Subject]:
+    """The tools of an API description under the contracts derived from it, with the HTTP method behind each."""
+    try:
+        api = import_module("assent.edges.upstreams.openapi.api")
+        library = import_module("assent.edges.upstreams.openapi.library")
+    except ModuleNotFoundError:
+        raise SettingsError(
+            Fault("API descriptions cannot be read yet", "Lint the tools made of it instead", file=str(path))
+        ) from None
+    given = api.read_api(asyncio.run(library.load_library(path)))
+    return [
+        subject_of(
+            tool.definition, read_contract(tool.name, tool.fields), said_by=said_by, method=tool.operation.method
+        )
+        for tool in given.tools.values()
+    ]
+
+
+def load_server(target: str) -> Any:
+    """The server object (or what a function without arguments returns) that `package.module:name` names."""
+    home, _, name = target.partition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = import_module(home)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(Fault(f"{target} cannot be loaded: {error}", "Name it as package.module:server")) from None
+    if callable(found) and not hasattr(found, "list_tools"):
+        found = found()
+    return found[0] if isinstance(found, tuple) else found
+
+
+def headers_of(given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for header in given:
+        name, colon, value = header.partition(":")
+        if not colon:
+            raise SettingsError(Fault(f"{header[:40]!r} is not a header", "Write 'Name: value'", "--header"))
+        found[name.strip()] = value.strip()
+    return found

@@ -1,0 +1,106 @@
+"""`assent verify`: do the tools of a server that you own do what they promise?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+
+import click
+
+from assent.commands.targets import Chosen, TargetCommand, chosen, headers_of, load_server, target_options
+from assent.core.render import visible
+from assent.edges.calling import calling
+from assent.errors import Fault, SettingsError
+from assent.lint import Target
+from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of
+from assent.verify import verify as try_out
+from assent.verify.run import Calls
+
+
+@click.command(cls=TargetCommand)
+@target_options
+@click.option(
+    "--calls",
+    type=click.Choice(["reads", "all"]),
+    default="reads",
+    show_default=True,
+    help="Which tools are called. `all` has effects: use it on a server made for testing.",
+)
+@click.option("--examples", type=click.IntRange(1, 200), default=5, show_default=True, help="Arguments tried per tool.")
+@click.option("--tool", "only", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
+@click.option("--snapshot", metavar="COMMAND", help="A command that prints the server's state.")
+@click.option("--database", metavar="URL", help="The server's SQLite database: sqlite:///path.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    target: str | None,
+    profile: str,
+    contracts: tuple[str, ...],
+    headers: tuple[str, ...],
+    calls: Calls,
+    examples: int,
+    only: tuple[str, ...],
+    snapshot: str | None,
+    database: str | None,
+    form: str,
+) -> None:
+    """Call the tools of TARGET with made-up arguments and compare what happened with what was promised.
+
+    TARGET is a URL, package.module:server, or a command after `--`: a server that you own. Tools that do not claim to
+    read only are left alone unless `--calls all` is given, for calling them has effects.
+    """
+    what = chosen(ctx, target, profile, contracts, headers)
+    read = what.read()
+    observers: list[Observer] = [Command(shlex.split(snapshot))] if snapshot else []
+    observers += [SqliteDatabase(database)] if database else []
+    if calls == "all":
+        click.echo("Calling every tool of the server: this has effects.", err=True)
+    else:
+        click.echo("Only tools that claim to read are called; --calls all calls the others, with effects.", err=True)
+    verdict = asyncio.run(_run(what, read.target, observers, calls, examples, only))
+    click.echo(_as_json(verdict) if form == "json" else _as_text(verdict))
+    ctx.exit(1 if verdict.broken else 0)
+
+
+async def _run(
+    what: Chosen, target: Target, observers: list[Observer], calls: Calls, examples: int, only: tuple[str, ...]
+) -> Verdict:
+    unknown = [name for name in only if name not in target.names]
+    if unknown:
+        raise SettingsError([Fault("the server has no such tool", "Correct it", name) for name in unknown])
+    promises = [promises_of(tool.definition, tool.contract) for tool in target.subjects]
+    where = what.target or ""
+    if what.command:
+        connection = calling(command=what.command)
+    elif where.startswith(("http://", "https://")):
+        connection = calling(url=where, headers=headers_of(what.headers))
+    elif ":" in where:
+        connection = calling(load_server(where))
+    else:
+        raise SettingsError(Fault("a file cannot be called", "Name a URL, package.module:server, or -- COMMAND"))
+    async with connection as session:
+        return await try_out(session, promises, observers=observers, calls=calls, examples=examples, only=only)
+
+
+def _as_json(verdict: Verdict) -> str:
+    said = {
+        "broken": [one.as_json() for one in verdict.broken],
+        "checked": [{"tool": one.tool, "calls": one.calls, "skipped": one.skipped} for one in verdict.checked],
+        "notes": list(verdict.notes),
+    }
+    return json.dumps(said, indent=2, ensure_ascii=False)
+
+
+def _as_text(verdict: Verdict) -> str:
+    lines: list[str] = []
+    for one in verdict.broken:
+        lines.append(f"{visible(one.tool)}: promised that {one.promise}, but {visible(one.happened)}")
+        lines.append(f"  called with {visible(json.dumps(one.arguments, ensure_ascii=False))}")
+    lines += [f"{visible(one.tool)}: not called: {visible(one.skipped)}" for one in verdict.checked if one.skipped]
+    lines += [f"note: {visible(note)}" for note in verdict.notes]
+    called = [one for one in verdict.checked if one.calls]
+    total = sum(one.calls for one in called)
+    lines.append(f"{len(called)} tools called {total} times, {len(verdict.broken)} promises broken")
+    return "\n".join(lines)

@@ -1,0 +1,150 @@
+"""What does a call owe before it may start: a place in its rate, an amount of its budget?"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from assent.contract.digest import digest_of
+from assent.contract.durations import Duration
+from assent.core.call import Call
+from assent.core.matching import Match
+
+Each = Literal["principal", "tenant", "tool", "tier"]
+MOST_DIGITS = 30
+
+
+class Limit(BaseModel):
+    """So many calls in so much time, counted for each principal unless it says otherwise."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    match: Match = Match()
+    calls: Annotated[int, Field(ge=1, le=1_000_000)]
+    per: Duration
+    each: tuple[Each, ...] = ("principal",)
+
+
+class Budget(BaseModel):
+    """So much money (with a currency) or so many calls (without) in every window of time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    match: Match = Match()
+    amount: Annotated[Decimal, Field(gt=0, max_digits=MOST_DIGITS, allow_inf_nan=False)]
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3,10}$")] | None = None
+    per: Duration
+    each: tuple[Each, ...] = ("principal",)
+
+    @model_validator(mode="after")
+    def _whole_calls(self) -> Budget:
+        if self.currency is None and self.amount != self.amount.to_integral_value():
+            raise ValueError("a budget without a currency counts calls, so its amount is a whole number")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A place in a rate: `name` is whose, and by which line."""
+
+    name: str
+    calls: int
+    per: float
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """An amount of one window of one budget: `tally` names whose, by which line, and the window."""
+
+    tally: str
+    amount: Decimal
+    limit: Decimal
+    until: float
+    """When the window ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dues:
+    """Everything a call owes; paid in the claim's own transaction, all or nothing."""
+
+    rates: tuple[Rate, ...] = ()
+    charges: tuple[Charge, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rates or self.charges)
+
+
+NOTHING = Dues()
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a call costs, exactly."""
+
+    amount: Decimal
+    currency: str | None = None
+
+
+def read_price(said: str, currency: str | None) -> Price | None:
+    """The price that a text says, or None if it says none: amounts are decimals, never binary fractions."""
+    text = said.removesuffix(f" {currency}") if currency else said
+    if len(text) > MOST_DIGITS + 2 or not text.isascii() or "_" in text:
+        return None
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        return None
+    plain = amount.is_finite() and amount >= 0 and abs(amount.adjusted()) <= MOST_DIGITS
+    return Price(amount, currency) if plain else None
+
+
+def dues_of(call: Call, limits: tuple[Limit, ...], budgets: tuple[Budget, ...], said: str | None, now: float) -> Dues:
+    """What the configured lines ask of a call of that price; every line that speaks of it must be paid."""
+    cost = call.tool.contract.cost
+    price = read_price(said, cost.currency if cost else None) if said is not None and budgets else None
+    rates = tuple(
+        Rate(_name("rate", line, call), line.calls, float(line.per)) for line in limits if line.match.holds(call)
+    )
+    charges = tuple(
+        _charge(line, call, price, now) for line in budgets if line.match.holds(call) and _counts(line, call, price)
+    )
+    return Dues(rates, charges) if rates or charges else NOTHING
+
+
+def _counts(line: Budget, call: Call, price: Price | None) -> bool:
+    """Whether a call spends of a budget: every call does of one that counts calls, a costly one in its currency."""
+    if line.currency is None:
+        return True
+    if call.tool.contract.cost is None and call.tool.contract.estimate is None:
+        return False
+    return price is None or price.currency is None or price.currency == line.currency
+
+
+def _charge(line: Budget, call: Call, price: Price | None, now: float) -> Charge:
+    start = now // line.per * line.per
+    if line.currency is None:
+        amount = Decimal(1)
+    else:  # a price that cannot be read could be any
+        amount = price.amount if price is not None else Decimal("Infinity")
+    return Charge(_name("budget", line, call, repr(start)), amount, line.amount, start + line.per)
+
+
+def _name(kind: str, line: Limit | Budget, call: Call, window: str = "") -> str:
+    """Whose count it is. The amount of a budget is not part of it: raising it does not forget what was spent."""
+    said = digest_of(line.model_dump(mode="json", exclude={"amount"}))
+    principal, contract = call.principal, call.tool.contract
+    values = {
+        "tenant": (principal.tenant,),
+        "principal": (principal.tenant, principal.id),
+        "tool": (call.tool.upstream, call.tool.name),
+        "tier": (contract.side_effect.value,),
+    }
+    parts = [kind, said, window, *(part for each in sorted(line.each) for part in (each, *values[each]))]
+    joined = b"".join(
+        len(text).to_bytes(4, "big") + text for text in (p.encode("utf-8", "surrogatepass") for p in parts)
+    )
+    return hashlib.sha256(b"assent dues v1\n" + joined).hexdigest()

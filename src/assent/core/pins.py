@@ -1,0 +1,151 @@
+"""Does a tool still say what it said when somebody accepted it?
+
+A pin is the digest of an upstream tool's whole definition, annotations included, as a person accepted it. The
+definition itself is kept beside the digest, so that a change can be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assent.contract.digest import NotCanonicalError, digest_of
+from assent.core.render import visible
+from assent.errors import Fault, SettingsError
+
+VERSION = 1
+_LONGEST = 300
+
+Definition = Mapping[str, Any]
+Pins = Mapping[str, "Pin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One accepted definition."""
+
+    digest: str
+    definition: Definition
+
+    @classmethod
+    def of(cls, definition: Definition) -> Pin:
+        return cls(pin_digest(definition), dict(definition))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How one tool differs from what was accepted; `lines` say where."""
+
+    tool: str
+    kind: Literal["changed", "new", "gone"]
+    lines: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join((f"{self.kind:<8}{visible(self.tool)}", *(f"  {line}" for line in self.lines)))
+
+
+def pin_digest(definition: Definition) -> str:
+    """The digest of everything a definition says; of what has no canonical form too."""
+    try:
+        return digest_of(definition)
+    except NotCanonicalError:
+        text = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def pins_of(definitions: Iterable[Definition]) -> dict[str, Pin]:
+    """Pins of definitions as they are now."""
+    return {str(definition.get("name")): Pin.of(definition) for definition in definitions}
+
+
+def compare(pins: Pins, definitions: Iterable[Definition]) -> list[Change]:
+    """Everything that differs, by name."""
+    found: list[Change] = []
+    seen: set[str] = set()
+    for definition in definitions:
+        name = str(definition.get("name"))
+        if name in seen:
+            found.append(Change(name, "changed", ("it is listed twice",)))
+        elif name not in pins:
+            found.append(Change(name, "new"))
+        elif pins[name].digest != pin_digest(definition):
+            found.append(Change(name, "changed", tuple(differences(pins[name].definition, definition))))
+        seen.add(name)
+    found += [Change(name, "gone") for name in pins if name not in seen]
+    return sorted(found, key=lambda change: (change.tool, change.kind))
+
+
+def changed(pins: Pins, definitions: Iterable[Definition]) -> dict[str, str]:
+    """The tools to withhold, each with the reason: those that changed, and those that nobody has accepted."""
+    reasons: dict[str, str] = {}
+    for change in compare(pins, definitions):
+        if change.kind == "changed":
+            reasons[change.tool] = "its definition changed since it was accepted: " + "; ".join(change.lines[:5])
+        elif change.kind == "new":
+            reasons[change.tool] = "nobody has accepted its definition yet"
+    return reasons
+
+
+def differences(before: Any, after: Any, at: str = "") -> list[str]:
+    """Where two documents differ, one line each, by JSON pointer."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        keys = sorted({*before, *after}, key=str)
+        return [line for key in keys for line in _member(before, after, key, f"{at}/{_escaped(str(key))}")]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return [line for index, (old, new) in pairs for line in differences(old, new, f"{at}/{index}")]
+    if type(before) is type(after) and before == after:
+        return []
+    return [f"{visible(at) or '/'}: {_shown(before)} -> {_shown(after)}"]
+
+
+def _member(before: Mapping[Any, Any], after: Mapping[Any, Any], key: Any, at: str) -> list[str]:
+    if key not in after:
+        return [f"{visible(at)}: {_shown(before[key])} removed"]
+    if key not in before:
+        return [f"{visible(at)}: {_shown(after[key])} added"]
+    return differences(before[key], after[key], at)
+
+
+def _shown(value: Any) -> str:
+    text = visible(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _escaped(token: str) -> str:
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def read_pins(text: str, file: str = "") -> dict[str, dict[str, Pin]]:
+    """The pins of a lock file, by upstream and tool; a pin that does not fit its own definition is refused."""
+    try:
+        value = json.loads(text)
+        if value["version"] != VERSION:
+            raise ValueError(f"version {value['version']} is not known")
+        found = {
+            upstream: {name: Pin(pin["digest"], dict(pin["definition"])) for name, pin in tools.items()}
+            for upstream, tools in value["upstreams"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SettingsError(
+            Fault(f"not a lock file: {error}", "Write it anew with `assent pin --write`", file=file)
+        ) from None
+    for tools in found.values():
+        for name, pin in tools.items():
+            if pin.digest != pin_digest(pin.definition):
+                raise SettingsError(
+                    Fault("the digest does not fit the definition beside it", "Write it anew", name, file)
+                )
+    return found
+
+
+def pins_text(pins: Mapping[str, Pins]) -> str:
+    """A lock file, in an order that makes small diffs."""
+    upstreams = {
+        upstream: {name: {"digest": pin.digest, "definition": pin.definition} for name, pin in sorted(tools.items())}
+        for upstream, tools in sorted(pins.items())
+    }
+    return json.dumps({"version": VERSION, "upstreams": upstreams}, indent=2) + "\n"

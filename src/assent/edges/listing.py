@@ -1,0 +1,148 @@
+"""Which tools does a server list, each as the server wrote it?
+
+SDK types drop what they do not know, wrong hint names among it, so over a URL or a pipe the JSON is kept as it came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from assent.contract.decorator import contract_of
+from assent.contract.model import Contract
+from assent.edges.inprocess import sdk_tools
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.faults import Fault as UpstreamFault
+from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.line import Peer
+from assent.edges.upstreams.pool import Limits, Pool
+from assent.edges.upstreams.target import BadTarget
+from assent.edges.upstreams.target import Target as Address
+from assent.errors import AssentError
+
+_CLIENT = {"name": "assent", "version": "0"}
+_PAGES = 1000
+
+Definitions = list[dict[str, Any]]
+
+
+class NotListedError(AssentError):
+    """A server that did not list its tools; the message says why."""
+
+
+async def listed_at(url: str, headers: Mapping[str, str] | None = None) -> Definitions:
+    """The tools of a server behind a URL, in whichever era it speaks."""
+    try:
+        pool = Pool("server", Address.of(url, headers), Limits(), Breaker("server", time.monotonic))
+    except BadTarget as error:
+        raise NotListedError(str(error)) from None
+    upstream = HttpUpstream(pool, _CLIENT)
+    try:
+        described = await upstream.describe()
+        if described.version in MODERN_PROTOCOL_VERSIONS:
+            return await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
+        _, peer = await upstream.open_session({})
+        try:
+            return await upstream.list_all("tools/list", "tools", peer)
+        finally:
+            await upstream.close_session(peer)
+    except (UpstreamFault, RpcError) as error:
+        raise NotListedError(f"{url} did not list its tools: {error}") from None
+    finally:
+        await pool.close()
+
+
+async def listed_by(
+    command: Sequence[str],
+    *,
+    errors: TextIO,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    patience: float = 60.0,
+) -> Definitions:
+    """The tools of a server that a command starts and that speaks on its standard input and output."""
+    extra = {**os.environ, **env} if env else None
+    parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra, cwd=cwd)
+    try:
+        async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
+            return await _ask(reading, writing)
+    except (OSError, TimeoutError, BaseExceptionGroup) as error:
+        reason = "it took too long" if isinstance(error, TimeoutError) else str(error)
+        raise NotListedError(f"{command[0]} did not list its tools: {reason}") from None
+
+
+async def _ask(reading: Any, writing: Any) -> Definitions:
+    """The handshake and every page of the list, message by message."""
+
+    async def request(number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        await writing.send(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=params)))
+        while True:
+            received = await reading.receive()
+            message = getattr(received, "message", None)
+            if isinstance(message, JSONRPCResponse) and message.id == number:
+                return dict(message.result)
+            if isinstance(message, JSONRPCError) and message.id == number:
+                raise NotListedError(f"the server refused {method}: {message.error.message}")
+
+    hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
+    await request(1, "initialize", hello)
+    await writing.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")))
+    found: Definitions = []
+    params: dict[str, Any] = {}
+    for page in range(_PAGES):
+        result = await request(page + 2, "tools/list", params)
+        found += [tool for tool in result.get("tools") or () if isinstance(tool, dict)]
+        cursor = result.get("nextCursor")
+        if not isinstance(cursor, str) or params.get("cursor") == cursor:
+            break
+        params = {"cursor": cursor}
+    return found
+
+
+async def listed_in(server: Any) -> Definitions:
+    """The tools of a server object of the official SDK, asked in memory."""
+    found: Definitions = []
+    async with Client(server) as client:
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            result = await client.list_tools(cursor=cursor)
+            found += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in result.tools]
+            cursor = result.next_cursor
+            if cursor is None:
+                break
+    return found
+
+
+def registered_in(server: Any) -> Definitions:
+    """The tools a server has registered, those it lists to nobody among them."""
+    if not isinstance(server, MCPServer):
+        return []
+    return [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
+        for tool in sdk_tools(server)
+    ]
+
+
+def contracts_in(server: Any) -> dict[str, Contract]:
+    """The contracts that a server's functions carry."""
+    if not isinstance(server, MCPServer):
+        return {}
+    found: dict[str, Contract] = {}
+    for tool in sdk_tools(server):
+        with suppress(AttributeError):
+            contract = contract_of(tool.fn, tool.name)
+            if contract is not None:
+                found[tool.name] = contract
+    return found

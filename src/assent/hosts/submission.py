@@ -1,0 +1,132 @@
+"""What does a directory want to be handed: every hint of every tool, each with its justification?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assent.contract.tiers import Tier
+from assent.errors import Fault, SettingsError
+from assent.hosts.matrix import hints_of
+from assent.lint import Subject, Target, lint
+
+_OPENAI = "https://developers.openai.com/apps-sdk/schemas/chatgpt-app-submission.v1.json"
+_DOES = {
+    Tier.READ: "Returns data and changes nothing",
+    Tier.COMPUTE: "Runs work in the account and charges nothing outside it",
+    Tier.WRITE: "Adds records to the account",
+    Tier.SHARE_EXPORT: "Issues a link, an export or a credential",
+    Tier.EXTERNAL_SPEND: "Moves money or credits",
+    Tier.DESTRUCTIVE: "Deletes, revokes, cancels or loses what was there",
+}
+
+
+def submission(target: Target, directory: str) -> dict[str, Any]:
+    """The artefact for a directory; raises SettingsError where a hint that it wants is missing."""
+    makers = {"openai": _openai, "anthropic": _anthropic}
+    return makers[directory](target)
+
+
+def _openai(target: Target) -> dict[str, Any]:
+    """The part of OpenAI's submission file that is about tools."""
+    wanted = ("read_only", "open_world", "destructive")
+    _demand(target, wanted)
+    return {
+        "$schema": _OPENAI,
+        "schema_version": 1,
+        "tools": {tool.name: _for_openai(tool) for tool in target.subjects},
+    }
+
+
+def _for_openai(tool: Subject) -> dict[str, Any]:
+    hints, said = hints_of(tool), justify(tool)
+    return {
+        "annotations": {
+            "readOnlyHint": hints["read_only"],
+            "openWorldHint": hints["open_world"],
+            "destructiveHint": hints["destructive"],
+        },
+        "justifications": {
+            "read_only_justification": said["read_only"],
+            "open_world_justification": said["open_world"],
+            "destructive_justification": said["destructive"],
+        },
+    }
+
+
+def _anthropic(target: Target) -> dict[str, Any]:
+    """A sheet for Anthropic's form: titles, hints and why, tool by tool."""
+    _demand(target, ("read_only",))
+    tools = []
+    for tool in target.subjects:
+        hints, said = hints_of(tool), justify(tool)
+        tools.append(
+            {
+                "name": tool.name,
+                "title": tool.title or tool.annotations.get("title"),
+                "description": tool.description,
+                "annotations": {wire: hints[name] for name, wire in _WIRE.items() if hints[name] is not None},
+                "justifications": {wire: said[name] for name, wire in _WIRE.items() if hints[name] is not None},
+            }
+        )
+    return {"directory": "anthropic", "server": target.name, "tools": tools}
+
+
+# Nobody can justify a hint that the definition contradicts.
+_CONTRADICTIONS = ("read-only-contradicted", "destructive-contradicted", "read-only-and-destructive")
+_WIRE = {
+    "read_only": "readOnlyHint",
+    "destructive": "destructiveHint",
+    "idempotent": "idempotentHint",
+    "open_world": "openWorldHint",
+}
+
+
+def _demand(target: Target, wanted: tuple[str, ...]) -> None:
+    faults = [
+        Fault(f"{_WIRE[name]} is not set", "Set it; a directory does not accept a tool without it", tool.name)
+        for tool in target.subjects
+        for name in wanted
+        if hints_of(tool)[name] is None
+    ]
+    faults += [
+        Fault(finding.message, finding.fix, finding.tool) for finding in lint(target, only=_CONTRADICTIONS).findings
+    ]
+    if faults:
+        raise SettingsError(faults)
+
+
+def justify(tool: Subject) -> dict[str, str]:
+    """A sentence for each hint, from the contract where there is one, else from what the definition shows."""
+    hints = hints_of(tool)
+    does = _does(tool)
+    return {
+        "read_only": f"{does}." if not hints["read_only"] else f"{_DOES[Tier.READ]}.",
+        "destructive": _destructive(tool, hints["destructive"], does),
+        "idempotent": _idempotent(tool, hints["idempotent"]),
+        "open_world": "It can reach systems or people outside the account."
+        if hints["open_world"]
+        else "It works only on the caller's own account and reaches nobody outside it.",
+    }
+
+
+def _does(tool: Subject) -> str:
+    if tool.contract is not None and tool.contract.side_effects:
+        return tool.contract.side_effects[0].rstrip(".")
+    if tool.tier is Tier.WRITE and (tool.contract.overwrites if tool.contract else tool.inference.overwrites):
+        return "Changes records that are there"
+    return _DOES[tool.tier]
+
+
+def _destructive(tool: Subject, said: bool | None, does: str) -> str:
+    if said:
+        asked = tool.contract is not None and tool.contract.confirmation.by != "none"
+        return f"{does}." + (" A person is asked before every call." if asked else "")
+    overwrites = tool.contract.overwrites if tool.contract else tool.inference.overwrites
+    return f"{does}; it deletes and revokes nothing." if overwrites else "It deletes, overwrites and revokes nothing."
+
+
+def _idempotent(tool: Subject, said: bool | None) -> str:
+    because = tool.contract.hints.because if tool.contract else None
+    if because:
+        return because if because.endswith(".") else f"{because}."
+    return "Repeating a call has no further effect." if said else "Repeating a call may have a further effect."

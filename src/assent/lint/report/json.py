@@ -1,0 +1,23 @@
+"""How does a program read a report?"""
+
+from __future__ import annotations
+
+import json
+
+from assent.lint.rule import SEVERITIES
+from assent.lint.run import Report
+
+
+def render(report: Report) -> str:
+    return json.dumps(
+        {
+            "target": report.target,
+            "tools": len(report.tools),
+            "counts": {severity: report.count(severity) for severity in SEVERITIES},
+            "findings": [finding.as_json() for finding in report.findings],
+            "suppressed": [finding.as_json() | {"because": because} for finding, because in report.suppressed],
+            "baseline": len(report.known),
+        },
+        indent=2,
+        ensure_ascii=False,
+    )

@@ -1,0 +1,83 @@
+"""What is a rule of the linter, and what is a finding?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assent.lint.target import Subject, Target
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+Example = Mapping[str, Any]
+"""A definition; or `{tools: [...], contracts: {...}, configuration: text}` where one definition does not say enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a rule says about one tool: the sentence, where in its definition, and what to do this time."""
+
+    message: str
+    at: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing that can be wrong. It looks at each tool, or at a whole target, or at both.
+
+    `flags` and `passes` are examples that are run as tests. A rule with `profiles` is asked only under one of them.
+    """
+
+    name: str
+    severity: Severity
+    summary: str
+    why: str
+    fix: str
+    flags: tuple[Example, ...]
+    passes: tuple[Example, ...]
+    each: Callable[[Subject], Iterable[Said]] | None = None
+    whole: Callable[[Target], Iterable[tuple[str, Said]]] | None = None
+    profiles: tuple[str, ...] = ()
+
+    def asked(self, target: Target) -> bool:
+        return not self.profiles or target.profile.name in self.profiles
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, where it stands, and what to do about it. `tool` is empty for a whole target."""
+
+    rule: str
+    severity: Severity
+    tool: str
+    message: str
+    at: str = ""
+    fix: str = ""
+    file: str = ""
+    line: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same finding in a later run, wherever its line has moved."""
+        return hashlib.sha256("\0".join((self.rule, self.tool, self.at)).encode()).hexdigest()[:16]
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "tool": self.tool,
+            "message": self.message,
+            "at": self.at,
+            "fix": self.fix,
+            "file": self.file,
+            "line": self.line,
+            "fingerprint": self.fingerprint,
+        }

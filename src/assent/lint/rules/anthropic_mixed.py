@@ -1,0 +1,47 @@
+"""Does one tool read and write, as its caller chooses?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.infer.lexicon import READING
+from assent.infer.parameters import read_parameters
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+_SAFE = {"GET", "HEAD", "OPTIONS"}
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    choices = read_parameters(tool.definition.get("inputSchema")).choices
+    reads = [choice.verb for choice in choices if choice.kind in READING]
+    acts = [choice.verb for choice in choices if choice.kind not in READING and choice.certain]
+    if reads and acts:
+        yield Said(f"it can {reads[0]} and {acts[0]}, as an argument says", "/inputSchema")
+        return
+    for field in tool.inputs:
+        offered = {str(value).upper() for part in field.options for value in part.get("enum") or ()}
+        if field.plain in ("method", "http_method", "verb") and offered & _SAFE and offered - _SAFE:
+            yield Said(f"{field.name} offers safe and unsafe HTTP methods", f"/inputSchema{field.pointer}")
+
+
+RULE = Rule(
+    name="anthropic-mixed",
+    severity="error",
+    summary="Anthropic's connector directory wants reading and writing in separate tools.",
+    why="One tool has one set of hints: if it mixes, either reads are asked about or writes are not.",
+    fix="Split it: one tool that reads, others that write.",
+    profiles=("anthropic",),
+    each=check,
+    flags=(
+        {
+            "name": "notes",
+            "inputSchema": {"type": "object", "properties": {"action": {"enum": ["list", "get", "delete"]}}},
+        },
+        {"name": "api", "inputSchema": {"type": "object", "properties": {"method": {"enum": ["GET", "POST"]}}}},
+    ),
+    passes=(
+        {"name": "notes", "inputSchema": {"type": "object", "properties": {"action": {"enum": ["list", "get"]}}}},
+        {"name": "notes", "inputSchema": {"type": "object", "properties": {"order": {"enum": ["asc", "desc"]}}}},
+    ),
+)

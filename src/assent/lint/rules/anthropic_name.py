@@ -1,0 +1,26 @@
+"""Would Anthropic's directory refuse a name?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if len(tool.name) > 64:
+        yield Said(f"the name has {len(tool.name)} characters; 64 are allowed", "/name")
+
+
+RULE = Rule(
+    name="anthropic-name",
+    severity="error",
+    summary="Anthropic's connector directory allows names of at most 64 characters.",
+    why="A submission with longer names is rejected.",
+    fix="Shorten the name.",
+    profiles=("anthropic",),
+    each=check,
+    flags=({"name": "a" * 65},),
+    passes=({"name": "a" * 64},),
+)

@@ -1,0 +1,29 @@
+"""Would Anthropic's directory miss a title?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    inside = tool.annotations.get("title")
+    if not (isinstance(inside, str) and inside.strip()):
+        yield Said("annotations.title is missing", "/annotations/title")
+    if not tool.title.strip():
+        yield Said("title is missing", "/title")
+
+
+RULE = Rule(
+    name="anthropic-title",
+    severity="error",
+    summary="Anthropic's connector directory wants a title on every tool; in both places it is seen everywhere.",
+    why="A submission with tools that have no title is rejected.",
+    fix="Write the same title in `title` and in `annotations.title`.",
+    profiles=("anthropic",),
+    each=check,
+    flags=({"name": "list_notes"}, {"name": "list_notes", "title": "List notes"}),
+    passes=({"name": "list_notes", "title": "List notes", "annotations": {"title": "List notes"}},),
+)

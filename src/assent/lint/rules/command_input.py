@@ -1,0 +1,51 @@
+"""Does a tool run whatever text it is given?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+_RUN = frozenset(
+    ("command", "cmd", "shell", "shell_command", "command_line", "sql", "sql_query", "sql_statement", "cypher")
+)
+_RUN_BY_SOME = frozenset(("code", "script", "javascript", "statement", "expression", "source_code", "program"))
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.inference.read_only and tool.confident:
+        return
+    free = _RUN | _RUN_BY_SOME if tool.inference.destructive else _RUN
+    for field in tool.inputs:
+        if field.plain in free and field.is_a("string") and not field.bounded("enum", "const", "pattern"):
+            yield Said(f"{field.name} takes any text and runs it", f"/inputSchema{field.pointer}")
+
+
+RULE = Rule(
+    name="command-input",
+    severity="warning",
+    summary="A tool takes a free-form command, script or statement.",
+    why="Whoever can write the text can do everything the server can; no hint, scope or confirmation describes that.",
+    fix="Offer the operations one by one, or an enumeration; where it must be, ask an approver and guard the text.",
+    each=check,
+    flags=(
+        {
+            "name": "run_command",
+            "description": "Runs a shell command.",
+            "inputSchema": {"type": "object", "properties": {"command": {"type": "string"}}},
+        },
+        {
+            "name": "execute_sql",
+            "description": "Executes any SQL statement.",
+            "inputSchema": {"type": "object", "properties": {"sql": {"type": "string"}}},
+        },
+    ),
+    passes=(
+        {
+            "name": "power",
+            "description": "Switches the power.",
+            "inputSchema": {"type": "object", "properties": {"command": {"enum": ["on", "off"]}}},
+        },
+    ),
+)

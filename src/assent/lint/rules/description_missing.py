@@ -1,0 +1,25 @@
+"""Does a tool say what it does?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if not tool.description.strip() and not tool.partial:
+        yield Said("it has no description", "/description")
+
+
+RULE = Rule(
+    name="description-missing",
+    severity="warning",
+    summary="A tool has no description.",
+    why="The model chooses tools by their descriptions, and a reviewer has nothing to check the hints against.",
+    fix="Say in one sentence what it does, beginning with the verb.",
+    each=check,
+    flags=({"name": "list_notes"}, {"name": "list_notes", "description": " "}),
+    passes=({"name": "list_notes", "description": "Lists notes."},),
+)

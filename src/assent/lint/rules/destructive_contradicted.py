@@ -1,0 +1,51 @@
+"""Does a tool that claims to destroy nothing say elsewhere that it does?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.claims.destructive is False and not tool.claims.read_only and tool.inference.destructive and tool.confident:
+        reasons = tool.inference.reasons
+        why = reasons[1] if len(reasons) > 1 else tool.because
+        yield Said(f"destructiveHint is false, but {why}", "/annotations/destructiveHint")
+
+
+RULE = Rule(
+    name="destructive-contradicted",
+    severity="error",
+    summary="A tool claims not to be destructive, but its name, text or parameters say that it loses something.",
+    why="Vendors differ on whether an update destroys. On deleting, revoking, cancelling and running "
+    "anything at all they do not: hosts ask about those, and this claim stops them.",
+    fix="Set destructiveHint to true; if nothing can be lost, say so in the description.",
+    each=check,
+    flags=(
+        {
+            "name": "delete_order",
+            "description": "Deletes an order.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+        {
+            "name": "bulk_edit",
+            "description": "Edits many records.",
+            "inputSchema": {"type": "object", "properties": {"operation": {"enum": ["update", "delete"]}}},
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+    ),
+    passes=(
+        {
+            "name": "delete_order",
+            "description": "Deletes an order.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": True},
+        },
+        {
+            "name": "update_order",
+            "description": "Updates an order.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+    ),
+)

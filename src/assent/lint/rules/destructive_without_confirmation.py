@@ -1,0 +1,38 @@
+"""Is anybody asked before something is lost?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    contract = tool.contract
+    if contract is None or contract.side_effect != "destructive":
+        return
+    if contract.confirmation.by == "none" or contract.autonomous:
+        yield Said("it destroys, and nobody is asked", "confirmation.by")
+
+
+RULE = Rule(
+    name="destructive-without-confirmation",
+    severity="warning",
+    summary="A contract lets a destructive tool run without asking anybody.",
+    why="What is lost cannot be got back; the question is the last moment at which a person can stop it.",
+    fix="Say `confirmation: {by: user}`, or `by: approver` where it must be proved.",
+    each=check,
+    flags=(
+        {
+            "contracts": {
+                "delete_draft": {
+                    "side_effect": "destructive",
+                    "confirmation": {"by": "none", "because": "Only drafts."},
+                }
+            }
+        },
+        {"contracts": {"delete_draft": {"side_effect": "destructive", "risk": "low"}}},
+    ),
+    passes=({"contracts": {"delete_draft": {"side_effect": "destructive"}}},),
+)

@@ -1,0 +1,43 @@
+"""Is a link or credential that a tool issues treated as a secret?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.tier != "share_export" or (tool.contract is not None and (tool.contract.secrets or tool.contract.natural)):
+        return
+    shown = [field for field in tool.outputs if field.issued]
+    if shown:
+        yield Said(
+            f"its result has {shown[0].name}, which is not declared a secret", f"/outputSchema{shown[0].pointer}"
+        )
+    elif tool.contract is not None and not tool.outputs:
+        yield Said("its contract does not say which part of the result is a secret", "secrets")
+
+
+RULE = Rule(
+    name="export-without-secret",
+    severity="warning",
+    summary="A tool issues a link, an export or a credential, and nothing says which part of the result is a secret.",
+    why="Undeclared, it is written to logs, audit entries and replays, and can be fetched again by whoever "
+    "repeats the call.",
+    fix="Name it by JSON pointer under `secrets:`, or declare `natural:` where the same link is meant to come back.",
+    each=check,
+    flags=(
+        {"contracts": {"export_orders": {"side_effect": "share_export"}}},
+        {
+            "name": "create_share_link",
+            "description": "Creates a share link for a file.",
+            "outputSchema": {"type": "object", "properties": {"download_token": {"type": "string"}}},
+        },
+    ),
+    passes=(
+        {"contracts": {"export_orders": {"side_effect": "share_export", "secrets": ["/token"]}}},
+        {"name": "list_files", "description": "Lists files."},
+    ),
+)

@@ -1,0 +1,36 @@
+"""Is every hint a truth value?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    for hint in HINTS:
+        if hint in tool.annotations and not isinstance(tool.annotations[hint], bool):
+            yield Said(f"{hint} is {str(tool.annotations[hint])[:40]!r}, not true or false", f"/annotations/{hint}")
+    given = tool.definition.get("annotations")
+    if given is not None and not isinstance(given, dict):
+        yield Said("annotations is not an object", "/annotations")
+
+
+RULE = Rule(
+    name="hint-not-boolean",
+    severity="error",
+    summary="A hint is something other than true or false.",
+    why='Hosts drop what is no boolean, some refuse the whole list of tools, and a text such as "false" counts as true '
+    "where it is read carelessly.",
+    fix="Write true or false without quotes, or leave the hint out.",
+    each=check,
+    flags=(
+        {"name": "list_notes", "annotations": {"readOnlyHint": "true"}},
+        {"name": "list_notes", "annotations": {"openWorldHint": None}},
+        {"name": "list_notes", "annotations": ["readOnly"]},
+    ),
+    passes=({"name": "list_notes", "annotations": {"readOnlyHint": True}}, {"name": "list_notes"}),
+)

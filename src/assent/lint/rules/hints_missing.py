@@ -1,0 +1,28 @@
+"""Does a tool say anything about its effect?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    claims = tool.claims
+    if all(said is None for said in (claims.read_only, claims.destructive, claims.idempotent, claims.open_world)):
+        guess = "reads only" if tool.inference.read_only else f"is {tool.inference.tier}"
+        yield Said(f"it carries no hints; by its definition it {guess}", "/annotations")
+
+
+RULE = Rule(
+    name="hints-missing",
+    severity="warning",
+    summary="A tool carries no hints at all.",
+    why="A host that follows the specification takes it for destructive, not idempotent and open to the "
+    "world, and asks before every call; others guess.",
+    fix="Set readOnlyHint, and where it is false destructiveHint, idempotentHint and openWorldHint.",
+    each=check,
+    flags=({"name": "list_orders"}, {"name": "delete_order", "annotations": {"title": "Delete an order"}}),
+    passes=({"name": "list_orders", "annotations": {"readOnlyHint": True}},),
+)

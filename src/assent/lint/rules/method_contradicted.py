@@ -1,0 +1,43 @@
+"""Do a tool's hints contradict the HTTP method behind it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+_WRITING = ("PUT", "PATCH", "DELETE")
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    method = tool.method.upper() or _told(tool.description)
+    if tool.claims.read_only and method in _WRITING:
+        yield Said(f"it claims to be read-only, but it is a {method}", "/annotations/readOnlyHint")
+    if tool.claims.destructive is False and not tool.claims.read_only and method == "DELETE":
+        yield Said("destructiveHint is false, but it is a DELETE", "/annotations/destructiveHint")
+
+
+def _told(description: str) -> str:
+    """The method a generated description begins with: `DELETE /orders/{id}`."""
+    first, _, rest = description.strip().strip("`").partition(" ")
+    return first if rest.lstrip().startswith("/") else ""
+
+
+RULE = Rule(
+    name="method-contradicted",
+    severity="error",
+    summary="A tool's hints contradict the HTTP method it stands for.",
+    why="PUT, PATCH and DELETE change things by definition, whatever the operation is called.",
+    fix="Correct the hint; or offer the operation under GET if it changes nothing.",
+    each=check,
+    flags=(
+        {"name": "orders_remove", "method": "DELETE", "annotations": {"readOnlyHint": True}},
+        {"name": "orders_remove", "description": "DELETE /orders/{id}", "annotations": {"destructiveHint": False}},
+    ),
+    passes=(
+        {"name": "orders_remove", "method": "DELETE", "annotations": {"readOnlyHint": False, "destructiveHint": True}},
+        {"name": "orders_list", "method": "GET", "annotations": {"readOnlyHint": True}},
+        {"name": "orders_search", "method": "POST", "annotations": {"readOnlyHint": True}},
+    ),
+)

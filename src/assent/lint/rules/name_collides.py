@@ -1,0 +1,40 @@
+"""Do two tools have the same name, once hosts have made it safe?"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Target
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def check(target: Target) -> Iterator[tuple[str, Said]]:
+    groups: dict[str, list[str]] = defaultdict(list)
+    for tool in target.subjects:
+        groups[_UNSAFE.sub("_", tool.name)[:64]].append(tool.name)
+    for safe, names in groups.items():
+        if len(names) < 2:
+            continue
+        for name in dict.fromkeys(names):
+            others = sorted(set(names) - {name})
+            text = f"it becomes {safe}, as does {others[0]}" if others else f"{len(names)} tools have this name"
+            yield name, Said(text, "/name")
+
+
+RULE = Rule(
+    name="name-collides",
+    severity="error",
+    summary="Two tools have one name, or would have once dots are replaced and the name is cut to 64 characters.",
+    why="Hosts keep one of the two, and nobody knows which.",
+    fix="Rename one of them.",
+    whole=check,
+    flags=(
+        {"tools": [{"name": "orders.list"}, {"name": "orders_list"}]},
+        {"tools": [{"name": "list_orders"}, {"name": "list_orders"}]},
+    ),
+    passes=({"tools": [{"name": "orders.list"}, {"name": "orders.get"}]},),
+)

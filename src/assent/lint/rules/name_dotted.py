@@ -1,0 +1,26 @@
+"""Does the name have dots?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if "." in tool.name:
+        yield Said("the name has dots, which model APIs reject", "/name", f"Call it {tool.name.replace('.', '_')}.")
+
+
+RULE = Rule(
+    name="name-dotted",
+    severity="warning",
+    summary="A name has dots.",
+    why="The specification allows them; the model APIs behind most hosts do not, so hosts rename the tool "
+    "each in its way.",
+    fix="Use underscores, or `names: safe` in the gateway's configuration.",
+    each=check,
+    flags=({"name": "orders.place"},),
+    passes=({"name": "orders_place"},),
+)

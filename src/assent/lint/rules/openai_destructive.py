@@ -1,0 +1,47 @@
+"""Would OpenAI's reviewer accept that a tool destroys nothing?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    inference = tool.inference
+    if tool.claims.destructive is False and not tool.claims.read_only and tool.confident:
+        if inference.destructive:
+            yield Said("destructiveHint is false, but some mode of it erases", "/annotations/destructiveHint")
+        elif inference.overwrites:
+            yield Said("destructiveHint is false, but it replaces what was there", "/annotations/destructiveHint")
+
+
+RULE = Rule(
+    name="openai-destructive",
+    severity="error",
+    summary="For OpenAI's app directory a tool is destructive if any mode or default of it can erase or overwrite.",
+    why="Reviewers compare the hint with what the tool can do in any mode.",
+    fix="Set destructiveHint to true.",
+    profiles=("openai",),
+    each=check,
+    flags=(
+        {
+            "name": "update_note",
+            "description": "Replaces the text of a note.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+    ),
+    passes=(
+        {
+            "name": "create_note",
+            "description": "Creates a note.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+        {
+            "name": "update_note",
+            "description": "Replaces the text of a note.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": True},
+        },
+    ),
+)

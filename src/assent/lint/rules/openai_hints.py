@@ -1,0 +1,38 @@
+"""Would OpenAI's directory miss a hint?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    claims = tool.claims
+    said = {
+        "readOnlyHint": claims.read_only,
+        "destructiveHint": claims.destructive,
+        "openWorldHint": claims.open_world,
+    }
+    for hint, value in said.items():
+        if value is None:
+            yield Said(f"{hint} is not set", f"/annotations/{hint}")
+
+
+RULE = Rule(
+    name="openai-hints",
+    severity="error",
+    summary="OpenAI's app directory wants readOnlyHint, destructiveHint and openWorldHint on every tool.",
+    why="A missing hint blocks the submission, whatever the protocol's default is.",
+    fix="Set all three explicitly.",
+    profiles=("openai",),
+    each=check,
+    flags=({"name": "list_notes", "annotations": {"readOnlyHint": True, "destructiveHint": False}},),
+    passes=(
+        {
+            "name": "list_notes",
+            "annotations": {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
+        },
+    ),
+)

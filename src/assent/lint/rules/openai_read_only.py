@@ -1,0 +1,28 @@
+"""Would OpenAI's reviewer accept that a tool only reads?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.claims.read_only and not tool.inference.read_only:
+        yield Said(
+            f"it claims to be read-only, and a reviewer will ask why: {tool.because}", "/annotations/readOnlyHint"
+        )
+
+
+RULE = Rule(
+    name="openai-read-only",
+    severity="error",
+    summary="For OpenAI's app directory a tool that enqueues, runs jobs or writes anything is not read-only.",
+    why="Reviewers compare the hint with what the tool can do in any mode.",
+    fix="Set readOnlyHint to false, or make the description say what is returned.",
+    profiles=("openai",),
+    each=check,
+    flags=({"name": "start_report", "description": "Starts a report job.", "annotations": {"readOnlyHint": True}},),
+    passes=({"name": "list_notes", "description": "Lists notes.", "annotations": {"readOnlyHint": True}},),
+)

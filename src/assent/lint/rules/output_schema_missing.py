@@ -1,0 +1,26 @@
+"""Does a tool say what it returns?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.definition.get("outputSchema") is None and not tool.partial:
+        yield Said("it has no output schema", "/outputSchema")
+
+
+RULE = Rule(
+    name="output-schema-missing",
+    severity="note",
+    summary="A tool has no output schema.",
+    why="Without one a result is text: nothing can be checked, no secret can be found in it, and the model "
+    "guesses its form.",
+    fix="Declare `outputSchema`, or `output:` in the contract.",
+    each=check,
+    flags=({"name": "list_notes"},),
+    passes=({"name": "list_notes", "outputSchema": {"type": "object"}},),
+)

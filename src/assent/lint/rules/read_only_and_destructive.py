@@ -1,0 +1,29 @@
+"""Does a tool claim to read only and to destroy?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.claims.read_only and tool.claims.destructive:
+        yield Said("it claims to be read-only and destructive at once", "/annotations/destructiveHint")
+
+
+RULE = Rule(
+    name="read-only-and-destructive",
+    severity="error",
+    summary="A tool claims to be read-only and destructive at once.",
+    why="One of the two is wrong. Hosts that look at readOnlyHint first run it without asking.",
+    fix="Decide which it is. A tool that only reads destroys nothing.",
+    each=check,
+    flags=({"name": "purge_cache", "annotations": {"readOnlyHint": True, "destructiveHint": True}},),
+    passes=(
+        {"name": "purge_cache", "annotations": {"readOnlyHint": False, "destructiveHint": True}},
+        {"name": "list_cache", "annotations": {"readOnlyHint": True, "destructiveHint": False}},
+        {"name": "list_cache", "annotations": {"readOnlyHint": True}},
+    ),
+)

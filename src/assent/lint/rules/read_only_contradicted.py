@@ -1,0 +1,51 @@
+"""Does a tool that claims to read only say elsewhere that it acts?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.claims.read_only and not tool.inference.read_only and tool.confident:
+        yield Said(
+            f"it claims to be read-only, but {tool.because}: by its definition it is {tool.inference.tier}",
+            "/annotations/readOnlyHint",
+        )
+
+
+RULE = Rule(
+    name="read-only-contradicted",
+    severity="error",
+    summary="A tool claims to be read-only, but its name, text or parameters say that it acts.",
+    why="Every host that reads hints runs a read-only tool without asking. A wrong claim removes the person "
+    "everywhere: it is the one hint that must never be wrong.",
+    fix="Set readOnlyHint to false; or, if the tool really only reads, correct the words that say otherwise.",
+    each=check,
+    flags=(
+        {
+            "name": "send_email",
+            "description": "Sends an email to a recipient.",
+            "annotations": {"readOnlyHint": True},
+        },
+        {
+            "name": "list_orders",
+            "description": "Cancels an order and deletes its invoice.",
+            "annotations": {"readOnlyHint": True},
+        },
+        {
+            "name": "manage_queue",
+            "description": "Manages the queue.",
+            "inputSchema": {"type": "object", "properties": {"action": {"enum": ["list", "delete"]}}},
+            "annotations": {"readOnlyHint": True},
+        },
+        {"contracts": {"delete_order": {"side_effect": "read", "description": "Deletes an order."}}},
+    ),
+    passes=(
+        {"name": "list_orders", "description": "Lists orders.", "annotations": {"readOnlyHint": True}},
+        {"name": "send_email", "description": "Sends an email.", "annotations": {"readOnlyHint": False}},
+        {"name": "send_email", "description": "Sends an email."},
+    ),
+)

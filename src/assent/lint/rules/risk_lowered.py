@@ -1,0 +1,33 @@
+"""Does a contract call a tool less risky than its kind is?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.contract.tiers import DEFAULT_RISK
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    contract = tool.contract
+    if contract is None:
+        return
+    usual = DEFAULT_RISK[contract.side_effect]
+    if contract.risk.number < usual.number:
+        yield Said(f"its risk is {contract.risk}; for {contract.side_effect} it is {usual} by itself", "risk")
+
+
+RULE = Rule(
+    name="risk-lowered",
+    severity="warning",
+    summary="A contract lowers the risk below what the side effect has by itself.",
+    why="The risk decides whether a person is asked. Lowering it is allowed, and should be somebody's decision.",
+    fix="Remove `risk:`, or keep it and say why: `# assent: allow risk-lowered because ...`.",
+    each=check,
+    flags=({"contracts": {"delete_draft": {"side_effect": "destructive", "risk": "medium"}}},),
+    passes=(
+        {"contracts": {"delete_draft": {"side_effect": "destructive"}}},
+        {"contracts": {"read_salary": {"side_effect": "read", "risk": "high"}}},
+    ),
+)

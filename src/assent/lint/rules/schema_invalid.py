@@ -1,0 +1,52 @@
+"""Are the schemas of a tool schemas?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    for key in ("inputSchema", "outputSchema"):
+        if key in tool.definition:
+            wrong = _wrong(tool.definition[key])
+            if wrong:
+                yield Said(f"{key} {wrong}", f"/{key}")
+
+
+def _wrong(schema: Any) -> str | None:
+    if not isinstance(schema, Mapping):
+        return "is not an object"
+    if schema.get("type", "object") != "object":
+        return f"is of type {str(schema['type'])[:40]!r}; arguments and structured results are objects"
+    try:
+        jsonschema_rs.validator_for(dict(schema), retriever=_refuse)
+    except (ValueError, TypeError, jsonschema_rs.ValidationError) as error:
+        return f"is not a JSON Schema: {str(error).splitlines()[0][:160]}"
+    return None
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is outside the document")
+
+
+RULE = Rule(
+    name="schema-invalid",
+    severity="error",
+    summary="An input or output schema is not a JSON Schema of an object.",
+    why="Clients refuse the tool or skip the check; a gateway withholds it.",
+    fix="Correct the schema. References must stay inside it.",
+    each=check,
+    flags=(
+        {"name": "list_notes", "inputSchema": {"type": "strnig"}},
+        {"name": "list_notes", "inputSchema": {"type": "object", "properties": {"id": {"type": "strnig"}}}},
+        {"name": "list_notes", "inputSchema": {"$ref": "https://example.com/schema.json"}},
+        {"name": "list_notes", "inputSchema": []},
+    ),
+    passes=({"name": "list_notes", "inputSchema": {"type": "object"}}, {"name": "list_notes"}),
+)

@@ -1,0 +1,33 @@
+"""Does a tool take a secret as an argument?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    for field in tool.inputs:
+        if field.secret and not field.is_a("boolean") and not field.is_a("integer"):
+            yield Said(f"{field.name} is a secret that the model would have to write", f"/inputSchema{field.pointer}")
+
+
+RULE = Rule(
+    name="secret-input",
+    severity="warning",
+    summary="A tool takes a password, key or token as an argument.",
+    why="What is an argument passes through the model, its context, its provider and every log on the way.",
+    fix="Take credentials from the server's configuration or from the caller's authentication.",
+    each=check,
+    flags=(
+        {"name": "login", "inputSchema": {"type": "object", "properties": {"password": {"type": "string"}}}},
+        {"name": "fetch", "inputSchema": {"type": "object", "properties": {"apiKey": {"type": "string"}}}},
+    ),
+    passes=(
+        {"name": "list", "inputSchema": {"type": "object", "properties": {"page_token": {"type": "string"}}}},
+        {"name": "ask", "inputSchema": {"type": "object", "properties": {"max_tokens": {"type": "integer"}}}},
+        {"name": "rotate", "inputSchema": {"type": "object", "properties": {"secret_id": {"type": "string"}}}},
+    ),
+)

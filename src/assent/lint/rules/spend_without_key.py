@@ -1,0 +1,41 @@
+"""Can a repeated call charge twice?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.keys import takes_key
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.tier != "external_spend" or takes_key(tool):
+        return
+    if tool.contract is None and tool.confident:
+        yield Said("it spends, and takes no idempotency key", "/inputSchema/properties")
+    elif tool.contract is not None and tool.contract.idempotency.key == "auto":
+        yield Said("it spends, and a call without a key is allowed to charge again", "idempotency.key")
+
+
+RULE = Rule(
+    name="spend-without-key",
+    severity="warning",
+    summary="A tool spends money or credits, and a repetition cannot be told from a second order.",
+    why="Answers get lost and clients repeat calls. Without a key the second call charges again.",
+    fix="Take an idempotency key as an argument, or put the tool under a contract with `idempotency: {key: required}`.",
+    each=check,
+    flags=(
+        {"name": "purchase_credits", "description": "Purchases credits and charges the card."},
+        {"contracts": {"place_order": {"side_effect": "external_spend", "idempotency": {"key": "auto"}}}},
+    ),
+    passes=(
+        {
+            "name": "purchase_credits",
+            "description": "Purchases credits and charges the card.",
+            "inputSchema": {"type": "object", "properties": {"idempotency_key": {"type": "string"}}},
+        },
+        {"contracts": {"place_order": {"side_effect": "external_spend"}}},
+        {"name": "list_orders", "description": "Lists orders."},
+    ),
+)

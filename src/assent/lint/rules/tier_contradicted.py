@@ -1,0 +1,34 @@
+"""Is a contract's side effect graver than it says?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+_GRAVITY = ("read", "compute", "write", "share_export", "external_spend", "destructive")
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    contract, inference = tool.contract, tool.inference
+    if contract is None or contract.side_effect == "read" or not tool.confident:
+        return
+    graver = _GRAVITY.index(inference.tier) > _GRAVITY.index(contract.side_effect)
+    if graver and inference.tier in ("external_spend", "destructive"):
+        yield Said(f"its contract says {contract.side_effect}, but {tool.because}: {inference.tier}", "side_effect")
+
+
+RULE = Rule(
+    name="tier-contradicted",
+    severity="warning",
+    summary="A contract says that a tool writes or computes, but its definition says that it spends or destroys.",
+    why="Everything follows from the side effect: risk, confirmation, key, hints.",
+    fix="Correct `side_effect:`; or correct the name or description if they say more than the tool does.",
+    each=check,
+    flags=({"contracts": {"delete_order": {"side_effect": "write", "description": "Deletes an order."}}},),
+    passes=(
+        {"contracts": {"delete_order": {"side_effect": "destructive", "description": "Deletes an order."}}},
+        {"contracts": {"create_order": {"side_effect": "write", "description": "Creates an order."}}},
+    ),
+)

@@ -1,0 +1,35 @@
+"""Does the title stand in both places where hosts look?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    beside, inside = tool.title.strip(), tool.annotations.get("title")
+    inside = inside.strip() if isinstance(inside, str) else ""
+    if beside and not inside:
+        yield Said("the title stands beside the annotations only", "/annotations/title")
+    elif inside and not beside:
+        yield Said("the title stands inside the annotations only", "/title")
+    elif beside != inside:
+        yield Said(f"it has two titles: {beside[:60]!r} and {inside[:60]!r}", "/annotations/title")
+
+
+RULE = Rule(
+    name="title-in-one-place",
+    severity="note",
+    summary="The title stands in one of its two places only, or differs between them.",
+    why="Older hosts read `annotations.title`, newer ones `title`. Where it is missing, people see the raw name.",
+    fix="Write the same title in both places.",
+    each=check,
+    flags=(
+        {"name": "list_notes", "title": "List notes"},
+        {"name": "list_notes", "annotations": {"title": "List notes"}},
+        {"name": "list_notes", "title": "List notes", "annotations": {"title": "Notes"}},
+    ),
+    passes=({"name": "list_notes", "title": "List notes", "annotations": {"title": "List notes"}}, {"name": "list"}),
+)

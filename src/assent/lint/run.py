@@ -1,0 +1,120 @@
+"""What does the linter find in a target, and what of it counts?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from assent.lint import rules as _home
+from assent.lint.rule import SEVERITIES, Finding, Rule, Said, Severity
+from assent.lint.suppressions import Suppression
+from assent.lint.target import Subject, Target
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Every rule there is, by name: one per file."""
+    found = [import_module(f"{_home.__name__}.{module.name}").RULE for module in iter_modules(_home.__path__)]
+    return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found, gravest first within each tool's place, and what was found but does not count."""
+
+    target: str
+    tools: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    suppressed: tuple[tuple[Finding, str], ...] = ()
+    known: tuple[Finding, ...] = ()
+    """Findings that the baseline has already."""
+    idle: tuple[Suppression, ...] = field(default=())
+    """Suppressions that suppressed nothing."""
+
+    def count(self, severity: Severity) -> int:
+        return sum(1 for finding in self.findings if finding.severity == severity)
+
+    def fails(self, least: Severity = "warning") -> bool:
+        """Whether anything found is at least as grave."""
+        grave = SEVERITIES[: SEVERITIES.index(least) + 1]
+        return any(finding.severity in grave for finding in self.findings)
+
+
+def lint(
+    target: Target,
+    *,
+    suppressions: Sequence[Suppression] = (),
+    baseline: Iterable[str] = (),
+    least: Severity = "note",
+    only: Iterable[str] = (),
+) -> Report:
+    """Ask every rule; take out what is suppressed with a reason and what the baseline knows."""
+    shown = SEVERITIES[: SEVERITIES.index(least) + 1]
+    asked = [rule for rule in all_rules().values() if rule.asked(target) and rule.severity in shown]
+    chosen = set(only)
+    found = [finding for rule in asked if not chosen or rule.name in chosen for finding in _findings(rule, target)]
+    order = {subject.name: index for index, subject in enumerate(target.subjects)}
+    found.sort(key=lambda one: (order.get(one.tool, -1), SEVERITIES.index(one.severity), one.rule, one.at))
+    left: list[Finding] = []
+    suppressed: list[tuple[Finding, str]] = []
+    used: set[int] = set()
+    for finding in found:
+        covering = next((n for n, one in enumerate(suppressions) if one.covers(finding.rule, finding.tool)), None)
+        if covering is None:
+            left.append(finding)
+        else:
+            used.add(covering)
+            suppressed.append((finding, suppressions[covering].because))
+    new, known = _compared(left, baseline)
+    idle = tuple(one for number, one in enumerate(suppressions) if number not in used)
+    return Report(target.name, tuple(subject.name for subject in target.subjects), new, tuple(suppressed), known, idle)
+
+
+def together(reports: Sequence[Report]) -> Report:
+    """Several reports as one."""
+    if len(reports) == 1:
+        return reports[0]
+    return Report(
+        ", ".join(one.target for one in reports),
+        tuple(tool for one in reports for tool in one.tools),
+        tuple(finding for one in reports for finding in one.findings),
+        tuple(pair for one in reports for pair in one.suppressed),
+        tuple(finding for one in reports for finding in one.known),
+        tuple(suppression for one in reports for suppression in one.idle),
+    )
+
+
+def _findings(rule: Rule, target: Target) -> Iterator[Finding]:
+    if rule.each is not None:
+        for subject in target.subjects:
+            for said in rule.each(subject):
+                yield _finding(rule, subject.name, said, subject)
+    if rule.whole is not None:
+        homes = {subject.name: subject for subject in target.subjects}
+        for tool, said in rule.whole(target):
+            yield _finding(rule, tool, said, homes.get(tool), target.name if not tool else "")
+
+
+def _finding(rule: Rule, tool: str, said: Said, subject: Subject | None, file: str = "") -> Finding:
+    place, line = (subject.file, subject.line) if subject else (file, 0)
+    if said.at.startswith("line "):
+        line = int(said.at.removeprefix("line "))
+    return Finding(rule.name, rule.severity, tool, said.message, said.at, said.fix or rule.fix, place, line)
+
+
+def _compared(findings: list[Finding], baseline: Iterable[str]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """New findings, and those the baseline has; a fingerprint covers as many as it was written for."""
+    allowed = Counter(baseline)
+    new: list[Finding] = []
+    known: list[Finding] = []
+    for finding in findings:
+        if allowed[finding.fingerprint] > 0:
+            allowed[finding.fingerprint] -= 1
+            known.append(finding)
+        else:
+            new.append(finding)
+    return tuple(new), tuple(known)

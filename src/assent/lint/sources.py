@@ -1,0 +1,158 @@
+"""What does a file hold: tool definitions, contracts, an API description or a configuration?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from assent.contract.files import load_contracts, parse_contracts
+from assent.contract.model import Contract
+from assent.contract.profiles import Profile
+from assent.contract.yaml_lines import Document
+from assent.errors import ContractError, Fault, SettingsError
+from assent.infer import read_definitions
+from assent.lint.suppressions import Suppression, in_comments
+from assent.lint.target import Subject, Target, subject_of
+
+Kind = Literal["definitions", "contracts", "openapi", "configuration"]
+ReadApi = Callable[[Path, Profile], Sequence[Subject]]
+"""What turns an API description into subjects; given from above, since reading one is the edge's work."""
+
+_CONFIGURES = {"upstreams", "auth", "store", "mcpServers", "contracts", "guards", "public_url"}
+_NAME = re.compile(r'"name"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A target, and the suppressions that stand beside its contracts."""
+
+    target: Target
+    suppressions: tuple[Suppression, ...] = ()
+
+
+def read_file(
+    path: Path,
+    *,
+    said_by: Profile,
+    known: Sequence[str],
+    overlays: Mapping[str, Contract] | None = None,
+    read_api: ReadApi | None = None,
+) -> Read:
+    """The target in a file, whatever kind of file it is."""
+    text = _text(path)
+    name = str(path)
+    kind, value = kind_of(text, name)
+    match kind:
+        case "contracts":
+            return _contracts(text, name, said_by, known)
+        case "configuration":
+            return _configuration(text, path, value, said_by, known)
+        case "openapi":
+            if read_api is None:
+                raise SettingsError(Fault("API descriptions cannot be read here", "Lint the server's URL", file=name))
+            return Read(Target(name, tuple(replace(one, file=name) for one in read_api(path, said_by)), said_by))
+    lines = _lines_of_names(text)
+    subjects = tuple(
+        _under(definition, overlays or {}, said_by, name, lines.get(str(definition["name"]), 0))
+        for definition in read_definitions(text.splitlines(keepends=True))
+    )
+    return Read(Target(name, subjects, said_by))
+
+
+def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
+    """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
+    if text.lstrip()[:1] in ("{", "["):
+        value = _json(text, file)
+        if not isinstance(value, dict):
+            return "definitions", value
+    else:
+        value = Document(text, file).value
+    if not isinstance(value, dict):
+        raise SettingsError(
+            Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is", file=file)
+        )
+    if "openapi" in value or "swagger" in value:
+        return "openapi", value
+    if isinstance(value.get("tools"), dict):
+        return "contracts", value
+    if _CONFIGURES & set(value) and "tools" not in value and "inputSchema" not in value:
+        return "configuration", value
+    return "definitions", value
+
+
+def under_contract(
+    definitions: Sequence[Mapping[str, Any]], contracts: Mapping[str, Contract], said_by: Profile, file: str = ""
+) -> tuple[Subject, ...]:
+    """Definitions as they go out: each under the contract written for it, the others as they are."""
+    return tuple(_under(definition, contracts, said_by, file, 0) for definition in definitions)
+
+
+def _under(
+    definition: Mapping[str, Any], contracts: Mapping[str, Contract], said_by: Profile, file: str, line: int
+) -> Subject:
+    contract = contracts.get(str(definition.get("name")))
+    return subject_of(definition, contract, said_by=said_by, file=file, line=line)
+
+
+def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> Read:
+    contracts = parse_contracts(text, name)
+    document = Document(text, name)
+    subjects = tuple(
+        subject_of({}, one, said_by=said_by, file=name, line=document.locate(("tools", tool))[1])
+        for tool, one in contracts.items()
+    )
+    return Read(Target(name, subjects, said_by), tuple(in_comments(text, document, known)))
+
+
+def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profile, known: Sequence[str]) -> Read:
+    """A configuration as it is written, and the contracts it names; its upstreams are not contacted."""
+    subjects: list[Subject] = []
+    suppressions: list[Suppression] = []
+    patterns = value.get("contracts") or ()
+    for pattern in patterns if isinstance(patterns, list) else ():
+        home = path.parent if not Path(str(pattern)).is_absolute() else Path("/")
+        for file in sorted(home.glob(str(pattern).lstrip("/"))):
+            load_contracts([file])
+            read = _contracts(_text(file), str(file), said_by, known)
+            subjects += read.target.subjects
+            suppressions += read.suppressions
+    return Read(Target(str(path), tuple(subjects), said_by, configuration=text), tuple(suppressions))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ContractError(Fault(f"cannot be read: {error.strerror}", "Correct the path", file=str(path))) from None
+    except UnicodeDecodeError:
+        raise ContractError(Fault("it is not UTF-8 text", "Convert it", file=str(path))) from None
+
+
+def _json(text: str, file: str) -> Any:
+    """The value of a JSON text; the first of several where there is one per line."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    first = text.lstrip().split("\n", 1)[0]
+    try:
+        value = json.loads(first)
+        return value if isinstance(value, dict) and "name" in value else [value]
+    except (ValueError, RecursionError):
+        # YAML in flow style begins with a brace too.
+        return Document(text, file).value
+
+
+def _lines_of_names(text: str) -> dict[str, int]:
+    """The line on which each tool's name stands; the first one of that name."""
+    found: dict[str, int] = {}
+    line, last = 1, 0
+    for match in _NAME.finditer(text):
+        line += text.count("\n", last, match.start())
+        last = match.start()
+        found.setdefault(json.loads(match[1], strict=False), line)
+    return found

@@ -1,0 +1,125 @@
+"""Which findings has somebody decided to live with, and why?
+
+A suppression names its rule and its reason. It stands in a comment of a contract file, inside the block of the tool it
+is about (`# assent: allow risk-lowered because the mailbox is the caller's own`), or in a file of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from assent.contract.yaml_lines import Document
+from assent.errors import Fault, FaultsError, SettingsError
+
+_COMMENT = re.compile(r"#\s*assent:\s*allow\b\s*(?P<rule>[^\s]*)\s*(?:because\s+(?P<because>\S.*?))?\s*$")
+_FORM = "Write `# assent: allow RULE because REASON`"
+_KEYS = {"rule", "tool", "because"}
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One rule, not applied to the tools a pattern names, for a reason."""
+
+    rule: str
+    tool: str
+    because: str
+    file: str = ""
+    line: int = 0
+
+    def covers(self, rule: str, tool: str) -> bool:
+        return rule == self.rule and fnmatchcase(tool, self.tool)
+
+
+def in_comments(text: str, document: Document, known: Collection[str]) -> list[Suppression]:
+    """The suppressions in the comments of a contract file."""
+    starts = sorted((line, path[1]) for path, line in document.lines.items() if len(path) == 2 and path[0] == "tools")
+    found: list[Suppression] = []
+    faults: list[Fault] = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        match = _COMMENT.search(line)
+        if match is None:
+            continue
+        tool = _owner(number, lines, starts)
+        fault = _wrong(match["rule"], match["because"], known) if tool else "it stands outside the block of a tool"
+        if fault:
+            faults.append(Fault(fault, _FORM + " inside the tool's block", file=document.file, line=number))
+        elif tool:
+            found.append(Suppression(match["rule"], tool, match["because"], document.file, number))
+    if faults:
+        raise SettingsError(faults)
+    return found
+
+
+def _owner(number: int, lines: list[str], starts: list[tuple[int, Any]]) -> str | None:
+    """The tool a comment belongs to: the one below, where it stands on lines of its own above it, or the one around."""
+    below = number
+    while below <= len(lines) and lines[below - 1].lstrip().startswith("#"):
+        below += 1
+    for line, tool in starts:
+        if line == below and below != number:
+            return str(tool)
+    around = [tool for line, tool in starts if line <= number]
+    return str(around[-1]) if around else None
+
+
+def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:
+    """A file of suppressions: `suppressions:` and a list of rule, tool (a pattern; all of them without it), because."""
+    try:
+        document = Document(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(Fault(f"cannot be read: {error}", "Name a file of suppressions", file=str(path))) from None
+    except FaultsError as error:
+        raise SettingsError(error.faults) from None
+    value = document.value
+    listed = value.get("suppressions") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(listed, list):
+        raise SettingsError(Fault("it has no list `suppressions:`", "Put the suppressions under it", file=str(path)))
+    found: list[Suppression] = []
+    faults: list[Fault] = []
+    for index, one in enumerate(listed):
+        file, line = document.locate(("suppressions", index))
+        if not isinstance(one, dict) or set(one) - _KEYS or not all(isinstance(each, str) for each in one.values()):
+            faults.append(Fault("a suppression has rule, tool and because", "Correct it", file=file, line=line))
+            continue
+        wrong = _wrong(one.get("rule", ""), one.get("because"), known)
+        if wrong:
+            faults.append(Fault(wrong, "Name the rule and say why", file=file, line=line))
+            continue
+        found.append(Suppression(one["rule"], one.get("tool", "*"), one["because"], file, line))
+    if faults:
+        raise SettingsError(faults)
+    return found
+
+
+def _wrong(rule: str, because: str | None, known: Collection[str]) -> str | None:
+    if rule not in known:
+        return f"there is no rule {rule!r}" if rule else "no rule is named"
+    return None if because and because.strip() else f"{rule} is suppressed without a reason"
+
+
+def read_baseline(path: Path) -> list[str]:
+    """The fingerprints a baseline has; a file that is not there has none."""
+    if not path.exists():
+        raise SettingsError(Fault("there is no baseline", "Write it with --write-baseline", file=str(path)))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return [str(one["fingerprint"]) for one in found["findings"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SettingsError(Fault(f"not a baseline: {error}", "Write it anew", file=str(path))) from None
+
+
+def baseline_text(findings: Iterable[Any]) -> str:
+    """A baseline of findings, in an order that makes small diffs."""
+    rows = [
+        {"fingerprint": one.fingerprint, "rule": one.rule, "tool": one.tool, "at": one.at, "message": one.message}
+        for one in findings
+    ]
+    rows.sort(key=lambda row: (row["tool"], row["rule"], row["at"]))
+    return json.dumps({"version": 1, "findings": rows}, indent=2, ensure_ascii=False) + "\n"

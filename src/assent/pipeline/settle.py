@@ -1,0 +1,73 @@
+"""What happened after all? The third sentence: an operator who has looked says how a claim in doubt ended."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import orjson
+
+from assent.core.audit import Entry, principal_values
+from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.outcome import Refusal, error_result
+from assent.core.principal import Principal
+from assent.pipeline.approve import OPERATOR
+from assent.ports import Ports
+
+Finding = Literal["done", "not-done", "failed"]
+_ENDS: dict[str, State] = {"done": State.SUCCEEDED, "not-done": State.FAILED_NO_EFFECT, "failed": State.FAILED}
+
+
+async def settle(
+    person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None = None
+) -> ClaimRecord:
+    """The claim as an operator found it; a Refusal says why it was not settled.
+
+    `done` keeps the result for retries, `not-done` gives the key and what was reserved free, `failed` answers retries
+    with a failure. An owner who comes back afterwards is refused.
+    """
+    if person.kind != "human" or person.has_agent or OPERATOR not in person.roles:
+        raise Refusal("settle.not_entitled")
+    record = await _fenced(await _doubtful(claim_id, ports), person, ports)
+    now = ports.now()
+    settlement = Settlement(_ENDS[finding], now, _kept(finding, result), now if finding == "not-done" else None)
+    entry = Entry("operator", now, _facts(record, settlement.state), principal_values(person))
+    if not await ports.store.settle(record.id, record.epoch, settlement, [entry]):
+        raise Refusal("settle.not_in_doubt")
+    settled = await ports.store.recall(record.id)
+    assert settled is not None
+    return settled
+
+
+async def _doubtful(claim_id: str, ports: Ports) -> ClaimRecord:
+    record = await ports.store.recall(claim_id)
+    if record is None:
+        raise Refusal("settle.unknown", f"There is no claim {claim_id[:64]}.")
+    state = record.state_at(ports.now())
+    if state is not State.IN_DOUBT:
+        raise Refusal("settle.not_in_doubt", f"Claim {claim_id[:12]} is not in doubt: it is {state}.")
+    return record
+
+
+async def _fenced(record: ClaimRecord, person: Principal, ports: Ports) -> ClaimRecord:
+    """The claim with its doubt written down, so that nobody who started it can end it any more."""
+    now = ports.now()
+    entry = Entry("settlement", now, _facts(record, State.IN_DOUBT), principal_values(person))
+    doubted = await ports.store.doubt(record.id, record.epoch, now, entry)
+    if doubted is None:
+        raise Refusal("settle.not_in_doubt")
+    return doubted
+
+
+def _facts(record: ClaimRecord, state: State) -> dict[str, Any]:
+    return {"claim": record.id, "tool": record.tool, "contract": record.contract, "state": state.value}
+
+
+def _kept(finding: Finding, result: dict[str, Any] | None) -> bytes | None:
+    """What a retry is answered."""
+    if finding == "not-done":
+        return None
+    if finding == "failed":
+        said = Refusal("execute.failed", "The tool failed; an operator looked.")
+        return orjson.dumps(result or error_result(said.problem()))
+    text = "This was done; an operator looked. The tool's own answer was lost."
+    return orjson.dumps(result or {"content": [{"type": "text", "text": text}]})

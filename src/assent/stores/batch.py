@@ -1,0 +1,70 @@
+"""How do several operations go through one transaction, each with an end of its own?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assent.errors import AssentError, StoreError
+from assent.stores.operations import Operation, Order
+from assent.stores.records import Records
+from assent.stores.rows import EntryRow
+
+MOST_PER_COMMIT = 1000
+MOST_NOTES = 100_000
+LINGER = 0.01
+"""Seconds that notes wait for company: they hold nobody up, and a commit each would."""
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """An order, who waits for it, and how it ended."""
+
+    order: Order
+    future: asyncio.Future[Any]
+    value: Any = None
+    error: Exception | None = None
+
+    def report(self) -> None:
+        """To be called in the loop of whoever waits."""
+        if self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.value)
+
+    def fail(self, error: StoreError) -> None:
+        self.value, self.error = None, StoreError(str(error))
+
+
+Item = Waiting | EntryRow
+
+
+def orders_in(batch: Iterable[Item]) -> list[Waiting]:
+    return [item for item in batch if isinstance(item, Waiting)]
+
+
+def operations_in(batch: Iterable[Item]) -> list[Operation[Any]]:
+    return [item.order for item in orders_in(batch) if isinstance(item.order, Operation)]
+
+
+def apply(batch: Sequence[Item], records: Records) -> None:
+    """Let every operation work on the records, in order; one that raises has changed nothing, and fails alone."""
+    for item in batch:
+        if isinstance(item, EntryRow):
+            records.append([item])
+        elif isinstance(item.order, Operation):
+            _perform(item, item.order, records)
+
+
+def _perform(item: Waiting, operation: Operation[Any], records: Records) -> None:
+    item.value = item.error = None
+    try:
+        item.value = operation.apply(records)
+    except AssentError as error:
+        item.error = error
+    except Exception as error:
+        item.error = StoreError(f"What was to be kept could not be written: {error}.")

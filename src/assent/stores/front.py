@@ -1,0 +1,120 @@
+"""How do the port's methods become operations and looks?
+
+A store says how it reads and how it changes; what each method means stands here once for all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Sequence
+from typing import Any, TypeVar
+
+from assent.core.approval import Approval, Decision
+from assent.core.audit import Entry
+from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.dues import NOTHING, Dues
+from assent.core.keys import KeyRecord
+from assent.ports import Pruned, Rehearsal
+from assent.stores import operations
+from assent.stores.operations import Operation, Sweep
+from assent.stores.records import Records
+from assent.stores.waiting import Waiters
+
+T = TypeVar("T")
+
+
+class Front(ABC):
+    """The changing half of the port, and waiting."""
+
+    def __init__(self) -> None:
+        self._waiters = Waiters()
+
+    @abstractmethod
+    def _change(self, operation: Operation[T]) -> Awaitable[T]:
+        """Apply one operation; done when it is durable."""
+
+    @abstractmethod
+    async def _sweep(self, sweep: Sweep) -> Pruned: ...
+
+    @abstractmethod
+    async def _loaded(self, operation: Operation[Any]) -> Records:
+        """The records an operation needs, to look at alone."""
+
+    @abstractmethod
+    async def recall(self, claim_id: str) -> ClaimRecord | None: ...
+
+    @abstractmethod
+    async def approval(self, approval_id: str) -> Approval | None: ...
+
+    async def claim(
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+    ) -> ClaimRecord:
+        return await self._change(operations.claim(draft, entry, approval, now, dues))
+
+    async def admit(self, dues: Dues, now: float) -> None:
+        await self._change(operations.admit(dues, now))
+
+    async def afford(self, dues: Dues, now: float) -> None:
+        operation = operations.admit(dues, now)
+        operation.apply(await self._loaded(operation))
+
+    async def retake(
+        self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
+    ) -> ClaimRecord | None:
+        return await self._change(operations.retake(claim_id, epoch, lease_until, now, entry))
+
+    async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
+        doubted = await self._change(operations.doubt(claim_id, epoch, now, entry))
+        self._waiters.wake([claim_id])
+        return doubted
+
+    async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
+        settled = await self._change(operations.settle(claim_id, epoch, settlement, entries))
+        if settled:
+            self._waiters.wake([claim_id])
+        return settled
+
+    async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
+        await self._change(operations.extend(leases, lease_until))
+
+    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
+        return await self._waiters.until(
+            claim_id,
+            lambda: self.recall(claim_id),
+            lambda record: record is None or record.state is not State.STARTED,
+            timeout,
+        )
+
+    async def ask(
+        self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
+    ) -> Approval:
+        return await self._change(operations.ask(draft, now, most_pending, entry, cooldown))
+
+    async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
+        decided = await self._change(operations.decide(approval_id, decision, now, entry))
+        if decided is not None:
+            self._waiters.wake([approval_id])
+        return decided
+
+    async def decided(self, approval_id: str, timeout: float) -> Approval | None:
+        return await self._waiters.until(
+            approval_id,
+            lambda: self.approval(approval_id),
+            lambda approval: approval is None or approval.pending_until is None,
+            timeout,
+        )
+
+    async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
+        await self._change(operations.remember(rehearsal, entry))
+
+    async def add_key(self, record: KeyRecord, entry: Entry) -> None:
+        await self._change(operations.add_key(record, entry))
+
+    async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
+        return await self._change(operations.revoke_key(digest, now, entry))
+
+    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
+        return await self._sweep(Sweep(now, before, limit))
+
+    async def flush(self) -> None:
+        await self._change(operations.nothing())

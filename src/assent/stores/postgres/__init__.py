@@ -1,0 +1,5 @@
+"""A store for many machines."""
+
+from assent.stores.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore"]

@@ -1,0 +1,166 @@
+"""How does PostgreSQL keep the store's promises?
+
+Nothing is held while a call is under way: a look borrows a connection for one statement, a change for one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from assent.core.approval import Approval
+from assent.core.audit import Entry
+from assent.core.claims import ClaimRecord, State
+from assent.core.keys import KeyRecord
+from assent.errors import StoreError
+from assent.ports import Logged, Place, Pruned, Rehearsal
+from assent.stores.front import Front
+from assent.stores.operations import Operation, Sweep
+from assent.stores.postgres.database import FAILURES, Database
+from assent.stores.postgres.listening import Listener
+from assent.stores.postgres.tables import SQL, load
+from assent.stores.postgres.writer import Writer
+from assent.stores.records import Records
+from assent.stores.rows import approval_of, claim_of, entry_row, key_of, logged
+
+T = TypeVar("T")
+READERS = 4
+
+
+class PostgresStore(Front):
+    """A store that any number of processes on any number of machines share.
+
+    It connects when it is first used, or when `connect` is called; one event loop uses it.
+    """
+
+    def __init__(self, url: str, *, readers: int = READERS) -> None:
+        super().__init__()
+        self._database, self._readers = Database(url), readers
+        self._writer = Writer(self._database)
+        self._listener = Listener(self._database, self._waiters.wake)
+        self._pool: Any = None
+        self._opening = asyncio.Lock()
+        self._closed = False
+
+    async def connect(self) -> None:
+        """Open the pool and bring the schema up to date; again does nothing."""
+        if self._closed:
+            raise StoreError("The store is closed.")
+        async with self._opening:
+            if self._pool is not None:
+                return
+            try:
+                self._pool = await self._database.pool(self._readers)
+            except FAILURES as error:
+                raise self._database.failure(error) from error
+
+    async def schema(self) -> int:
+        """The version of the schema there, looked at without changing anything; StoreError for a newer one."""
+        try:
+            version, _ = await self._database.check()
+        except FAILURES as error:
+            raise self._database.failure(error) from error
+        return version
+
+    async def _fetch(self, name: str, *values: Any) -> list[Any]:
+        if self._pool is None or self._closed:
+            await self.connect()
+        try:
+            found: list[Any] = await self._pool.fetch(SQL[name], *values)
+        except FAILURES as error:
+            raise self._database.failure(error) from error
+        return found
+
+    async def _change(self, operation: Operation[T]) -> T:
+        if self._pool is None:
+            await self.connect()
+        return await self._writer.run(operation)
+
+    async def _sweep(self, sweep: Sweep) -> Pruned:
+        if self._pool is None:
+            await self.connect()
+        return await self._writer.sweep(sweep)
+
+    async def _loaded(self, operation: Operation[Any]) -> Records:
+        if self._pool is None or self._closed:
+            await self.connect()
+        try:
+            return await load(self._pool, [operation])
+        except FAILURES as error:
+            raise self._database.failure(error) from error
+
+    async def recall(self, claim_id: str) -> ClaimRecord | None:
+        rows = await self._fetch("recall", [claim_id])
+        return claim_of(rows[0]) if rows else None
+
+    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
+        self._listener.wanted()
+        return await super().ended(claim_id, timeout)
+
+    async def decided(self, approval_id: str, timeout: float) -> Approval | None:
+        self._listener.wanted()
+        return await super().decided(approval_id, timeout)
+
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        values = ([state.value for state in states or State], tenant, principal, *(after or (None, None)), limit)
+        return [claim_of(row) for row in await self._fetch("claims", *values)]
+
+    async def approval(self, approval_id: str) -> Approval | None:
+        rows = await self._fetch("approval", [approval_id])
+        return approval_of(rows[0]) if rows else None
+
+    async def approval_for(self, binding: str, now: float) -> Approval | None:
+        rows = await self._fetch("approval_for", binding, now)
+        return approval_of(rows[0]) if rows else None
+
+    async def approvals(
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[Approval]:
+        values = (tenant, requester, pending_at, *(after or (None, None)), limit)
+        return [approval_of(row) for row in await self._fetch("approvals", *values)]
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        rows = await self._fetch("key", [digest])
+        return key_of(rows[0]) if rows else None
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        return [key_of(row) for row in await self._fetch("keys", start, limit)]
+
+    async def rehearsed(self, digest: str) -> Rehearsal | None:
+        rows = await self._fetch("rehearsed", digest)
+        return Rehearsal(*rows[0]) if rows else None
+
+    def note(self, entry: Entry) -> None:
+        self._writer.note(entry_row(entry))
+
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+        return [logged(*row) for row in await self._fetch("entries", after, limit)]
+
+    async def close(self) -> None:
+        """Safe to repeat."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._listener.close()
+        try:
+            await self._writer.close()
+        finally:
+            if self._pool is not None:
+                with suppress(*FAILURES):
+                    await asyncio.wait_for(self._pool.close(), 5.0)

@@ -1,0 +1,182 @@
+"""How do many small changes share one transaction, and how do several processes take turns?
+
+One task, one connection. Whatever has arrived while the last transaction was under way goes into the next. Each begins
+by locking the log's head, so writers of all processes take turns, and no two changes of a record can cross.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import asyncpg
+
+from assent.errors import StoreError
+from assent.ports import Pruned
+from assent.stores.batch import LINGER, MOST_NOTES, MOST_PER_COMMIT, Item, Waiting, apply, operations_in, orders_in
+from assent.stores.operations import Operation, Order, Sweep
+from assent.stores.postgres import tables
+from assent.stores.postgres.database import FAILURES, Database
+from assent.stores.rows import EntryRow
+
+T = TypeVar("T")
+TRIES = 5
+_AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+_ITS_OWN = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, UnicodeError, OverflowError)
+"""What the database finds wrong with what it is given, not with itself. asyncpg.DataError is its client side's too."""
+
+
+class Writer:
+    """The one that writes. What it has reported is durable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Any = None
+        self._items: deque[Item] = deque()
+        self._unkept: list[EntryRow] = []
+        self._broken: StoreError | None = None
+        self._closed = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run an operation in the next transaction; returns after its commit."""
+        return await self._ordered(operation)  # type: ignore[no-any-return]
+
+    async def sweep(self, sweep: Sweep) -> Pruned:
+        return await self._ordered(sweep)  # type: ignore[no-any-return]
+
+    async def _ordered(self, order: Order) -> Any:
+        self._check_open()
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._items.append(Waiting(order, future))
+        self._work_soon(0)
+        return await future
+
+    def note(self, row: EntryRow) -> None:
+        """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
+        self._check_open()
+        if self._broken is not None:
+            self._work_soon(LINGER)
+            raise StoreError(str(self._broken))
+        if len(self._items) >= MOST_NOTES:
+            raise StoreError(f"{MOST_NOTES} entries wait to be kept: the database does not keep up.")
+        self._items.append(row)
+        self._work_soon(LINGER)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("The store is closed.")
+
+    def _work_soon(self, seconds: float) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._work(seconds))
+            self._hurry = asyncio.Event()
+        if seconds == 0:
+            self._hurry.set()
+
+    async def _work(self, linger: float) -> None:
+        """Until nothing is left. Notes alone wait a little for company; an operation ends their wait."""
+        if linger:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), linger)
+        while self._items or self._unkept:
+            await self._write([self._items.popleft() for _ in range(min(len(self._items), MOST_PER_COMMIT))])
+            if self._broken is not None and not self._items:
+                return
+
+    async def close(self) -> None:
+        """Write what is left and stop. Raises StoreError if some of it could not be kept."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._task is not None and not self._task.done():
+            self._hurry.set()
+            await self._task
+        if self._unkept:
+            await self._write([])
+        await self._disconnect()
+        if self._unkept:
+            raise StoreError(f"{len(self._unkept)} entries were not kept. {self._broken}")
+
+    async def _write(self, batch: Sequence[Item]) -> None:
+        """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
+        orders = orders_in(batch)
+        try:
+            await self._transact(batch)
+            self._unkept, self._broken = [], None
+        except _ITS_OWN as error:
+            if len(batch) > 1:  # one of them is to blame: each on its own
+                for item in batch:
+                    await self._write([item])
+                return
+            refused = StoreError(f"The database refused what was to be kept: {error}.")
+            for order in orders:
+                order.fail(refused)
+        except Exception as error:
+            await self._disconnect()
+            self._broken = self._database.failure(error)
+            self._unkept += [item for item in batch if isinstance(item, EntryRow)]
+            for order in orders:
+                order.fail(self._broken)
+        for order in orders:
+            order.report()
+
+    async def _transact(self, batch: Sequence[Item]) -> None:
+        for attempt in range(TRIES):
+            connection = await self._connected()
+            try:
+                return await self._try(connection, batch)
+            except _AGAIN:
+                if attempt == TRIES - 1:
+                    raise
+
+    async def _try(self, connection: Any, batch: Sequence[Item]) -> None:
+        operations = operations_in(batch)
+        try:
+            await connection.execute(tables.SQL["begin"])
+            records = await tables.load(connection, operations)
+            records.append(self._unkept)
+            apply(batch, records)
+            first = await tables.keep(connection, records)
+            for item in orders_in(batch):
+                if isinstance(item.order, Sweep):
+                    item.value = await tables.prune(connection, item.order)
+            await tables.tell(connection, [*records.changed.claims, *records.changed.approvals])
+        except BaseException:
+            await self._undo(connection)
+            raise
+        try:
+            await connection.execute("COMMIT")
+        except FAILURES:
+            if first is None or not await self._committed(first, records.changed.entries):
+                raise
+
+    async def _undo(self, connection: Any) -> None:
+        try:
+            await connection.execute("ROLLBACK", timeout=2.0)
+        except BaseException:
+            await self._disconnect()
+
+    async def _committed(self, first: int, rows: Sequence[EntryRow]) -> bool:
+        """Whether a transaction whose COMMIT was not answered took place: our entries stand where they were put."""
+        await self._disconnect()
+        connection = await self._connected()
+        found = await connection.fetch(tables.SQL["leaves"], first, len(rows))
+        return [row[0] for row in found] == [row.leaf for row in rows]
+
+    async def _connected(self) -> Any:
+        if self._connection is not None and self._connection.is_closed():
+            await self._disconnect()
+        if self._connection is None:
+            self._connection = await self._database.connect()
+        return self._connection
+
+    async def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None or connection.is_closed():
+            return
+        with suppress(*FAILURES):
+            await connection.close(timeout=2.0)

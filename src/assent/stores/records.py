@@ -1,0 +1,218 @@
+"""What do the store's operations do to the records they are about?
+
+The rules stand here once. Memory keeps all records in one of these; a database loads the few that a batch of
+operations needs, lets the rules work on them, and writes what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from assent.core.approval import Approval, ApprovalState, Decision
+from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.dues import Charge, Dues, Rate
+from assent.core.keys import KeyRecord
+from assent.errors import StoreError
+from assent.ports import ApprovalGone, CoolingDown, OverBudget, RateLimited, Rehearsal, Taken, TooManyPending
+from assent.stores.rows import EntryRow
+
+_OPEN = (State.STARTED, State.SUSPENDED)
+_ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was spent of one window of one budget."""
+
+    spent: Decimal
+    until: float
+
+
+@dataclass(slots=True)
+class Changed:
+    """The names of what operations have changed, and what they wrote into the log, in order."""
+
+    claims: set[str] = field(default_factory=set)
+    approvals: set[str] = field(default_factory=set)
+    rehearsals: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+    rates: set[str] = field(default_factory=set)
+    tallies: set[str] = field(default_factory=set)
+    entries: list[EntryRow] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Records:
+    """Records by name. In every operation looks come before changes: one that raises has changed nothing."""
+
+    claims: dict[str, ClaimRecord] = field(default_factory=dict)
+    approvals: dict[str, Approval] = field(default_factory=dict)
+    rehearsals: dict[str, Rehearsal] = field(default_factory=dict)
+    keys: dict[str, KeyRecord] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    changed: Changed = field(default_factory=Changed)
+
+    def append(self, rows: Iterable[EntryRow]) -> None:
+        self.changed.entries.extend(rows)
+
+    def claim(self, draft: ClaimRecord, row: EntryRow, approval: str | None, now: float, dues: Dues) -> ClaimRecord:
+        standing = self.claims.get(draft.id)
+        if standing is not None and not standing.is_stale(now):
+            raise Taken(standing)
+        if standing is not None:
+            draft = replace(draft, epoch=standing.epoch + 1)
+        consumed = self._consumed(approval, now) if approval is not None else None
+        if dues:
+            self._pay(dues, now)
+        if consumed is not None:
+            self._put_approval(consumed)
+        if dues.charges:
+            draft = replace(draft, charges=tuple({charge.tally: charge.amount for charge in dues.charges}.items()))
+        self._put_claim(draft)
+        self.append([row])
+        return draft
+
+    def _consumed(self, approval_id: str, now: float) -> Approval:
+        approval = self.approvals.get(approval_id)
+        if approval is None or approval.state_at(now) is not ApprovalState.APPROVED:
+            raise ApprovalGone(approval_id)
+        return replace(approval, used=approval.used + 1)
+
+    def admit(self, dues: Dues, now: float) -> None:
+        self._pay(dues, now)
+
+    def _pay(self, dues: Dues, now: float) -> None:
+        arrivals = {rate.name: self._arrival(rate, now) for rate in dues.rates}
+        tallies = {charge.tally: self._charged(charge) for charge in dues.charges}
+        self.rates.update(arrivals)
+        self.changed.rates.update(arrivals)
+        self.tallies.update(tallies)
+        self.changed.tallies.update(tallies)
+
+    def _arrival(self, rate: Rate, now: float) -> float:
+        """GCRA: the time at which the next call would arrive if all came evenly. One beyond a whole period from now
+        can only come from a clock that was set back, and counts as the period."""
+        due = min(max(self.rates.get(rate.name, now), now), now + rate.per) + rate.per / rate.calls
+        early = due - now - rate.per
+        if early > 1e-6:
+            raise RateLimited(early)
+        return due
+
+    def _charged(self, charge: Charge) -> Tally:
+        tally = self.tallies.get(charge.tally, Tally(Decimal(0), charge.until))
+        if tally.spent + charge.amount > charge.limit:
+            raise OverBudget(charge.limit, charge.limit - tally.spent)
+        return replace(tally, spent=tally.spent + charge.amount)
+
+    def retake(self, claim_id: str, epoch: int, lease_until: float, now: float, row: EntryRow) -> ClaimRecord | None:
+        record = self.claims.get(claim_id)
+        if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
+            return None
+        taken = replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
+        self._put_claim(taken)
+        self.append([row])
+        return taken
+
+    def doubt(self, claim_id: str, epoch: int, now: float, row: EntryRow) -> ClaimRecord | None:
+        record = self.claims.get(claim_id)
+        if record is None or record.epoch != epoch or record.state_at(now) is not State.IN_DOUBT:
+            return None
+        if record.state is State.IN_DOUBT:
+            return record
+        doubted = replace(record, state=State.IN_DOUBT, epoch=epoch + 1, settled_at=now)
+        self._put_claim(doubted)
+        self.append([row])
+        return doubted
+
+    def settle(self, claim_id: str, epoch: int, settlement: Settlement, rows: Sequence[EntryRow]) -> bool:
+        record = self.claims.get(claim_id)
+        if record is None or record.epoch != epoch or record.state not in (*_OPEN, State.IN_DOUBT):
+            return False
+        released = settlement.state is State.FAILED_NO_EFFECT
+        if released:
+            self._release(record)
+        settled = record.settled(settlement)
+        self._put_claim(replace(settled, charges=()) if released and record.charges else settled)
+        self.append(rows)
+        return True
+
+    def _release(self, record: ClaimRecord) -> None:
+        """Give back what was reserved for something that did not happen; a window that is gone needs nothing back."""
+        for name, amount in record.charges:
+            tally = self.tallies.get(name)
+            if tally is not None:
+                self.tallies[name] = replace(tally, spent=max(Decimal(0), tally.spent - amount))
+                self.changed.tallies.add(name)
+
+    def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
+        for claim_id, epoch in leases:
+            record = self.claims.get(claim_id)
+            if record is not None and record.epoch == epoch and record.state is State.STARTED:
+                self._put_claim(replace(record, lease_until=lease_until))
+
+    def ask(self, draft: Approval, now: float, most_pending: int, row: EntryRow, cooldown: float) -> Approval:
+        standing = self.approval_for(draft.binding, now)
+        if standing is not None:
+            return standing
+        theirs = [one for one in self.approvals.values() if one.asker == draft.asker]
+        if sum(one.state_at(now) is ApprovalState.PENDING for one in theirs) >= most_pending:
+            raise TooManyPending(draft.requester)
+        denials = [one.declined_at for one in theirs if one.tool == draft.tool and one.declined_at is not None]
+        if cooldown and denials and now < max(denials) + cooldown:
+            raise CoolingDown(min(max(denials) - now, 0) + cooldown)
+        if draft.id in self.approvals:
+            raise StoreError(f"There is an approval {draft.id} already.")
+        self._put_approval(draft)
+        self.append([row])
+        return draft
+
+    def decide(self, approval_id: str, decision: Decision, now: float, row: EntryRow) -> Approval | None:
+        approval = self.approvals.get(approval_id)
+        if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
+            return None
+        if any(earlier.person == decision.person for earlier in approval.decisions):
+            return None
+        decided = approval.with_decision(decision)
+        self._put_approval(decided)
+        self.append([row])
+        return decided
+
+    def approval_for(self, binding: str, now: float) -> Approval | None:
+        bound = [one for one in self.approvals.values() if one.binding == binding]
+        answering = [one for one in bound if one.state_at(now) in _ANSWERING]
+        return max(answering, key=lambda one: (one.asked_at, one.id), default=None)
+
+    def remember(self, rehearsal: Rehearsal, row: EntryRow) -> None:
+        self.rehearsals[rehearsal.digest] = rehearsal
+        self.changed.rehearsals.add(rehearsal.digest)
+        self.append([row])
+
+    def add_key(self, record: KeyRecord, row: EntryRow) -> None:
+        if record.digest in self.keys:
+            raise StoreError(f"There is a key {record.start} already.")
+        self._put_key(record)
+        self.append([row])
+
+    def revoke_key(self, digest: str, now: float, row: EntryRow) -> KeyRecord | None:
+        record = self.keys.get(digest)
+        if record is None or record.revoked:
+            return None
+        revoked = replace(record, revoked_at=now)
+        self._put_key(revoked)
+        self.append([row])
+        return revoked
+
+    def _put_key(self, record: KeyRecord) -> None:
+        self.keys[record.digest] = record
+        self.changed.keys.add(record.digest)
+
+    def _put_claim(self, record: ClaimRecord) -> None:
+        self.claims[record.id] = record
+        self.changed.claims.add(record.id)
+
+    def _put_approval(self, approval: Approval) -> None:
+        self.approvals[approval.id] = approval
+        self.changed.approvals.add(approval.id)

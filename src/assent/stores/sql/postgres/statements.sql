@@ -1,0 +1,158 @@
+-- name: begin
+BEGIN ISOLATION LEVEL READ COMMITTED; SELECT next FROM log_head FOR UPDATE;
+
+-- name: recall
+SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+       lease_until, created_at, expires_at, valid_until, settled_at, result, charges
+  FROM claims
+ WHERE id = ANY ($1::text[]);
+
+-- name: claims
+SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+       lease_until, created_at, expires_at, valid_until, settled_at, result, charges
+  FROM claims
+ WHERE state = ANY ($1::text[])
+   AND ($2::text IS NULL OR tenant = $2)
+   AND ($3::text IS NULL OR principal = $3)
+   AND ($4::float8 IS NULL OR created_at < $4 OR (created_at = $4 AND id COLLATE "C" > $5::text))
+ ORDER BY created_at DESC, id COLLATE "C"
+ LIMIT $6;
+
+-- name: keep_claims
+INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+                    lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                     $9::bigint[], $10::float8[], $11::float8[], $12::float8[], $13::float8[], $14::float8[],
+                     $15::bytea[], $16::bytea[])
+    ON CONFLICT (id) DO UPDATE
+   SET key = excluded.key, fingerprint = excluded.fingerprint, contract = excluded.contract,
+       state = excluded.state, epoch = excluded.epoch, lease_until = excluded.lease_until,
+       created_at = excluded.created_at, expires_at = excluded.expires_at, valid_until = excluded.valid_until,
+       settled_at = excluded.settled_at, result = excluded.result, charges = excluded.charges;
+
+-- name: bury
+UPDATE claims SET result = NULL, charges = NULL
+ WHERE id IN (SELECT id FROM claims
+               WHERE expires_at <= $1
+                 AND (result IS NOT NULL OR charges IS NOT NULL)
+                 AND state IN ('succeeded', 'failed_no_effect', 'failed')
+               LIMIT $2);
+
+-- name: approval
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions
+  FROM approvals
+ WHERE id = ANY ($1::text[]);
+
+-- name: approval_for
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions
+  FROM approvals
+ WHERE binding = $1 AND answers_until > $2
+ ORDER BY asked_at DESC, id COLLATE "C" DESC
+ LIMIT 1;
+
+-- name: approvals
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions
+  FROM approvals
+ WHERE ($1::text IS NULL OR tenant = $1)
+   AND ($2::text IS NULL OR requester = $2)
+   AND ($3::float8 IS NULL OR pending_until > $3)
+   AND ($4::float8 IS NULL OR asked_at < $4 OR (asked_at = $4 AND id COLLATE "C" > $5::text))
+ ORDER BY asked_at DESC, id COLLATE "C"
+ LIMIT $6;
+
+-- name: asked
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions
+  FROM approvals
+ WHERE (binding = $1 AND answers_until > $4)
+    OR (tenant = $2 AND requester = $3 AND pending_until > $4)
+    OR (tenant = $2 AND requester = $3 AND declined_at > $5);
+
+-- name: keep_approvals
+INSERT INTO approvals (id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+                       asked_at, expires_at, lasts, uses, used, decisions, answers_until, pending_until, declined_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[],
+                     $9::bytea[], $10::float8[], $11::float8[], $12::float8[], $13::bigint[], $14::bigint[],
+                     $15::bytea[], $16::float8[], $17::float8[], $18::float8[])
+    ON CONFLICT (id) DO UPDATE
+   SET used = excluded.used, decisions = excluded.decisions, answers_until = excluded.answers_until,
+       pending_until = excluded.pending_until, declined_at = excluded.declined_at;
+
+-- name: close
+DELETE FROM approvals
+ WHERE id IN (SELECT id FROM approvals
+               WHERE asked_at <= $1 AND (answers_until IS NULL OR answers_until <= $1)
+               LIMIT $2);
+
+-- name: keep_rehearsals
+INSERT INTO rehearsals (digest, preview, at)
+SELECT * FROM unnest($1::text[], $2::bytea[], $3::float8[])
+    ON CONFLICT (digest) DO UPDATE SET preview = excluded.preview, at = excluded.at;
+
+-- name: rehearsed
+SELECT digest, preview, at FROM rehearsals WHERE digest = $1;
+
+-- name: forget
+DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= $1 LIMIT $2);
+
+-- name: key
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE digest = ANY ($1::text[]);
+
+-- name: keys
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE starts_with(start, $1)
+ ORDER BY created_at DESC, digest COLLATE "C"
+ LIMIT $2;
+
+-- name: keep_keys
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::text[],
+                     $9::float8[], $10::float8[])
+    ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
+
+-- name: rates
+SELECT name, due FROM rates WHERE name = ANY ($1::text[]);
+
+-- name: keep_rates
+INSERT INTO rates (name, due)
+SELECT * FROM unnest($1::text[], $2::float8[])
+    ON CONFLICT (name) DO UPDATE SET due = excluded.due;
+
+-- name: reset_rates
+DELETE FROM rates WHERE name IN (SELECT name FROM rates WHERE due <= $1 LIMIT $2);
+
+-- name: tallies
+SELECT name, spent, until FROM tallies WHERE name = ANY ($1::text[]);
+
+-- name: keep_tallies
+INSERT INTO tallies (name, spent, until)
+SELECT * FROM unnest($1::text[], $2::text[], $3::float8[])
+    ON CONFLICT (name) DO UPDATE SET spent = excluded.spent, until = excluded.until;
+
+-- name: reset_tallies
+DELETE FROM tallies WHERE name IN (SELECT name FROM tallies WHERE until <= $1 LIMIT $2);
+
+-- name: append
+WITH head AS (
+  UPDATE log_head SET next = next + cardinality($1::bytea[]) RETURNING next - cardinality($1::bytea[]) AS first
+), given AS (
+  INSERT INTO audit_entries (idx, leaf, vals)
+  SELECT head.first + written.place - 1, written.leaf, written.vals
+    FROM head, unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS written (leaf, vals, place)
+)
+SELECT first FROM head;
+
+-- name: entries
+SELECT idx, leaf, vals FROM audit_entries WHERE idx > $1 ORDER BY idx LIMIT $2;
+
+-- name: leaves
+SELECT leaf FROM audit_entries WHERE idx >= $1 ORDER BY idx LIMIT $2;
+
+-- name: tell
+SELECT pg_notify($1, names) FROM unnest($2::text[]) AS told (names);

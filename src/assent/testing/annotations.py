@@ -1,0 +1,73 @@
+"""Is every tool of a server annotated, and as its policy says?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from assent.contract.profiles import WIRE_NAMES
+from assent.contract.wire import read_claims
+from assent.edges.listing import listed_at, listed_in
+
+Definitions = Sequence[Mapping[str, Any]]
+
+
+def tools_of(server: Any) -> Definitions:
+    """The definitions of a server object, of a URL, or as they are given."""
+    if isinstance(server, Sequence) and not isinstance(server, str):
+        return server
+    work = listed_at(server) if isinstance(server, str) else listed_in(server)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def every_tool_annotated(server: Any) -> None:
+    """Assert that no tool of a server leaves open whether it reads only or destroys, and none claims both."""
+    wrong: list[str] = []
+    for definition in tools_of(server):
+        claims = read_claims(definition)
+        if claims.read_only is None and claims.destructive is None:
+            wrong.append(f"{definition['name']}: neither readOnlyHint nor destructiveHint is set")
+        if claims.read_only and claims.destructive:
+            wrong.append(f"{definition['name']}: readOnlyHint and destructiveHint are both true")
+        wrong += [f"{definition['name']}: {name} is not a hint; write {name}Hint" for name in claims.foreign]
+    assert not wrong, "tools without proper hints:\n  " + "\n  ".join(wrong)
+
+
+def assert_annotations(server: Any, table: Mapping[str, Mapping[str, bool | None]]) -> None:
+    """Assert that the tools of a server are those of the table, each with exactly these hints; None means absent.
+
+    Hints may be named as on the wire (`readOnlyHint`) or as in contracts (`read_only`); one left out is absent.
+    """
+    found = {str(definition["name"]): definition for definition in tools_of(server)}
+    wrong = [f"{name}: it is not in the table" for name in found if name not in table]
+    wrong += [f"{name}: the server has no such tool" for name in table if name not in found]
+    for name, expected in table.items():
+        if name in found:
+            wrong += _differences(name, found[name], expected)
+    assert not wrong, "hints differ from the policy:\n  " + "\n  ".join(wrong)
+
+
+def _differences(name: str, definition: Mapping[str, Any], expected: Mapping[str, bool | None]) -> list[str]:
+    plain = {wire: short for short, wire in WIRE_NAMES.items()}
+    wanted = {plain.get(hint, hint): value for hint, value in expected.items()}
+    unknown = sorted(set(wanted) - set(WIRE_NAMES))
+    if unknown:
+        return [f"{name}: {unknown[0]} is not a hint"]
+    annotations = definition.get("annotations") or {}
+    lines = []
+    for short, wire in WIRE_NAMES.items():
+        said, policy = annotations.get(wire), wanted.get(short)
+        if said is not policy:
+            lines.append(f"{name}: {wire} is {_word(said)}, the policy says {_word(policy)}")
+    return lines
+
+
+def _word(value: Any) -> str:
+    return "absent" if value is None else str(value).lower()

@@ -1,0 +1,56 @@
+"""Does a server object keep the promises of its tools?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from assent.contract.model import Contract
+from assent.edges.calling import calling
+from assent.edges.listing import contracts_in, listed_in
+from assent.verify import Observer, SqliteDatabase, Verdict, promises_of, verify
+from assent.verify.observe import Hook
+from assent.verify.run import Calls
+
+
+def assert_promises_kept(
+    server: Any,
+    *,
+    calls: Calls = "reads",
+    examples: int = 5,
+    snapshot: Callable[[], Any] | None = None,
+    database: str | None = None,
+    contracts: Mapping[str, Contract] | None = None,
+    only: Sequence[str] = (),
+) -> Verdict:
+    """Call the tools of a server object; raise AssertionError with every promise that was broken."""
+    observers: list[Observer] = [Hook(snapshot)] if snapshot else []
+    observers += [SqliteDatabase(database)] if database else []
+
+    async def run() -> Verdict:
+        declared = {**contracts_in(server), **(contracts or {})}
+        definitions = await listed_in(server)
+        promises = [promises_of(one, declared.get(str(one["name"]))) for one in definitions]
+        async with calling(server) as session:
+            return await verify(session, promises, observers=observers, calls=calls, examples=examples, only=only)
+
+    verdict = _run(run)
+    said = [
+        f"{one.tool}: promised that {one.promise}, but {one.happened}; called with {json.dumps(one.arguments)}"
+        for one in verdict.broken
+    ]
+    assert not said, "broken promises:\n  " + "\n  ".join(said)
+    return verdict
+
+
+def _run(work: Callable[[], Coroutine[Any, Any, Verdict]]) -> Verdict:
+    """Run it, in a thread of its own where a loop is running already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()

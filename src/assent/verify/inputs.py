@@ -1,0 +1,235 @@
+"""Which arguments fit a schema? A bounded part of JSON Schema as strategies of Hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import jsonschema_rs
+
+from assent.errors import AssentError
+
+_LONGEST_TEXT = 40
+_MOST_ITEMS = 4
+_DEEPEST = 5
+_BIG = 10_000
+_ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.@/äß"
+
+Strategy = Any
+
+
+class NoHypothesisError(AssentError):
+    """Hypothesis is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("verifying needs Hypothesis to make up arguments. Install it: pip install 'assent[verify]'")
+
+
+class NoExampleError(AssentError):
+    """A schema for which no fitting arguments were found."""
+
+
+def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+    """Up to `count` different arguments that fit a schema, the same ones every time."""
+    try:
+        from hypothesis import HealthCheck, Phase, given, settings
+        from hypothesis.errors import Unsatisfiable
+    except ImportError:
+        raise NoHypothesisError from None
+    try:
+        fits = jsonschema_rs.validator_for(dict(schema)).is_valid
+    except (ValueError, TypeError, jsonschema_rs.ValidationError) as error:
+        raise NoExampleError(f"its input schema is none: {str(error).splitlines()[0][:160]}") from None
+    found: list[dict[str, Any]] = []
+
+    @settings(
+        max_examples=count * 4,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(_object(schema, schema, 0))
+    def collect(value: dict[str, Any]) -> None:
+        if len(found) < count and fits(value) and value not in found:
+            found.append(value)
+
+    with suppress(Unsatisfiable):
+        collect()
+    if not found:
+        raise NoExampleError("no arguments were found that fit its input schema")
+    return found
+
+
+def _any(schema: Any, root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return st.none() | st.booleans() | st.integers(0, 9) | st.text(_ALPHABET, max_size=5)
+    schema = _merged(schema, root)
+    if "const" in schema:
+        return st.just(schema["const"])
+    if isinstance(schema.get("enum"), list) and schema["enum"]:
+        return st.sampled_from(schema["enum"])
+    for key in ("anyOf", "oneOf"):
+        parts = schema.get(key)
+        if isinstance(parts, list) and parts:
+            rest = {name: value for name, value in schema.items() if name != key}
+            return st.one_of([_any({**rest, **_merged(part, root)}, root, depth + 1) for part in parts])
+    kinds = schema.get("type")
+    names = kinds if isinstance(kinds, list) else [kinds or _implied(schema)]
+    return st.one_of([_KINDS.get(str(name), _anything)(schema, root, depth) for name in names])
+
+
+def _implied(schema: Mapping[str, Any]) -> str:
+    if "properties" in schema or "required" in schema:
+        return "object"
+    return "array" if "items" in schema else "string"
+
+
+def _merged(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with its local reference followed and the parts of `allOf` laid over it."""
+    whole: dict[str, Any] = dict(schema) if isinstance(schema, Mapping) else {}
+    for _ in range(_DEEPEST):
+        reference = whole.pop("$ref", None)
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            break
+        here: Any = root
+        for token in reference[2:].split("/"):
+            here = here.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
+        whole = {**(here if isinstance(here, Mapping) else {}), **whole}
+    for part in whole.pop("allOf", None) or ():
+        inner = _merged(part, root)
+        properties = {**whole.get("properties", {}), **inner.get("properties", {})}
+        required = [*whole.get("required", []), *inner.get("required", [])]
+        whole = {**inner, **whole}
+        if properties:
+            whole["properties"] = properties
+        if required:
+            whole["required"] = required
+    return whole
+
+
+def _anything(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    return _any(None, root, depth)
+
+
+def _null(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    return st.none()
+
+
+def _boolean(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    return st.booleans()
+
+
+def _integer(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    least, most = _bounds(schema)
+    step = schema.get("multipleOf")
+    if isinstance(step, int) and step > 1:
+        return st.integers(-(-int(least) // step), int(most) // step).map(lambda value: value * step)
+    return st.integers(int(least), int(most))
+
+
+def _number(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    least, most = _bounds(schema)
+    return st.integers(int(least), max(int(least), int(most))) | st.floats(least, most, allow_nan=False, width=64)
+
+
+def _bounds(schema: Mapping[str, Any]) -> tuple[float, float]:
+    least = schema.get("minimum", schema.get("exclusiveMinimum"))
+    most = schema.get("maximum", schema.get("exclusiveMaximum"))
+    low = least if isinstance(least, int | float) else (min(0, most - 1) if isinstance(most, int | float) else 0)
+    high = most if isinstance(most, int | float) else max(low, 0) + _BIG
+    low += 1 if "exclusiveMinimum" in schema and "minimum" not in schema else 0
+    high -= 1 if "exclusiveMaximum" in schema and "maximum" not in schema else 0
+    return (low, high) if low <= high else (high, low)
+
+
+def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str):
+        return st.from_regex(pattern, fullmatch=pattern.startswith("^") and pattern.endswith("$"))
+    formats = _FORMATS.get(str(schema.get("format")))
+    if formats is not None:
+        return formats()
+    least = schema.get("minLength", 0)
+    least = least if isinstance(least, int) else 0
+    most = schema.get("maxLength", max(_LONGEST_TEXT, least))
+    return st.text(_ALPHABET, min_size=least, max_size=min(most, least + _LONGEST_TEXT))
+
+
+def _array(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    least = schema.get("minItems", 0)
+    most = max(least, min(schema.get("maxItems", _MOST_ITEMS), least + _MOST_ITEMS))
+    unique = repr if schema.get("uniqueItems") else None
+    items = _any(schema.get("items", {"type": "string"}), root, depth + 1)
+    return st.lists(items, min_size=least, max_size=most, unique_by=unique)
+
+
+def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    from hypothesis import strategies as st
+
+    schema = _merged(schema, root)
+    properties = schema.get("properties")
+    known = properties if isinstance(properties, Mapping) else {}
+    wanted = [name for name in schema.get("required") or () if isinstance(name, str)]
+    required = {name: _any(known.get(name, {}), root, depth + 1) for name in wanted}
+    optional = {name: _any(inner, root, depth + 1) for name, inner in known.items() if name not in required}
+    return st.fixed_dictionaries(required, optional=optional if depth <= _DEEPEST else {})
+
+
+_KINDS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any], int], Strategy]] = {
+    "null": _null,
+    "boolean": _boolean,
+    "integer": _integer,
+    "number": _number,
+    "string": _string,
+    "array": _array,
+    "object": _object,
+}
+
+
+def _formats() -> dict[str, Callable[[], Strategy]]:
+    def made(name: str, convert: Callable[[Any], str]) -> Callable[[], Strategy]:
+        def make() -> Strategy:
+            from hypothesis import strategies as st
+
+            return getattr(st, name)().map(convert)
+
+        return make
+
+    def words(shape: str) -> Callable[[], Strategy]:
+        def make() -> Strategy:
+            from hypothesis import strategies as st
+
+            return st.text("abcdefghij", min_size=1, max_size=8).map(lambda word: shape.format(word))
+
+        return make
+
+    return {
+        "date": made("dates", lambda value: value.isoformat()),
+        "date-time": made("datetimes", lambda value: value.isoformat() + "Z"),
+        "time": made("times", lambda value: value.isoformat() + "Z"),
+        "uuid": made("uuids", str),
+        "email": words("{}@example.com"),
+        "uri": words("https://example.com/{}"),
+        "hostname": words("{}.example.com"),
+        "ipv4": made("integers", lambda value: f"192.0.2.{abs(value) % 256}"),
+    }
+
+
+_FORMATS = _formats()

@@ -1,0 +1,157 @@
+"""What state can be seen from outside, and has it changed?
+
+State is seen through read tools, through a command that prints it, through a function, or in an SQLite database. What
+differs between two looks with nothing in between (a clock, a counter of reads) is unsteady and proves nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from assent.errors import AssentError, Fault, SettingsError, UnansweredError
+
+Seen = Mapping[str, str]
+Result = TypeVar("Result")
+
+
+class Observer(Protocol):
+    """Something that can look at the server's state without changing it."""
+
+    async def look(self) -> Seen:
+        """The state in parts, each under a name that people understand."""
+        ...
+
+
+class Command:
+    """A command that prints the state."""
+
+    def __init__(self, arguments: Sequence[str], patience: float = 60.0) -> None:
+        self._arguments, self._patience = tuple(arguments), patience
+
+    async def look(self) -> Seen:
+        try:
+            process = await asyncio.create_subprocess_exec(*self._arguments, stdout=asyncio.subprocess.PIPE)
+            async with asyncio.timeout(self._patience):
+                printed, _ = await process.communicate()
+        except (OSError, TimeoutError) as error:
+            raise AssentError(f"the snapshot command did not run: {error}") from None
+        if process.returncode:
+            raise AssentError(f"the snapshot command ended with {process.returncode}")
+        return {"the snapshot command's output": printed.decode("utf-8", "replace")}
+
+
+class Hook:
+    """A function that returns the state."""
+
+    def __init__(self, function: Callable[[], Any | Awaitable[Any]]) -> None:
+        self._function = function
+
+    async def look(self) -> Seen:
+        found = self._function()
+        found = await found if isawaitable(found) else found
+        return {"the snapshot": json.dumps(found, sort_keys=True, default=repr)}
+
+
+class SqliteDatabase:
+    """Every row of every table of an SQLite database, opened for reading only."""
+
+    def __init__(self, url: str) -> None:
+        path = Path(url.removeprefix("sqlite:///"))
+        if not url.startswith("sqlite:///") or not path.exists():
+            raise SettingsError(Fault(f"{url} is not an SQLite database", "Write sqlite:///path/to/file", "--database"))
+        self._address = f"{path.resolve().as_uri()}?mode=ro"
+
+    async def look(self) -> Seen:
+        return await asyncio.to_thread(self._dump)
+
+    def _dump(self) -> Seen:
+        connection = sqlite3.connect(self._address, uri=True)
+        try:
+            named = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+            tables = [row[0] for row in connection.execute(named)]
+            return {f"table {name}": _rows(connection, name) for name in tables}
+        except sqlite3.Error as error:
+            raise AssentError(f"the database cannot be read: {error}") from None
+        finally:
+            connection.close()
+
+
+def _rows(connection: sqlite3.Connection, table: str) -> str:
+    quoted = table.replace('"', '""')
+    return "\n".join(sorted(repr(row) for row in connection.execute(f'select * from "{quoted}"')))
+
+
+class Session(Protocol):
+    """A connection on which tools are called."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The result with `content`, `structuredContent` and `isError`; raises UnansweredError."""
+        ...
+
+
+class Eyes:
+    """Everything that shows the state: observers from outside, and read tools that need no arguments.
+
+    A read tool may itself be the one that lies, so what is seen from outside is looked at directly before and after a
+    call, and a change that reads show counts only if it does not go on when nothing but reads is called.
+    """
+
+    def __init__(self, session: Session, reads: Sequence[str], observers: Sequence[Observer]) -> None:
+        self._session, self._reads, self._observers = session, tuple(reads), tuple(observers)
+        self.unsteady: set[str] = set()
+
+    async def settle(self) -> None:
+        """Look twice at each part by itself, and remember what differs although nothing happened."""
+        self.unsteady |= set(differing(await self._outside(), await self._outside()))
+        for tool in self._reads:
+            if await self._read(tool) != await self._read(tool):
+                self.unsteady.add(_shown_by(tool))
+
+    async def look(self) -> Seen:
+        return {**await self._outside(), **await self._inside()}
+
+    async def around(self, work: Awaitable[Result], tool: str) -> tuple[Result, list[str]]:
+        """What the work gave, and which parts of the state it changed."""
+        inside, outside = await self._inside(tool), await self._outside()
+        result = await work
+        changed = differing(outside, await self._outside())
+        shown = differing(inside, await self._inside(tool))
+        if shown:
+            drifting = differing(await self._inside(tool), await self._inside(tool))
+            shown = [name for name in shown if name not in drifting]
+        return result, changed + shown
+
+    async def _outside(self) -> Seen:
+        seen: dict[str, str] = {}
+        for observer in self._observers:
+            seen.update(await observer.look())
+        return self._steady(seen)
+
+    async def _inside(self, besides: str = "") -> Seen:
+        return self._steady({_shown_by(tool): await self._read(tool) for tool in self._reads if tool != besides})
+
+    async def _read(self, tool: str) -> str:
+        try:
+            result = await self._session.call(tool, {})
+        except UnansweredError as error:
+            return f"failed: {error}"
+        kept = {key: result.get(key) for key in ("content", "structuredContent", "isError")}
+        return json.dumps(kept, sort_keys=True, default=str)
+
+    def _steady(self, seen: Seen) -> Seen:
+        return {name: value for name, value in seen.items() if name not in self.unsteady}
+
+
+def _shown_by(tool: str) -> str:
+    return f"what {tool} returns"
+
+
+def differing(before: Seen, after: Seen) -> list[str]:
+    """The parts of the state that are not the same."""
+    return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))

@@ -1,0 +1,86 @@
+"""What has a tool promised that a call can show to be false?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assent.contract.model import Contract
+from assent.contract.tiers import Tier
+from assent.contract.wire import CONTRACT_KEY, read_claims
+from assent.infer import classify
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """Everything about one tool that is checked, from its contract, from `_meta` or from its hints."""
+
+    tool: str
+    reads: bool
+    doubtful: bool
+    """Whether it claims to read, and its definition says otherwise: it is not called without being told to."""
+    idempotent: bool
+    dry_run: str | None
+    """The argument that asks for a rehearsal."""
+    failures: frozenset[str] | None
+    """The codes it may fail with; None where none are declared."""
+    secrets: tuple[str, ...]
+    input: Mapping[str, Any]
+    output: Mapping[str, Any] | None
+
+
+def promises_of(definition: Mapping[str, Any], contract: Contract | None = None) -> Promises:
+    """What a definition and its contract promise."""
+    claims = read_claims(definition)
+    said = _projection(definition)
+    guess = classify(definition)
+    reads = (
+        contract.side_effect is Tier.READ if contract else said.get("tier", "read") == "read" and bool(claims.read_only)
+    )
+    output = definition.get("outputSchema")
+    schema = definition.get("inputSchema")
+    return Promises(
+        tool=str(definition.get("name")),
+        reads=reads,
+        doubtful=reads and not guess.read_only and guess.confidence >= 0.8,
+        idempotent=_idempotent(contract, said, claims.idempotent, reads),
+        dry_run=_dry_run(contract, said, schema),
+        failures=_failures(contract, said),
+        secrets=tuple(contract.secrets) if contract else (),
+        input=schema if isinstance(schema, Mapping) else {"type": "object"},
+        output=output if isinstance(output, Mapping) else None,
+    )
+
+
+def _projection(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    meta = definition.get("_meta")
+    said = meta.get(CONTRACT_KEY) if isinstance(meta, Mapping) else None
+    return said if isinstance(said, Mapping) else {}
+
+
+def _idempotent(contract: Contract | None, said: Mapping[str, Any], hint: bool | None, reads: bool) -> bool:
+    if reads:
+        return False
+    if contract is not None:
+        return contract.idempotency.recovery == "natural" or bool(contract.hints.idempotent)
+    declared = said.get("idempotency")
+    return bool(hint) or (isinstance(declared, Mapping) and declared.get("recovery") == "natural")
+
+
+def _dry_run(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:
+    if contract is not None:
+        return contract.dry_run.argument if contract.dry_run.mode != "none" else None
+    declared = said.get("dry_run")
+    if isinstance(declared, Mapping) and declared.get("mode") in ("offered", "required"):
+        return str(declared.get("argument", "dryRun"))
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    names = properties if isinstance(properties, Mapping) else {}
+    return next((name for name in ("dryRun", "dry_run", "dry-run", "dryrun") if name in names), None)
+
+
+def _failures(contract: Contract | None, said: Mapping[str, Any]) -> frozenset[str] | None:
+    if contract is not None:
+        return frozenset(contract.failure_modes) or None
+    declared = said.get("failure_modes")
+    return frozenset(declared) or None if isinstance(declared, Mapping) else None

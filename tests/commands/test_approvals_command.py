@@ -1,0 +1,115 @@
+"""`assent approvals`: a person at the command line sees everything a question is about, and answers it once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assent.cli import cli
+from assent.core.approval import ApprovalState
+from assent.core.outcome import Refusal
+from assent.stores import open_store
+from assent.testing import World
+
+CONTRACTS = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver", "quorum": 2}}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "assent.yaml").write_text("store: sqlite:///a.db\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ask(folder: Path, *targets: str, quorum: int = 1) -> list[str]:
+    """Calls that wait for a person now; the ids of their approvals."""
+
+    async def asking() -> list[str]:
+        import time
+
+        store = await open_store(f"sqlite:///{folder}/a.db")
+        fields = {**CONTRACTS["wipe"], "confirmation": {"by": "approver", "quorum": quorum}}
+        world = World({"wipe": fields}, store=store)
+        world.clock.at = time.time()
+        import uuid
+
+        world.but(new_id=lambda: uuid.uuid4().hex)
+        found = []
+        for target in targets:
+            outcome = await world.call("wipe", {"id": target})
+            assert isinstance(outcome, Refusal)
+            found.append(str(outcome.facts["approval"]))
+        await store.close()
+        return found
+
+    return asyncio.run(asking())
+
+
+def state(folder: Path, approval_id: str) -> ApprovalState:
+    async def looking() -> ApprovalState:
+        import time
+
+        store = await open_store(f"sqlite:///{folder}/a.db")
+        approval = await store.approval(approval_id)
+        await store.close()
+        assert approval is not None
+        return approval.state_at(time.time())
+
+    return asyncio.run(looking())
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["approvals", *arguments], standalone_mode=True)
+
+
+def test_nothing_waiting_says_so_on_the_error_stream(folder: Path) -> None:
+    result = run("list")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "Nothing waits" in result.stderr
+
+
+def test_what_waits_is_listed_plainly_and_as_json(folder: Path) -> None:
+    first, second = ask(folder, "a", "b")
+    lines = run("list").stdout.splitlines()
+    assert sorted(line.split("\t")[0] for line in lines) == sorted([first, second])
+    assert all(line.split("\t")[1:3] == ["pending", "wipe"] for line in lines)
+    listed = json.loads(run("list", "--format", "json").stdout)
+    assert {one["id"] for one in listed} == {first, second}
+    assert 'id: "a"' in "".join(one["text"] for one in listed)
+
+
+def test_the_whole_question_is_shown_and_a_yes_is_given_once(folder: Path) -> None:
+    [approval] = ask(folder, "a\u202e")
+    shown = run("show", approval[:8])
+    assert shown.exit_code == 0
+    assert "\\u{202e}" in shown.stdout
+    assert "\u202e" not in shown.stdout
+    given = run("approve", approval, "--yes")
+    assert (given.exit_code, given.stdout) == (0, f"{approval}: approved\n")
+    again = run("approve", approval, "--yes")
+    assert again.exit_code == 1
+    assert "decided already" in again.stderr
+    assert state(folder, approval) is ApprovalState.APPROVED
+
+
+def test_a_no_is_a_no(folder: Path) -> None:
+    [approval] = ask(folder, "a")
+    assert run("deny", approval, "--yes").stdout == f"{approval}: declined\n"
+    assert state(folder, approval) is ApprovalState.DECLINED
+
+
+def test_one_yes_of_two_says_how_many_are_missing(folder: Path) -> None:
+    [approval] = ask(folder, "a", quorum=2)
+    assert run("approve", approval, "--yes").stdout == f"{approval}: pending (1 of 2 approvals)\n"
+    assert run("approve", approval, "--yes").exit_code == 1, "the same person is one person"
+
+
+@pytest.mark.parametrize("command", ["show", "approve", "deny"])
+def test_an_unknown_approval_is_a_refusal(folder: Path, command: str) -> None:
+    result = run(command, "nothing-like-it")
+    assert result.exit_code == 1
+    assert "There is no approval nothing-like-it" in result.stderr

@@ -1,0 +1,100 @@
+"""What does an operator at the command line see of claims, and what can they say?"""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assent.cli import cli
+from assent.core.claims import ClaimRecord, Settlement, State
+from assent.stores import SqliteStore
+from assent.testing.stores.drafts import NOW, claim_draft, entry, succeeded
+
+DOUBT = "ab" * 32
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    async def fill() -> None:
+        store = SqliteStore(tmp_path / "assent.db")
+        await store.claim(claim_draft(DOUBT), entry(), None, NOW)
+        await store.settle(DOUBT, 1, Settlement(State.IN_DOUBT, NOW), [])
+        await store.claim(claim_draft("cd" * 32, key="\u202edone"), entry(), None, NOW)
+        await store.settle("cd" * 32, 1, succeeded(), [])
+        await store.close()
+
+    asyncio.run(fill())
+    path = tmp_path / "assent.yaml"
+    path.write_text("store: sqlite:///assent.db\n")
+    return path
+
+
+def run(config: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["claims", *arguments, "-c", str(config)], standalone_mode=False)
+
+
+def stored(config: Path, name: str = DOUBT) -> ClaimRecord:
+    async def recall() -> ClaimRecord | None:
+        store = SqliteStore(config.parent / "assent.db")
+        record = await store.recall(name)
+        await store.close()
+        return record
+
+    record = asyncio.run(recall())
+    assert record is not None
+    return record
+
+
+def test_only_what_is_in_doubt_is_listed_unless_all_is_asked_for(config: Path) -> None:
+    assert run(config, "list").output.splitlines()[0].split("\t")[:3] == [DOUBT[:16], "in_doubt", "orders.place"]
+    assert len(run(config, "list").output.splitlines()) == 1
+    listed = json.loads(run(config, "list", "--all", "--format", "json").output)
+    assert {one["state"] for one in listed} == {"in_doubt", "succeeded"}
+
+
+def test_no_invisible_character_reaches_the_terminal(config: Path) -> None:
+    assert "\u202e" not in run(config, "list", "--all").output
+
+
+def test_a_doubt_is_settled_by_the_start_of_its_id_with_a_result(config: Path, tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    result.write_text('{"orderId": 7}')
+    ended = run(config, "settle", DOUBT[:8], "--as", "done", "--result", str(result), "--yes")
+    assert ended.output == f"{DOUBT[:12]}: succeeded\n"
+    assert json.loads(stored(config).result or b"")["structuredContent"] == {"orderId": 7}
+
+
+@pytest.mark.parametrize(("finding", "state"), [("not-done", State.FAILED_NO_EFFECT), ("failed", State.FAILED)])
+def test_each_finding_has_its_state(config: Path, finding: str, state: State) -> None:
+    run(config, "settle", DOUBT, "--as", finding, "--yes")
+    assert stored(config).state is state
+
+
+def test_without_a_terminal_nothing_is_asked_and_nothing_done(config: Path) -> None:
+    ended = run(config, "settle", DOUBT, "--as", "done")
+    assert "add --yes" in str(ended.exception)
+    assert stored(config).state is State.IN_DOUBT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("settle", "ffff", "--as", "done", "--yes"), "There is no claim ffff."),
+        (("settle", "cdcd", "--as", "done", "--yes"), "is not in doubt: it is succeeded"),
+    ],
+)
+def test_what_cannot_be_settled_is_said(config: Path, arguments: tuple[str, ...], said: str) -> None:
+    ended = run(config, *arguments)
+    assert said in ended.output
+    assert ended.return_value == 1
+
+
+@pytest.mark.parametrize("text", ["[1]", "not json"])
+def test_a_result_that_is_none_changes_nothing(config: Path, tmp_path: Path, text: str) -> None:
+    result = tmp_path / "result.json"
+    result.write_text(text)
+    ended = run(config, "settle", DOUBT, "--as", "done", "--yes", "--result", str(result))
+    assert "JSON" in str(ended.exception)
+    assert stored(config).state is State.IN_DOUBT

@@ -1,0 +1,62 @@
+"""`assent contract`: contracts as people read them, and the schema editors use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from assent.cli import cli
+from assent.errors import FaultsError
+
+GOOD = "tools:\n  place_order: {side_effect: external_spend}\n  list_orders: {side_effect: read}\n"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["contract", *arguments])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "c.yaml"
+    path.write_text(GOOD)
+    return path
+
+
+def test_a_contract_is_shown_with_what_follows_from_its_tier(file: Path) -> None:
+    result = run("show", str(file), "--tool", "place_order")
+    assert result.exit_code == 0
+    assert "critical (4 of 5)" in result.stdout
+    assert "list_orders" not in result.stdout
+
+
+def test_as_json_it_is_a_contract_file_again(file: Path, tmp_path: Path) -> None:
+    said = json.loads(run("show", str(file), "--format", "json").stdout)
+    again = tmp_path / "again.yaml"
+    again.write_text(yaml.safe_dump(said))
+    assert json.loads(run("show", str(again), "--format", "json").stdout) == said
+
+
+def test_the_schema_takes_the_file_and_refuses_a_typo() -> None:
+    schema = json.loads(run("schema").stdout)
+    validator = jsonschema_rs.validator_for(schema)
+    assert validator.is_valid(yaml.safe_load(GOOD))
+    assert not validator.is_valid(yaml.safe_load(GOOD.replace("side_effect", "side_efect")))
+
+
+def test_a_tool_without_a_contract_is_named(file: Path) -> None:
+    result = run("show", str(file), "--tool", "plase_order")
+    assert isinstance(result.exception, FaultsError)
+    assert "plase_order" in str(result.exception)
+
+
+def test_every_fault_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("tools:\n  a: {side_effect: reed}\n  b: {side_effect: read, rsik: low}\n")
+    result = run("show", str(path))
+    assert isinstance(result.exception, FaultsError)
+    assert [(fault.line, fault.field) for fault in result.exception.faults] == [(2, "a.side_effect"), (3, "b.rsik")]

@@ -1,0 +1,63 @@
+"""Does the page of a server follow its tools?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from assent.commands.contract_docs import docs
+from assent.errors import SettingsError
+
+PING = {"name": "ping", "description": "Health probe. No | pipes.", "annotations": {"readOnlyHint": True}}
+PAGE = "# Tools\n\n<!-- assent:tools -->\n<!-- /assent:tools -->\n\nThe end.\n"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(docs, [str(argument) for argument in arguments])
+
+
+def written(path: Path, *tools: object) -> Path:
+    path.write_text(json.dumps({"tools": tools}), encoding="utf-8")
+    return path
+
+
+def test_the_table_has_a_row_for_every_tool(tmp_path: Path) -> None:
+    lines = run(written(tmp_path / "tools.json", PING)).stdout.splitlines()
+    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == [
+        "Tool",
+        "`readOnlyHint`",
+        "`destructiveHint`",
+        "`idempotentHint`",
+        "`openWorldHint`",
+        "Notes",
+    ]
+    assert lines[2].startswith("| `ping` | `true`")
+    assert lines[2].rstrip(" |").endswith("Health probe.")
+
+
+def test_contracts_add_side_effect_and_risk(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.yaml"
+    path.write_text("tools: {drop_all: {side_effect: destructive}}", encoding="utf-8")
+    assert "| destructive | critical |" in run(path).stdout
+
+
+def test_a_page_is_written_and_then_equal_until_a_tool_changes(tmp_path: Path) -> None:
+    tools, page = written(tmp_path / "tools.json", PING), tmp_path / "page.md"
+    page.write_text(PAGE, encoding="utf-8")
+    assert run(tools, "--check", page).exit_code == 1
+    assert run(tools, "--write", page).exit_code == 0
+    assert run(tools, "--check", page).exit_code == 0
+    assert page.read_text(encoding="utf-8").endswith("<!-- /assent:tools -->\n\nThe end.\n")
+    written(tools, {**PING, "annotations": {"readOnlyHint": False}})
+    result = run(tools, "--check", page)
+    assert result.exit_code == 1
+    assert any(line.startswith("+") and "`false`" in line for line in result.stdout.splitlines())
+
+
+def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
+    tools, page = written(tmp_path / "tools.json", PING), tmp_path / "page.md"
+    page.write_text("# Tools\n", encoding="utf-8")
+    assert isinstance(run(tools, "--check", page).exception, SettingsError)
+    assert isinstance(run(tools, "--check", tmp_path / "absent.md").exception, SettingsError)

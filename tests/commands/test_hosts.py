@@ -1,0 +1,52 @@
+"""What does `assent hosts` print?"""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assent.commands.hosts import hosts
+
+HOSTILE = {"name": "list_notes", "title": "<script>", "annotations": {"readOnly": True, "readOnlyHint": True}}
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps({"tools": [HOSTILE, {"name": "<script>alert(1)</script>"}]}), encoding="utf-8")
+    return str(path)
+
+
+def test_text_has_a_line_per_host(tools: str) -> None:
+    result = CliRunner().invoke(hosts, [tools])
+    assert result.exit_code == 0
+    assert "  ChatGPT                    runs          readOnlyHint is true" in result.stdout.splitlines()
+
+
+def test_json_names_its_sources(tools: str) -> None:
+    found = json.loads(CliRunner().invoke(hosts, [tools, "--format", "json"]).stdout)
+    assert found["tools"][0]["hosts"]["chatgpt"]["does"] == "runs"
+    assert {"name", "title", "says", "source", "checked"} == set(found["sources"][0])
+
+
+def test_html_is_a_page_in_which_names_are_text(tools: str) -> None:
+    page = CliRunner().invoke(hosts, [tools, "--format", "html"]).stdout
+    tags: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            tags.append(tag)
+
+    Reader().feed(page)
+    assert "script" not in tags and tags.count("table") == 1
+
+
+def test_a_submission_is_printed_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.yaml"
+    path.write_text("tools: {list_notes: {side_effect: read, open_world: false}}", encoding="utf-8")
+    made = json.loads(CliRunner().invoke(hosts, [str(path), "--submission", "openai"]).stdout)
+    assert made["tools"]["list_notes"]["annotations"]["readOnlyHint"] is True

@@ -1,0 +1,147 @@
+"""What does `assent lint` take, print and answer?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from mcp.server.mcpserver import MCPServer
+
+from assent.commands.lint import lint
+from assent.commands.rule import rule
+from assent.errors import AssentError, SettingsError
+from serving import serving
+
+CLEAN = {
+    "name": "list_notes",
+    "title": "List notes",
+    "description": "Lists notes.",
+    "inputSchema": {"type": "object"},
+    "outputSchema": {"type": "object"},
+    "annotations": {
+        "title": "List notes",
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    },
+}
+LIAR = {**CLEAN, "name": "delete_notes", "description": "Deletes notes."}
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("notes", log_level="ERROR")
+@server.tool()
+def delete_notes(ids: list[str]) -> str:
+    "Deletes notes."
+    return "done"
+if __name__ == "__main__":
+    server.run("stdio")
+"""
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(lint, [str(argument) for argument in arguments], catch_exceptions=True)
+
+
+def written(tmp_path: Path, *tools: object) -> Path:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps({"tools": tools}), encoding="utf-8")
+    return path
+
+
+def test_a_clean_server_exits_with_0_under_every_directory(tmp_path: Path) -> None:
+    for profile in ("spec", "anthropic", "openai"):
+        result = run(written(tmp_path, CLEAN), "--profile", profile)
+        assert (result.exit_code, result.stdout) == (0, "1 tools: 0 errors, 0 warnings, 0 notes\n")
+
+
+def test_findings_exit_with_1_and_stand_on_standard_output(tmp_path: Path) -> None:
+    result = run(written(tmp_path, LIAR))
+    assert result.exit_code == 1
+    assert "read-only-contradicted" in result.stdout and result.stderr == ""
+
+
+def test_a_baseline_is_written_and_then_holds(tmp_path: Path) -> None:
+    path, baseline = written(tmp_path, LIAR), tmp_path / "baseline.json"
+    assert run(path, "--baseline", baseline, "--write-baseline").exit_code == 0
+    assert run(path, "--baseline", baseline).exit_code == 0
+    assert run(path).exit_code == 1
+
+
+def test_suppressions_come_from_a_file(tmp_path: Path) -> None:
+    allowed = tmp_path / "allowed.yaml"
+    allowed.write_text("suppressions: [{rule: read-only-contradicted, because: It moves them to a bin.}]")
+    assert run(written(tmp_path, LIAR), "--suppressions", allowed).exit_code == 0
+
+
+def test_exactly_one_target_is_wanted(tmp_path: Path) -> None:
+    assert run().exit_code == 2
+    assert run(written(tmp_path, CLEAN), "--", "true").exit_code == 2
+
+
+def test_several_files_are_linted_each_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    one, other = written(tmp_path, CLEAN), written(tmp_path / "other", CLEAN, LIAR)
+    result = run(one, other)
+    assert result.exit_code == 1
+    assert "name-collides" not in result.stdout
+    assert result.stdout.endswith("3 tools: 1 error, 0 warnings, 0 notes\n")
+
+
+def test_a_command_after_two_dashes_is_asked_over_its_pipes(tmp_path: Path) -> None:
+    program = tmp_path / "notes_server.py"
+    program.write_text(SERVER, encoding="utf-8")
+    result = run("--format", "json", "--", sys.executable, program)
+    assert result.exit_code == 1, result.output
+    assert "hints-missing" in {finding["rule"] for finding in json.loads(result.stdout)["findings"]}
+
+
+def test_a_command_that_is_no_server_is_an_error_not_a_finding() -> None:
+    assert isinstance(run("--", sys.executable, "-c", "pass").exception, AssentError)
+    assert isinstance(run("--", "no-such-command-anywhere").exception, AssentError)
+
+
+def test_a_python_module_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "imported_notes.py").write_text(SERVER, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run("imported_notes:server", "--format", "json")
+    assert "hints-missing" in {finding["rule"] for finding in json.loads(result.stdout)["findings"]}
+    assert isinstance(run("imported_notes:nothing").exception, SettingsError)
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+async def test_a_url_is_asked_and_its_json_kept_as_it_is(stateless: bool) -> None:
+    from assent.edges.listing import listed_at
+
+    server = MCPServer("notes", log_level="ERROR")
+
+    @server.tool()
+    def list_notes() -> str:
+        """Lists notes."""
+        return ""
+
+    async with serving(server.streamable_http_app(stateless_http=stateless)) as url:
+        assert [tool["name"] for tool in await listed_at(url)] == ["list_notes"]
+
+
+async def test_a_url_that_does_not_answer_is_an_error() -> None:
+    from assent.edges.listing import NotListedError, listed_at
+
+    with pytest.raises(NotListedError, match="did not list its tools"):
+        await listed_at("http://127.0.0.1:9/mcp")
+
+
+def test_a_rule_is_explained_with_its_examples() -> None:
+    result = CliRunner().invoke(rule, ["name-dotted"])
+    assert result.stdout.startswith("name-dotted (warning)\n")
+    assert "orders.place" in result.stdout
+
+
+def test_a_guard_is_explained_and_a_misspelt_name_corrected() -> None:
+    assert "(guard)" in CliRunner().invoke(rule, ["bounds"]).stdout
+    assert "Did you mean bounds?" in str(CliRunner().invoke(rule, ["bound"]).exception)
+    assert "read-only-contradicted\terror\t" in CliRunner().invoke(rule, []).stdout

@@ -1,0 +1,73 @@
+"""What does `assent verify` call, print and answer?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assent.commands.verify import verify
+from assent.errors import SettingsError
+
+PROGRAM = """
+from pathlib import Path
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+server = MCPServer("notes", log_level="ERROR")
+log = Path(__file__).with_suffix(".log")
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def list_notes(query: str = "") -> str:
+    "Lists notes."
+    log.write_text(log.read_text() + "read" if log.exists() else "read")
+    return ""
+@server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True))
+def delete_notes(ids: list[str]) -> str:
+    "Deletes notes."
+    log.with_suffix(".deleted").touch()
+    return "done"
+if __name__ == "__main__":
+    server.run("stdio")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "lying_notes.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    return path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(verify, [str(argument) for argument in arguments])
+
+
+def test_a_lie_is_found_over_a_pipe_and_nothing_is_deleted(program: Path) -> None:
+    show = f"{sys.executable} -c \"import pathlib; print(pathlib.Path('{program.with_suffix('.log')}').read_text())\""
+    program.with_suffix(".log").write_text("")
+    steady = f"{sys.executable} -c \"print('always the same')\""
+    assert run("--snapshot", steady, "--", sys.executable, program).exit_code == 0
+    result = run("--tool", "delete_notes", "--format", "json", "--snapshot", show, "--", sys.executable, program)
+    assert json.loads(result.stdout)["checked"][0]["skipped"].startswith("it may have an effect")
+    assert not program.with_suffix(".deleted").exists()
+    assert "Only tools that claim to read are called" in result.stderr
+
+
+def test_effects_need_to_be_asked_for(program: Path) -> None:
+    result = run("--calls", "all", "--tool", "delete_notes", "--", sys.executable, program)
+    assert result.exit_code == 0, result.output
+    assert program.with_suffix(".deleted").exists()
+    assert "this has effects" in result.stderr
+
+
+def test_a_file_cannot_be_called(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text('{"tools": [{"name": "list_notes"}]}', encoding="utf-8")
+    assert isinstance(run(path).exception, SettingsError)
+
+
+def test_an_unknown_tool_or_database_is_refused(program: Path) -> None:
+    assert isinstance(run("--tool", "nothing", "--", sys.executable, program).exception, SettingsError)
+    assert isinstance(run("--database", "sqlite:///absent.db", "--", sys.executable, program).exception, SettingsError)

@@ -1,0 +1,55 @@
+"""Tools called over a URL, in memory, and where nobody answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import MCPServer
+
+from assent.edges.calling import calling
+from assent.errors import AssentError, UnansweredError
+from serving import serving
+
+
+def echo_server() -> MCPServer:
+    server = MCPServer("echo", log_level="ERROR")
+
+    @server.tool()
+    def echo(text: str) -> dict[str, str]:
+        """Returns the text."""
+        return {"text": text}
+
+    return server
+
+
+async def test_a_server_object_and_a_url_answer_alike() -> None:
+    server = echo_server()
+    async with calling(server) as inside:
+        near = await inside.call("echo", {"text": "hi"})
+    async with (
+        serving(server.streamable_http_app(stateless_http=True)) as url,
+        calling(url=url, headers={"X-Test": "1"}) as outside,
+    ):
+        far = await outside.call("echo", {"text": "hi"})
+    assert near["structuredContent"] == far["structuredContent"] == {"text": "hi"}
+
+
+async def test_a_protocol_error_is_not_an_answer() -> None:
+    async def broken(context: Any, params: Any) -> Any:
+        raise RuntimeError("out of order")
+
+    said = ""
+    async with calling(Server("broken", on_call_tool=broken)) as session:
+        try:
+            await session.call("anything", {})
+        except UnansweredError as error:
+            said = str(error)
+    assert "Internal" in said
+
+
+async def test_a_server_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(AssentError):
+        async with calling(url="http://127.0.0.1:9/mcp"):
+            pass

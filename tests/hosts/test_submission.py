@@ -1,0 +1,47 @@
+"""What directories are handed."""
+
+from __future__ import annotations
+
+import pytest
+
+from assent.errors import SettingsError
+from assent.hosts import submission
+from assent.lint.target import target_of
+
+CONTRACTS = {
+    "list_notes": {"side_effect": "read", "description": "Lists notes.", "open_world": False},
+    "update_note": {"side_effect": "write", "overwrites": True, "description": "Replaces a note."},
+    "delete_note": {"side_effect": "destructive", "side_effects": ["The note is gone for good."]},
+}
+
+
+def test_openai_gets_three_hints_and_three_sentences_for_every_tool() -> None:
+    made = submission(target_of({"contracts": CONTRACTS}, "openai"), "openai")
+    assert set(made["tools"]) == set(CONTRACTS)
+    for tool in made["tools"].values():
+        assert set(tool["annotations"]) == {"readOnlyHint", "openWorldHint", "destructiveHint"}
+        assert all(sentence.endswith(".") for sentence in tool["justifications"].values())
+    deleting = made["tools"]["delete_note"]["justifications"]["destructive_justification"]
+    assert deleting == "The note is gone for good. A person is asked before every call."
+
+
+def test_anthropic_gets_titles_and_a_reason_for_every_hint_that_is_sent() -> None:
+    made = submission(target_of({"contracts": CONTRACTS}, "anthropic"), "anthropic")
+    for tool in made["tools"]:
+        assert tool["title"]
+        assert set(tool["annotations"]) == set(tool["justifications"])
+
+
+def test_a_missing_hint_is_named_instead_of_made_up() -> None:
+    with pytest.raises(SettingsError, match="list_notes: openWorldHint is not set"):
+        submission(target_of({"name": "list_notes", "annotations": {"readOnlyHint": True}}), "openai")
+
+
+def test_a_contradicted_hint_is_not_justified() -> None:
+    liar = {
+        "name": "delete_note",
+        "description": "Deletes a note.",
+        "annotations": {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
+    }
+    with pytest.raises(SettingsError, match="claims to be read-only"):
+        submission(target_of(liar), "openai")

@@ -1,0 +1,73 @@
+"""Reports hold every finding, in every form, whatever characters it has."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import jsonschema_rs
+import pytest
+
+from assent.lint import Report, lint
+from assent.lint.report import FORMATS
+from assent.lint.suppressions import Suppression
+from assent.lint.target import target_of
+
+HOSTILE = {
+    "name": "send_email",
+    "title": 'A "title" <b>\u202e&\x1b[2J',
+    "description": "Sends 100%\n::error::an email.",
+    "annotations": {"readOnlyHint": True},
+}
+
+
+@pytest.fixture
+def report() -> Report:
+    return lint(target_of(HOSTILE), suppressions=[Suppression("title-in-one-place", "*", "Fine.")])
+
+
+def test_text_shows_no_character_that_nobody_sees(report: Report) -> None:
+    text = FORMATS["text"](report)
+    assert "\u202e" not in text and "\x1b" not in text
+    assert "error   read-only-contradicted" in text
+    assert text.endswith("1 suppressed with a reason")
+
+
+def test_json_has_findings_and_counts(report: Report) -> None:
+    said = json.loads(FORMATS["json"](report))
+    assert sum(said["counts"].values()) == len(said["findings"]) == len(report.findings)
+    assert said["suppressed"][0]["because"] == "Fine."
+
+
+def test_sarif_names_its_rules_and_marks_what_is_suppressed(report: Report) -> None:
+    said = json.loads(FORMATS["sarif"](report))
+    run = said["runs"][0]
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert all(ids[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
+    assert [result["ruleId"] for result in run["results"] if "suppressions" in result] == ["title-in-one-place"]
+    shape = {
+        "type": "object",
+        "required": ["version", "runs"],
+        "properties": {
+            "version": {"const": "2.1.0"},
+            "runs": {"items": {"properties": {"results": {"items": {"required": ["message", "ruleId", "level"]}}}}},
+        },
+    }
+    assert jsonschema_rs.is_valid(shape, said)
+
+
+def test_github_commands_stay_on_their_lines(report: Report) -> None:
+    lines = FORMATS["github"](report).splitlines()
+    assert len(lines) == len(report.findings)
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
+
+
+def test_junit_is_xml_with_one_case_per_tool(report: Report) -> None:
+    root = ElementTree.fromstring(FORMATS["junit"](report))
+    assert [case.get("name") for case in root.iter("testcase")] == ["send_email"]
+    assert "read-only-contradicted" in {failure.get("type") for failure in root.iter("failure")}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_empty_report_can_be_written(form: str) -> None:
+    FORMATS[form](Report("nothing", (), ()))

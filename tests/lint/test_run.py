@@ -1,0 +1,95 @@
+"""What counts, what is suppressed, and what the baseline knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assent.contract.yaml_lines import Document
+from assent.errors import SettingsError
+from assent.lint import all_rules, lint
+from assent.lint.suppressions import Suppression, baseline_text, in_comments, read_baseline, read_suppressions
+from assent.lint.target import Target, target_of
+
+LIAR = {"name": "send_email", "description": "Sends an email.", "annotations": {"readOnlyHint": True}}
+
+
+def test_a_suppression_takes_a_finding_out_and_keeps_its_reason() -> None:
+    report = lint(target_of(LIAR), suppressions=[Suppression("read-only-contradicted", "send_*", "It only drafts.")])
+    assert [(finding.rule, because) for finding, because in report.suppressed] == [
+        ("read-only-contradicted", "It only drafts.")
+    ]
+    assert "read-only-contradicted" not in {finding.rule for finding in report.findings}
+
+
+def test_a_suppression_that_suppresses_nothing_is_reported() -> None:
+    idle = Suppression("name-dotted", "*", "We like dots.")
+    assert lint(target_of(LIAR), suppressions=[idle]).idle == (idle,)
+
+
+def test_a_baseline_hides_what_it_knows_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_text(baseline_text(lint(target_of(LIAR)).findings), encoding="utf-8")
+    known = read_baseline(path)
+    assert lint(target_of(LIAR), baseline=known).findings == ()
+    dotted = {**LIAR, "name": "send.email"}
+    assert "name-dotted" in {finding.rule for finding in lint(target_of(dotted), baseline=known).findings}
+
+
+def test_notes_alone_do_not_fail() -> None:
+    report = lint(target_of({"contracts": {"list_notes": {"side_effect": "read"}}}))
+    assert not report.fails() and not report.fails("error")
+    assert lint(target_of(LIAR)).fails("error")
+
+
+def test_rules_of_a_directory_are_asked_under_its_profile_only() -> None:
+    bare = {"name": "list_notes", "annotations": {"readOnlyHint": True}}
+    named = {profile: {f.rule for f in lint(target_of(bare, profile)).findings} for profile in ("spec", "openai")}
+    assert not {rule for rule in named["spec"] if rule.startswith("openai-")}
+    assert "openai-hints" in named["openai"]
+
+
+def test_comments_suppress_inside_and_above_a_tool() -> None:
+    text = (
+        "tools:\n"
+        "  # assent: allow risk-lowered because drafts are the caller's own\n"
+        "  delete_draft:\n"
+        "    side_effect: destructive\n"
+        "    risk: medium\n"
+        "  send_note:\n"
+        "    side_effect: write  # assent: allow failures-undeclared because it never fails\n"
+    )
+    found = in_comments(text, Document(text, "contracts.yaml"), all_rules())
+    assert [(one.rule, one.tool, one.line) for one in found] == [
+        ("risk-lowered", "delete_draft", 2),
+        ("failures-undeclared", "send_note", 7),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("comment", "problem"),
+    [
+        ("# assent: allow risk-lowered", "without a reason"),
+        ("# assent: allow risk-lowerd because typo", "there is no rule 'risk-lowerd'"),
+        ("# assent: allow", "no rule is named"),
+    ],
+)
+def test_a_comment_without_rule_or_reason_is_refused_with_its_line(comment: str, problem: str) -> None:
+    text = f"tools:\n  note:\n    side_effect: read {comment}\n"
+    with pytest.raises(SettingsError) as caught:
+        in_comments(text, Document(text, "contracts.yaml"), all_rules())
+    assert problem in str(caught.value) and "contracts.yaml:3" in str(caught.value)
+
+
+def test_a_file_of_suppressions_names_rule_tool_and_reason(tmp_path: Path) -> None:
+    path = tmp_path / "allowed.yaml"
+    path.write_text("suppressions:\n  - {rule: name-dotted, tool: 'a.*', because: Old clients.}\n", encoding="utf-8")
+    assert read_suppressions(path, all_rules())[0].covers("name-dotted", "a.b")
+    path.write_text("suppressions:\n  - {rule: name-dotted}\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="without a reason"):
+        read_suppressions(path, all_rules())
+
+
+def test_an_empty_target_is_clean() -> None:
+    assert lint(Target("nothing")).findings == ()

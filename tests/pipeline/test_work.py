@@ -1,0 +1,79 @@
+"""What becomes of effects when the process is told to stop?"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from assent.core.call import Call
+from assent.core.claims import State
+from assent.core.outcome import Answer, Refusal
+from assent.pipeline.sweep import EVERY
+from assent.testing.world import FakeUpstream, World
+
+CONTRACTS = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
+
+
+class Pausing(FakeUpstream):
+    """An upstream whose effects take the time they are told to."""
+
+    def __init__(self, effect: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+        super().__init__()
+        self._effect = effect
+
+    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
+        return await self._effect()
+
+
+def hanging() -> tuple[World, asyncio.Event, asyncio.Event]:
+    world, begun, go = World(CONTRACTS), asyncio.Event(), asyncio.Event()
+
+    async def run() -> dict[str, Any]:
+        begun.set()
+        await go.wait()
+        return {"content": [], "structuredContent": {"ok": True}}
+
+    world.but(upstream=Pausing(run))
+    return world, begun, go
+
+
+async def test_draining_waits_for_what_is_under_way() -> None:
+    world, begun, go = hanging()
+    calling = asyncio.create_task(world.call("send", {}, key="k"))
+    await begun.wait()
+    draining = asyncio.create_task(world.ports.work.drain(60))
+    await asyncio.sleep(0)
+    go.set()
+    assert await draining == 0
+    assert isinstance(await calling, Answer)
+
+
+async def test_what_does_not_end_in_time_is_written_down_as_in_doubt() -> None:
+    world, begun, _ = hanging()
+    calling = asyncio.create_task(world.call("send", {}, key="k"))
+    await begun.wait()
+    assert await world.ports.work.drain(0) == 1
+    await asyncio.gather(calling, return_exceptions=True)
+    (record,) = await world.store.claims()
+    assert record.state is State.IN_DOUBT
+    assert [one.entry.kind for one in await world.store.entries()][:2] == ["intent", "outcome"]
+
+
+async def test_nothing_new_is_started_while_draining() -> None:
+    world = World(CONTRACTS)
+    await world.ports.work.drain(0)
+    outcome = await world.call("send", {}, key="k")
+    assert isinstance(outcome, Refusal) and outcome.code == "claim.unavailable"
+    assert "shutting down" in outcome.detail
+    assert world.upstream.effects == []
+    assert await world.store.claims() == []
+
+
+async def test_whoever_works_also_lets_go_of_old_answers() -> None:
+    world = World(CONTRACTS)
+    await world.call("send", {}, key="old")
+    world.clock.advance(31 * 86400 + EVERY)
+    await world.call("send", {}, key="new")
+    await asyncio.sleep(0)
+    await world.ports.work.drain(1)
+    results = {record.key: record.result for record in await world.store.claims()}
+    assert results["old"] is None and results["new"] is not None

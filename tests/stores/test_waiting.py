@@ -1,0 +1,88 @@
+"""Is somebody who waits woken without having to look?"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assent.ports import Store
+from assent.stores import MemoryStore, SqliteStore, waiting
+from assent.stores.postgres import PostgresStore
+from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, decision, entry, succeeded
+from postgres_server import drop_store, new_store_url
+
+
+@pytest.fixture(autouse=True)
+def nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "FIRST_LOOK", 3600.0)
+
+
+@pytest.fixture
+async def url() -> AsyncIterator[str]:
+    url = await new_store_url()
+    yield url
+    await drop_store(url)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+async def store(request: Any, tmp_path: Path, url: str) -> AsyncIterator[Store]:
+    stores = {
+        "memory": MemoryStore,
+        "sqlite": lambda: SqliteStore(tmp_path / "assent.db"),
+        "postgres": lambda: PostgresStore(url),
+    }
+    store = stores[request.param]()
+    yield store
+    await store.close()
+
+
+async def asleep(store: Any, name: str) -> None:
+    while name not in store._waiters._waiting:  # noqa: ASYNC110 - falling asleep makes no noise
+        await asyncio.sleep(0.001)
+
+
+async def test_an_end_wakes_who_waits_for_it(store: Store) -> None:
+    await store.claim(claim_draft(), entry(), None, NOW)
+    waits = asyncio.create_task(store.ended("claim", 3600))
+    await asleep(store, "claim")
+    await store.settle("claim", 1, succeeded(), [])
+    ended = await waits
+    assert ended is not None and ended.result == succeeded().result
+
+
+async def test_a_decision_wakes_who_waits_for_it(store: Store) -> None:
+    await store.ask(approval_draft(), NOW, 20, entry())
+    waits = asyncio.create_task(store.decided("approval", 3600))
+    await asleep(store, "approval")
+    await store.decide("approval", decision(), NOW, entry())
+    decided = await waits
+    assert decided is not None and decided.approved_at is not None
+
+
+async def test_an_end_in_one_process_wakes_who_waits_in_another(url: str) -> None:
+    here, there = PostgresStore(url), PostgresStore(url)
+    await there.claim(claim_draft(), entry(), None, NOW)
+    waits = asyncio.create_task(here.ended("claim", 3600))
+    await asleep(here, "claim")
+    while here._listener._connection is None:  # noqa: ASYNC110 - nor does listening
+        await asyncio.sleep(0.001)
+    await there.settle("claim", 1, succeeded(), [])
+    ended = await waits
+    assert ended is not None and ended.result == succeeded().result
+    await here.close()
+    await there.close()
+
+
+async def test_without_a_listener_looking_is_enough(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "FIRST_LOOK", 0.001)
+    here, there = PostgresStore(url), PostgresStore(url)
+    monkeypatch.setattr(here._listener, "wanted", lambda: None)
+    await there.claim(claim_draft(), entry(), None, NOW)
+    waits = asyncio.create_task(here.ended("claim", 3600))
+    await asleep(here, "claim")
+    await there.settle("claim", 1, succeeded(), [])
+    assert await waits is not None
+    await here.close()
+    await there.close()

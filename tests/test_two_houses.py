@@ -1,0 +1,102 @@
+"""Do two gateways on one PostgreSQL have one effect for one key, and one budget for one caller?"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import yaml
+from mcp.server.mcpserver import MCPServer
+
+from assent.house import open_house
+from assent.settings import parse_settings
+from postgres_server import drop_store, new_store_url
+from serving import serving
+from transports import over_http
+
+HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+CALLERS = 200
+
+
+class Shop:
+    """An ordinary server with its own log of what happened."""
+
+    def __init__(self) -> None:
+        self.effects: list[str] = []
+        self.server = MCPServer("shop", log_level="ERROR")
+
+        @self.server.tool()
+        def note(text: str) -> dict[str, int]:
+            """Writes a note."""
+            self.effects.append(text)
+            return {"number": len(self.effects)}
+
+
+@pytest.fixture
+async def houses(tmp_path: Path) -> AsyncIterator[tuple[Shop, list[str]]]:
+    shop, store = Shop(), await new_store_url()
+    (tmp_path / "contracts.yaml").write_text(yaml.safe_dump({"tools": {"note": {"side_effect": "write"}}}))
+    urls = []
+    async with AsyncExitStack() as stack:
+        upstream = await stack.enter_async_context(over_http(shop.server))
+        settings = {
+            "store": store,
+            "upstreams": {"shop": {"url": upstream}},
+            "contracts": [str(tmp_path / "contracts.yaml")],
+            "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
+            "secrets": {"directory": str(tmp_path / "keys")},
+            "budgets": [{"amount": 15, "per": "1d"}],
+        }
+        for _ in range(2):
+            house = await open_house(parse_settings(yaml.safe_dump(settings)))
+            await house.start()
+            stack.push_async_callback(house.stop)
+            urls.append(await stack.enter_async_context(serving(house.app(_nothing_else))))
+        yield shop, urls
+    await drop_store(store)
+
+
+async def _nothing_else(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 404, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def call(client: httpx2.AsyncClient, url: str, text: str, key: str) -> dict[str, Any]:
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "note", "arguments": {"text": text}},
+    }
+    answer = await client.post(
+        url, content=json.dumps(body).encode(), headers={**HEADERS, "idempotency-key": json.dumps(key)}
+    )
+    assert "result" in answer.json(), answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    return result
+
+
+async def test_two_hundred_callers_at_two_gateways_with_one_key_have_one_effect(
+    houses: tuple[Shop, list[str]],
+) -> None:
+    shop, urls = houses
+    async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=400), timeout=60) as client:
+        for number in range(3):
+            calls = (call(client, urls[each % 2], f"note {number}", f"key {number}") for each in range(CALLERS))
+            results = await asyncio.gather(*calls)
+            assert [result["structuredContent"] for result in results] == [{"number": number + 1}] * CALLERS
+    assert shop.effects == ["note 0", "note 1", "note 2"]
+
+
+async def test_a_budget_holds_for_both_gateways_together(houses: tuple[Shop, list[str]]) -> None:
+    shop, urls = houses
+    async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=400), timeout=60) as client:
+        calls = (call(client, urls[each % 2], "note", f"key {each}") for each in range(60))
+        results = await asyncio.gather(*calls)
+    refused = [result["structuredContent"]["code"] for result in results if result.get("isError")]
+    assert refused == ["claim.budget_exceeded"] * 45
+    assert len(shop.effects) == 15

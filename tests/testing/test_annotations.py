@@ -1,0 +1,75 @@
+"""The helpers with which an author pins a policy, tried on the server of the third source system."""
+
+from __future__ import annotations
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+
+from assent.testing import assert_annotations, every_tool_annotated
+
+POLICY = {
+    "ping": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+    "generate_qr_url": {"read_only": False, "idempotent": True, "open_world": False},
+}
+
+
+def closient() -> MCPServer:
+    server = MCPServer("closient", log_level="ERROR")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False))
+    def ping() -> str:
+        """Health probe; no auth, no I/O."""
+        return "pong"
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=False, idempotent_hint=True, open_world_hint=False))
+    def generate_qr_url(gtin: str) -> str:
+        """Builds a link and records the call."""
+        return gtin
+
+    return server
+
+
+def test_a_server_that_follows_its_policy_passes() -> None:
+    every_tool_annotated(closient())
+    assert_annotations(closient(), POLICY)
+
+
+async def test_the_helpers_work_inside_a_running_loop_too() -> None:
+    every_tool_annotated(closient())
+
+
+def test_a_tool_without_hints_is_named() -> None:
+    server = closient()
+
+    @server.tool()
+    def forgotten() -> str:
+        """Nobody annotated this."""
+        return ""
+
+    with pytest.raises(AssertionError, match="forgotten: neither readOnlyHint nor destructiveHint is set"):
+        every_tool_annotated(server)
+    with pytest.raises(AssertionError, match="forgotten: it is not in the table"):
+        assert_annotations(server, POLICY)
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"ping": {"readOnlyHint": False}}, "ping: readOnlyHint is true, the policy says false"),
+        ({"generate_qr_url": {"destructiveHint": False}}, "destructiveHint is absent, the policy says false"),
+        ({"ping": {"readOnly": True}}, "ping: readOnly is not a hint"),
+        ({"absent": {}}, "absent: the server has no such tool"),
+    ],
+)
+def test_any_other_policy_fails_loudly(policy: dict[str, dict[str, bool]], said: str) -> None:
+    with pytest.raises(AssertionError, match=said):
+        assert_annotations(closient(), {**POLICY, **policy})
+
+
+def test_contradictions_and_foreign_names_are_named() -> None:
+    both = {"name": "purge", "annotations": {"readOnlyHint": True, "destructiveHint": True}}
+    foreign = {"name": "list", "annotations": {"readOnly": True}}
+    with pytest.raises(AssertionError, match="purge: readOnlyHint and destructiveHint are both true") as caught:
+        every_tool_annotated([both, foreign])
+    assert "write readOnlyHint" in str(caught.value)

@@ -1,0 +1,46 @@
+"""The fixture that test suites of servers use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+
+from assent import contract
+
+
+def shop(broken: bool) -> tuple[MCPServer, dict[str, int]]:
+    server, stock = MCPServer("shop", log_level="ERROR"), {"print": 3}
+
+    @server.tool()
+    @contract(side_effect="read")
+    def list_stock(item: str = "print") -> dict[str, int]:
+        """Lists what is there."""
+        if broken:
+            stock[item] = stock.get(item, 0) + 1
+        return {"count": 1}
+
+    @server.tool()
+    @contract(side_effect="write", overwrites=True, idempotency={"recovery": "natural"})
+    def set_stock(item: str, count: int) -> dict[str, int]:
+        """Sets how many are there."""
+        stock[item] = count
+        return {"count": count}
+
+    return server, stock
+
+
+def test_a_server_that_keeps_its_promises_passes(assent_verify: Callable[..., Any]) -> None:
+    server, stock = shop(broken=False)
+    verdict = assent_verify(server, calls="all", snapshot=lambda: dict(stock))
+    assert [one.tool for one in verdict.checked if one.calls] == ["list_stock", "set_stock"]
+
+
+async def test_a_broken_promise_fails_the_test_and_is_named(assent_verify: Callable[..., Any]) -> None:
+    server, stock = shop(broken=True)
+    with pytest.raises(
+        AssertionError, match="list_stock: promised that it reads only, but a read changed the snapshot"
+    ):
+        assent_verify(server, snapshot=lambda: dict(stock))

@@ -1,0 +1,208 @@
+"""Servers that break each promise, and one that keeps them all."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assent.contract.reading import read_contract
+from assent.errors import UnansweredError
+from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of, verify
+from assent.verify.observe import Hook
+
+Function = Callable[[dict[str, Any]], Any]
+ITEM = {"type": "object", "properties": {"item": {"type": "string", "maxLength": 5}}, "required": ["item"]}
+
+
+class Server:
+    """Functions and contracts, called directly; it remembers every call."""
+
+    def __init__(self, **tools: tuple[dict[str, Any], Function]) -> None:
+        self.tools = tools
+        self.called: list[str] = []
+
+    async def call(self, tool: str, arguments: Any) -> dict[str, Any]:
+        self.called.append(tool)
+        given = self.tools[tool][1](dict(arguments))
+        if isinstance(given, Exception):
+            raise given
+        return given if isinstance(given, dict) and "isError" in given else {"content": [], "structuredContent": given}
+
+    async def verdict(self, *observers: Observer, calls: Any = "all", schema: Any = ITEM) -> Verdict:
+        promises = [
+            promises_of({"name": name, "inputSchema": schema, **extra}, read_contract(name, fields))
+            for name, (given, _) in self.tools.items()
+            for extra in ({key: given[key] for key in ("outputSchema",) if key in given},)
+            for fields in ({key: value for key, value in given.items() if key != "outputSchema"},)
+        ]
+        return await verify(self, promises, observers=observers, calls=calls, examples=3)
+
+
+def promises_broken(verdict: Verdict) -> list[tuple[str, str]]:
+    return [(one.tool, one.promise) for one in verdict.broken]
+
+
+async def test_a_read_that_changes_state_is_caught() -> None:
+    state: list[str] = []
+    server = Server(list_items=({"side_effect": "read"}, lambda given: state.append("seen") or {}))
+    verdict = await server.verdict(Hook(lambda: len(state)))
+    assert promises_broken(verdict) == [("list_items", "it reads only")]
+
+
+async def test_a_dry_run_that_writes_is_caught() -> None:
+    state: list[str] = []
+    contract = {"side_effect": "write", "dry_run": {"mode": "offered"}}
+    server = Server(add_item=(contract, lambda given: state.append(given["item"]) or {}))
+    assert promises_broken(await server.verdict(Hook(lambda: state))) == [("add_item", "a dry run changes nothing")]
+
+
+async def test_a_repeatable_call_that_does_it_twice_is_caught() -> None:
+    state: list[str] = []
+    contract = {"side_effect": "write", "idempotency": {"recovery": "natural"}}
+    server = Server(add_item=(contract, lambda given: state.append(given["item"]) or {}))
+    found = promises_broken(await server.verdict(Hook(lambda: state)))
+    assert found == [("add_item", "a repeated call has no further effect")]
+
+
+async def test_a_repeated_call_that_answers_something_else_is_caught_without_any_observer() -> None:
+    numbers = iter(range(1000))
+    contract = {"side_effect": "write", "idempotency": {"recovery": "natural"}}
+    server = Server(make_link=(contract, lambda given: {"id": next(numbers)}))
+    assert (await server.verdict()).broken[0].happened == "the second call answered something else"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"isError": True, "content": [], "structuredContent": {"code": "melted"}},
+        {"isError": True, "content": []},
+        UnansweredError("Internal error"),
+    ],
+)
+async def test_an_undeclared_failure_is_caught(answer: Any) -> None:
+    contract = {"side_effect": "write", "failure_modes": {"card_declined": {"class": "no_effect"}}}
+    server = Server(place=(contract, lambda given: answer))
+    assert promises_broken(await server.verdict()) == [("place", "it fails only as declared")]
+
+
+async def test_declared_failures_and_our_own_refusals_are_no_breach() -> None:
+    contract = {"side_effect": "write", "failure_modes": {"card_declined": {"class": "no_effect"}}}
+
+    def answer(code: str) -> Function:
+        return lambda given: {"isError": True, "content": [], "structuredContent": {"code": code}}
+
+    server = Server(place=(contract, answer("card_declined")), wait=(contract, answer("confirm.approval_pending")))
+    verdict = await server.verdict()
+    assert verdict.broken == ()
+    assert verdict.checked[1].skipped == "calls were refused (confirm.approval_pending)"
+
+
+async def test_output_off_its_schema_is_caught() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    server = Server(count=({"side_effect": "read", "outputSchema": schema}, lambda given: {"n": "three"}))
+    assert promises_broken(await server.verdict()) == [("count", "its output fits its schema")]
+
+
+async def test_a_secret_that_comes_twice_is_caught() -> None:
+    contract = {"side_effect": "share_export", "secrets": ["/token"]}
+    server = Server(export_all=(contract, lambda given: {"token": "the-same-token"}))
+    assert promises_broken(await server.verdict()) == [("export_all", "a secret is shown once")]
+
+
+async def test_a_secret_that_a_read_shows_again_is_caught() -> None:
+    tokens: list[str] = []
+
+    def export(given: dict[str, Any]) -> dict[str, str]:
+        tokens.append(f"one-time-{len(tokens)}")
+        return {"token": tokens[-1]}
+
+    server = Server(export_all=({"side_effect": "share_export", "secrets": ["/token"]}, export))
+    verdict = await server.verdict(Hook(lambda: tokens))
+    assert verdict.broken[0].happened == "the secret can be read again in the snapshot"
+
+
+async def test_a_server_that_keeps_its_promises_is_clean() -> None:
+    state: dict[str, str] = {}
+    setting = {"side_effect": "write", "overwrites": True, "idempotency": {"recovery": "natural"}}
+    server = Server(
+        list_items=({"side_effect": "read"}, lambda given: dict(state)),
+        set_item=(setting, lambda given: state.update({given["item"]: "x"}) or {"done": True}),
+    )
+    verdict = await server.verdict(Hook(lambda: state))
+    assert verdict.broken == ()
+    assert all(one.calls for one in verdict.checked)
+
+
+async def test_only_reads_are_called_unless_all_is_said() -> None:
+    server = Server(
+        list_items=({"side_effect": "read"}, lambda given: {}),
+        drop_items=({"side_effect": "destructive"}, lambda given: {}),
+        delete_all=({"side_effect": "read", "description": "Deletes everything."}, lambda given: {}),
+    )
+    verdict = await server.verdict(calls="reads")
+    assert set(server.called) == {"list_items"}
+    assert {one.tool for one in verdict.checked if one.skipped} == {"drop_items", "delete_all"}
+
+
+async def test_what_differs_by_itself_proves_nothing() -> None:
+    ticks = iter(range(10_000))
+    server = Server(list_items=({"side_effect": "read"}, lambda given: {}))
+    verdict = await server.verdict(Hook(lambda: next(ticks)))
+    assert verdict.broken == ()
+    assert verdict.notes == ("the snapshot differs by itself and proves nothing",)
+
+
+async def test_a_change_is_seen_through_the_servers_own_reads() -> None:
+    state: list[str] = []
+    server = Server(
+        list_items=({"side_effect": "read"}, lambda given: {"items": list(state)}),
+        peek_item=({"side_effect": "read"}, lambda given: state.append("peeked") or {}),
+    )
+    promises = [
+        promises_of(
+            {"name": "list_items", "inputSchema": {"type": "object"}},
+            read_contract("list_items", {"side_effect": "read"}),
+        ),
+        promises_of({"name": "peek_item", "inputSchema": ITEM}, read_contract("peek_item", {"side_effect": "read"})),
+    ]
+    verdict = await verify(server, promises, examples=2)
+    assert [(one.tool, one.happened) for one in verdict.broken] == [
+        ("peek_item", "a read changed what list_items returns")
+    ]
+
+
+async def test_a_lying_read_is_caught_through_others_and_nobody_else_is_blamed() -> None:
+    state: list[str] = []
+    plain = {"type": "object"}
+    server = Server(
+        list_items=({"side_effect": "read"}, lambda given: {"items": list(state)}),
+        get_time=({"side_effect": "read"}, lambda given: {"hour": 12}),
+        find_items=({"side_effect": "read"}, lambda given: state.append("found") or {}),
+    )
+    verdict = await server.verdict(schema=plain)
+    assert [one.tool for one in verdict.broken] == ["find_items"]
+
+
+async def test_a_change_is_seen_in_a_database_and_by_a_command(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    connection = sqlite3.connect(path)
+    connection.execute("create table orders (item text)")
+    connection.commit()
+
+    def peek(given: dict[str, Any]) -> dict[str, Any]:
+        connection.execute("insert into orders values (?)", (given["item"],))
+        connection.commit()
+        return {}
+
+    server = Server(peek=({"side_effect": "read"}, peek))
+    read = f"import sqlite3; print(sqlite3.connect({str(path)!r}).execute('select * from orders').fetchall())"
+    in_rows = await server.verdict(SqliteDatabase(f"sqlite:///{path}"))
+    by_command = await server.verdict(Command([sys.executable, "-c", read]))
+    connection.close()
+    assert in_rows.broken[0].happened == "a read changed table orders"
+    assert by_command.broken[0].happened == "a read changed the snapshot command's output"
