@@ -231,3 +231,24 @@ async def test_two_upstreams_with_one_name_for_two_tools_are_kept_apart_by_their
             await post(url, rpc("tools/call", name="b_list_orders", arguments={}))
             assert "a_place_order" in house.catalogue().tools
             assert "b_place_order" in house.catalogue().tools
+
+
+@pytest.mark.parametrize("has_test", [True, False])
+async def test_a_test_caller_reaches_nothing_live_with_any_method(era: str, has_test: bool, tmp_path: Path) -> None:
+    live, test = Shop(), Shop()
+    live.server.resource("shop://motto", name="motto")(lambda: "live")
+    test.server.resource("shop://motto", name="motto")(lambda: "test")
+    auth = {"anonymous": {"kind": "agent", "scopes": ["*"], "mode": "test"}}
+    async with over_http(live.server) as one, over_http(test.server) as other:
+        upstream = {"url": one, **({"test": {"url": other}} if has_test else {})}
+        async with gateway(tmp_path, {"shop": upstream}, auth=auth) as (url, _):
+            if not has_test:
+                answer = await post(url, rpc("resources/read", uri="shop://motto"))
+                assert answer.status_code == 503
+                assert "test endpoint" in answer.json()["error"]["message"]
+                return
+            async with connect(url, era, None) as client:
+                (content,) = (await client.read_resource("shop://motto")).contents
+                called = await client.call_tool("list_orders", {"limit": 1})
+    assert content.text == "test"  # type: ignore[union-attr]
+    assert called.structured_content == {"result": ["o-0"]}

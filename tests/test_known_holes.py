@@ -6,9 +6,9 @@
 | `Host` confusion | test_no_spelling_of_host_is_taken_for_ours |
 | session id as credential | test_a_session_id_opens_nothing_for_another_caller |
 | unbounded session tables | test_bad_clients.test_thousands_of_sessions_are_bounded_and_calls_go_on |
-| SSRF from OpenAPI | test_the_document_never_decides_where_calls_go, and test_exchange |
-| traversal from OpenAPI | test_a_path_value_never_reaches_another_operation (edges/upstreams/openapi/test_upstream) |
-| `$ref` fetches | test_no_schema_is_fetched_from_anywhere, and test_library |
+| SSRF from OpenAPI | test_the_document_never_decides_where_calls_go; edges/upstreams/openapi/test_exchange |
+| traversal from OpenAPI | test_a_path_value_never_reaches_another_operation (edges/upstreams/openapi) |
+| `$ref` fetches | test_no_schema_is_fetched_from_anywhere; edges/upstreams/openapi/test_library |
 | default bind 0.0.0.0 | test_the_default_is_this_machine_and_others_need_to_be_known |
 | token passthrough | test_the_callers_token_never_goes_upstream |
 | list filtering without call checks | test_what_is_not_listed_cannot_be_called |

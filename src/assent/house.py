@@ -17,6 +17,7 @@ from typing import Any, cast
 import orjson
 from mcp.client.stdio import get_default_environment
 
+from assent.attention import Attention
 from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
@@ -43,7 +44,6 @@ from assent.edges.merged import Merged, Offer, Source
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
-from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
 from assent.edges.shelves import union_of
@@ -52,11 +52,8 @@ from assent.edges.strangers import Strangers
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.child import Launch
-from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.faults import words
-from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.line import SessionLost
 from assent.edges.upstreams.openapi.exchange import Send
 from assent.edges.upstreams.openapi.pooled import send_over
 from assent.edges.upstreams.pool import Limits, Pool
@@ -73,9 +70,6 @@ from assent.telemetry import Standing, Tally, render
 
 logger = logging.getLogger("assent")
 
-REFRESH = 30.0
-RETRY = 2.0
-LISTEN_AGAIN = 1.0
 LOAD_WITHIN = 10.0
 DRAIN = 10.0
 MOST_INSTRUCTIONS = 16_384
@@ -90,22 +84,19 @@ class House:
         self.contracts, self.declared = _contracts(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
-        self._definitions: dict[str, list[dict[str, Any]]] = {}
-        self._withheld: dict[str, dict[str, str]] = {}
+        self._said: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {}
         self._taken: dict[str, TakenIn] = {}
         self._troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
         self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
+        self.tally = Tally()
         self.keys = KeptKeys(store, time.monotonic)
         self.strangers = Strangers(store.note, time.time)
-        self.tally = Tally()
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
         self.notices = Notices(self.sessions)
-        self._stale: dict[str, asyncio.Event] = {}
-        self._ears: dict[str, Ear] = {}
-        self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
+        self.attention = Attention(self._refresh, lambda name: name in self._troubles, self._pass_on)
         self._gateway: Gateway | None = None
         self._retiring: set[asyncio.Future[None]] = set()
 
@@ -117,13 +108,12 @@ class House:
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
         for name in self.links:
-            self._attend(name)
+            self.attention.begin(name, self.links[name])
 
     async def stop(self, within: float = DRAIN) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
         await self.hush()
-        for name in list(self._tasks):
-            await self._leave(name)
+        await self.attention.end()
         left = await self.work.drain(within)
         for pool in self._pools:
             await pool.close()
@@ -158,18 +148,21 @@ class House:
                 if name not in kept:
                     fresh[name] = self._link(name, one)
             loaded = dict(zip(fresh, await asyncio.gather(*map(_loaded, fresh.values())), strict=True))
-            self._check_names(settings, contracts, {**self._definitions, **loaded})
+            known = {name: definitions for name, (definitions, _) in self._said.items()}
+            self._check_names(settings, contracts, {**known, **loaded})
         except BaseException:
             made, self._pools[:] = self._pools[len(pools) :], pools
             await asyncio.gather(*(pool.close() for pool in made))
             raise
         gone = [pool for pool in pools if pool.name.removesuffix(" (test)") not in kept]
         for name in before.keys() - kept.keys():
-            await self._leave(name)
+            await self.attention.leave(name)
         self._pools[:] = [pool for pool in self._pools if pool not in gone]
         self._swap(settings, contracts, fresh, loaded)
         for name in fresh:
-            self._attend(name)
+            self.attention.begin(name, fresh[name])
+        for name in kept:
+            self.attention.look_at(name)
         for pool in gone:
             self._retiring.add(task := asyncio.ensure_future(pool.retire(0 if pool.limits is _STREAMS else _RETIRE)))
             task.add_done_callback(self._retiring.discard)
@@ -192,24 +185,23 @@ class House:
         self.settings, (self.contracts, self.declared) = settings, contracts
         self.links.clear()
         self.links.update(links)
-        for name in list(self._definitions):
-            if name not in links or name in fresh:
-                self._definitions.pop(name)
-                self._taken.pop(name)
+        known = {name: one for name, (one, _) in self._said.items() if name in links and name not in fresh}
         self._troubles = {name: why for name, why in self._troubles.items() if name in links and name not in fresh}
         for name, definitions in loaded.items():
             if isinstance(definitions, list):
-                self._definitions[name] = definitions
+                known[name] = definitions
             else:
                 self._troubles[name] = definitions
         for link in links.values():
             if isinstance(link, HttpLink):
                 link.relayed = len(links) == 1
-        self._taken = {name: self._take_in(name, found) for name, found in self._definitions.items()}
+        self._said = {name: (found, self._unaccepted(name, found)) for name, found in known.items()}
+        self._taken = {name: self._take_in(name, found) for name, found in known.items()}
         self.ports = self._make_ports()
         if self._gateway is not None:
             self._governed.renew(self.ports, self._server_info(), self._metadata_url())
             self._gateway.passage, self._gateway.more = self._passage(self.sessions), self._more()
+            self._gateway.other = self._api()
         self._publish()
 
     def _check_names(self, settings: Settings, contracts: Any, definitions: dict[str, Any]) -> None:
@@ -228,7 +220,7 @@ class House:
 
     def app(self, other: App) -> Gateway:
         """The MCP endpoint and `/api`; `other` answers for every other path."""
-        doors = Doors([self.settings.public_url])
+        self._other = other
         self._governed = governed = self.governed()
         self._gateway = Gateway(
             authenticate=self._authenticate,
@@ -236,8 +228,8 @@ class House:
             call=governed.call,
             passage=self._passage(self.sessions),
             sessions=self.sessions,
-            other=Api(self.ports, self._authenticate, doors, self.settings.public_url, other),
-            doors=doors,
+            other=self._api(),
+            doors=Doors([self.settings.public_url]),
             more=self._more(),
         )
         return self._gateway
@@ -252,6 +244,10 @@ class House:
             metadata_url=self._metadata_url(),
             took=self.tally.took,
         )
+
+    def _api(self) -> Api:
+        doors = Doors([self.settings.public_url])
+        return Api(self.ports, self._authenticate, doors, self.settings.public_url, self._other)
 
     def _passage(self, sessions: SessionTable) -> Passage:
         if self._relays():
@@ -270,54 +266,25 @@ class House:
 
     def _offers(self) -> list[Offer]:
         return [
-            Offer(link, self._terms(name).canonical, self._ears[name])
+            Offer(link, self._terms(name).canonical, self.attention.ears[name])
             for name, link in self.links.items()
-            if isinstance(link, Source) and name in self._ears
+            if isinstance(link, Source) and name in self.attention.ears
         ]
 
     def _identity(self) -> Identity:
         """Who we are before several: what they can do together, and what each wants to be said of it."""
-        known = {name: link.described for name, link in self.links.items() if link.described is not None}
+        described = {name: getattr(link, "described", None) for name, link in self.links.items()}
+        known = {name: one for name, one in described.items() if one is not None}
         said = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
         capabilities = union_of([one.capabilities for one in known.values()])
         return Identity(self._server_info(), capabilities, "\n\n".join(said)[:MOST_INSTRUCTIONS] or None)
 
-    def _pools_of(self, name: str) -> list[Pool]:
-        return [pool for pool in self._pools if pool.name == name]
-
-    def _attend(self, name: str) -> None:
-        """Keep one upstream's tools fresh, and listen to what it says unasked."""
-        self._stale[name] = asyncio.Event()
-        tasks = [asyncio.create_task(self._keep_fresh(name))]
-        link = self.links[name]
-        if isinstance(link, HttpLink):
-            self._ears[name] = ear = Ear(link.live, lambda message: self._hear(name, message))
-            tasks.append(asyncio.create_task(self._keep_listening(link, ear)))
-        self._tasks[name] = tasks
-
-    async def _leave(self, name: str) -> None:
-        tasks = self._tasks.pop(name, [])
-        if (ear := self._ears.pop(name, None)) is not None:
-            ear.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _hear(self, name: str, message: dict[str, Any]) -> None:
-        """Tools are listed by us, so their change is told once we have seen it; the rest is passed on."""
-        if message["method"] == TOOLS_CHANGED["method"]:
-            self._stale[name].set()
-        elif not self._relays():
+    def _pass_on(self, message: dict[str, Any]) -> None:
+        if not self._relays():  # otherwise it reaches the client on the upstream's own stream
             self.notices.publish(message)
 
-    async def _keep_listening(self, link: HttpLink, ear: Ear) -> None:
-        while True:
-            if link.described is not None:
-                try:
-                    await ear.listen(link.described)
-                except (UpstreamFault, RpcError, SessionLost) as error:
-                    logger.debug("upstream %s is not heard: %s", link.name, words(error))
-            await asyncio.sleep(LISTEN_AGAIN)
+    def _pools_of(self, name: str) -> list[Pool]:
+        return [pool for pool in self._pools if pool.name == name]
 
     def _server_info(self) -> dict[str, Any]:
         described = next(iter(self.links.values())).described if len(self.links) == 1 else None
@@ -408,13 +375,13 @@ class House:
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
         assert upstream.base_url is not None
-        live = self._api(name, upstream.base_url, upstream.headers, upstream.timeout)
+        live = self._api_end(name, upstream.base_url, upstream.headers, upstream.timeout)
         test = None
         if upstream.test is not None:
-            test = self._api(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
+            test = self._api_end(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
         return OpenApiLink(name, source, live, test, fetch=fetch_text if "://" in source else None)
 
-    def _api(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, Send]:
+    def _api_end(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, Send]:
         target, breaker = _target(name, base, headers), Breaker(name, time.monotonic)
         pool = Pool(name, target, Limits(silence=float(timeout)), breaker)
         self._pools.append(pool)
@@ -443,8 +410,8 @@ class House:
             return
         self._troubles.pop(name, None)
         unaccepted = self._unaccepted(name, definitions)
-        if definitions != self._definitions.get(name) or unaccepted != self._withheld.get(name):
-            self._definitions[name], self._withheld[name] = definitions, unaccepted
+        if (definitions, unaccepted) != self._said.get(name):
+            self._said[name] = definitions, unaccepted
             self._taken[name] = self._take_in(name, definitions)
             for tool, reason in unaccepted.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
@@ -477,20 +444,10 @@ class House:
         except ContractError as error:
             logger.error("the new list of tools is not used: %s", error)
             return
-        changed = _shown(catalogue) != _shown(self._catalogue)
+        differs = _shown(catalogue) != _shown(self._catalogue)
         self._catalogue = catalogue
-        if changed and self.loaded.is_set():
+        if differs and self.loaded.is_set():
             self.notices.publish(TOOLS_CHANGED)
-
-    async def _keep_fresh(self, name: str) -> None:
-        """Ask an upstream for its tools now and then, and at once when it says that they changed."""
-        stale = self._stale[name]
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(RETRY if name in self._troubles else REFRESH):
-                    await stale.wait()
-            stale.clear()
-            await self._refresh(name)
 
     def _terms(self, name: str) -> Terms:
         settings, upstream = self.settings, self.settings.upstreams[name]

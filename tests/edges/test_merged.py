@@ -255,7 +255,7 @@ async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_pat
 
     async with libraries(tmp_path, ("modern", "modern")) as (url, house, one, _two):
         async with Client(url, mode=era, message_handler=on_message) as client:  # type: ignore[arg-type]
-            ready = house._ears["alpha"]._open
+            ready = house.attention.ears["alpha"]._open
             await ready.wait()
 
             async def announce(ctx: Context[Any, Any]) -> str:

@@ -90,7 +90,7 @@ async def _reloading(house: House, file: Path | None, host: str, seen: Signature
 
     def load() -> Settings:
         settings = load_settings(file)
-        check_bind(settings, host)
+        check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
         return settings
 
     reloading, asked = Reloading(house, file, load, seen), asyncio.Event()

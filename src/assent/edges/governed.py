@@ -127,11 +127,13 @@ class Governed:
     async def call(self, incoming: Incoming) -> bytes:
         """One call, timed and traced."""
         begun = perf_counter()
-        with self._tracing.span("tools/call", incoming.inbound.params.get("_meta"), incoming.headers) as span:
-            try:
+        try:
+            if not self._tracing.is_on:
+                return await self._call(incoming, None)
+            with self._tracing.span("tools/call", incoming.inbound.params.get("_meta"), incoming.headers) as span:
                 return await self._call(incoming, span)
-            finally:
-                self._took(perf_counter() - begun)
+        finally:
+            self._took(perf_counter() - begun)
 
     async def _call(self, incoming: Incoming, span: Span | None) -> bytes:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""

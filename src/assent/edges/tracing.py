@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from opentelemetry import propagate, trace
@@ -25,15 +26,16 @@ class Tracing:
     def __init__(self, provider: TracerProvider | None = None) -> None:
         self._provider = provider
 
+    @cached_property
+    def is_on(self) -> bool:
+        """Whether anybody collects spans. An SDK is set up before the first call or not at all, so it is asked once."""
+        return not isinstance(self._provider or trace.get_tracer_provider(), ProxyTracerProvider)
+
     @contextmanager
-    def span(self, method: str, meta: Any, headers: Headers) -> Iterator[Span | None]:
-        """A span around one request, below the caller's; None where nobody collects them."""
-        provider = self._provider or trace.get_tracer_provider()
-        if isinstance(provider, ProxyTracerProvider):
-            yield None
-            return
+    def span(self, method: str, meta: Any, headers: Headers) -> Iterator[Span]:
+        """A span around one request, below the caller's."""
         parent = propagate.extract(_carrier(meta, headers))
-        tracer = provider.get_tracer("assent")
+        tracer = (self._provider or trace.get_tracer_provider()).get_tracer("assent")
         attributes = {"mcp.method.name": method, "rpc.system": "jsonrpc"}
         with tracer.start_as_current_span(
             method, parent, SpanKind.SERVER, attributes, record_exception=False, set_status_on_exception=False

@@ -47,6 +47,9 @@ class Ear:
         self._peer: Peer | None = None
         self._described: Described | None = None
         self._open = asyncio.Event()
+        self._turn = asyncio.Lock()
+        self.was_heard = False
+        """Whether the last stream began at all."""
 
     async def listen(self, described: Described) -> None:
         """Hear the upstream until the stream ends; raises a Fault where it breaks, returns where there is nothing."""
@@ -57,36 +60,32 @@ class Ear:
             else:
                 await self._listen_in_session()
         finally:
+            self.was_heard = self._open.is_set()
             self._open.clear()
             self._peer = None
 
     async def watch(self, uri: str) -> None:
         """Hear of one resource too. Raises as the upstream refuses, or a Fault where it cannot be reached."""
-        if uri not in self._wanted and len(self._wanted) >= MOST_RESOURCES:
-            raise TooManyResources
-        self._wanted[uri] += 1
-        if self._wanted[uri] > 1:
-            return
-        try:
-            await self._begin_watch(uri)
-        except BaseException:
-            await self.leave(uri)
-            raise
+        async with self._turn:
+            if not self._wanted[uri]:
+                del self._wanted[uri]
+                if len(self._wanted) >= MOST_RESOURCES:
+                    raise TooManyResources
+                await self._begin_watch(uri)
+            self._wanted[uri] += 1
 
     async def leave(self, uri: str) -> None:
         """One fewer wants it; with nobody left the upstream is told."""
-        if not self._wanted[uri]:
+        async with self._turn:
+            self._wanted[uri] -= 1
+            if self._wanted[uri] > 0:
+                return
             del self._wanted[uri]
-            return
-        self._wanted[uri] -= 1
-        if self._wanted[uri]:
-            return
-        del self._wanted[uri]
-        if (task := self._watches.pop(uri, None)) is not None:
-            task.cancel()
-        elif self._peer is not None:
-            with suppress(Fault, RpcError, SessionLost):
-                await self._server.request("resources/unsubscribe", {"uri": uri}, self._peer)
+            if (task := self._watches.pop(uri, None)) is not None:
+                task.cancel()
+            elif self._peer is not None:
+                with suppress(Fault, RpcError, SessionLost):
+                    await self._server.request("resources/unsubscribe", {"uri": uri}, self._peer)
 
     def close(self) -> None:
         for task in self._watches.values():
@@ -103,8 +102,13 @@ class Ear:
             await self._server.request("resources/subscribe", {"uri": uri}, self._peer, safe=True)
             return
         acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._watches[uri] = asyncio.ensure_future(self._watch_modern(uri, acknowledged))
-        await acknowledged
+        self._watches[uri] = task = asyncio.ensure_future(self._watch_modern(uri, acknowledged))
+        try:
+            await acknowledged
+        except BaseException:
+            self._watches.pop(uri).cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            raise
 
     async def _watch_modern(self, uri: str, acknowledged: asyncio.Future[None]) -> None:
         """One stream for one resource: a new one never disturbs those that are open."""
@@ -115,6 +119,9 @@ class Ear:
                 if not acknowledged.done():
                     acknowledged.set_exception(error)
                     return
+            if not acknowledged.done():
+                acknowledged.set_exception(Garbled(self._server.pool.name, "did not take the subscription", sent=True))
+                return
             await asyncio.sleep(1)
             await self._open.wait()
 

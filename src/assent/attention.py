@@ -1,0 +1,91 @@
+"""How do we learn what changes at an upstream, and when?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from assent.edges.links import HttpLink
+from assent.edges.notices import TOOLS_CHANGED
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.faults import Fault, words
+from assent.edges.upstreams.hearing import Ear
+from assent.edges.upstreams.line import SessionLost
+
+logger = logging.getLogger("assent")
+
+REFRESH = 30.0
+RETRY = 2.0
+LISTEN_AGAIN = 1.0
+LISTEN_AT_LAST = 60.0
+
+
+class Attention:
+    """Reads an upstream's tools anew now and then, and at once when it says that they changed; passes on the rest."""
+
+    def __init__(
+        self,
+        refresh: Callable[[str], Awaitable[None]],
+        is_troubled: Callable[[str], bool],
+        notice: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self._refresh, self._is_troubled, self._notice = refresh, is_troubled, notice
+        self._stale: dict[str, asyncio.Event] = {}
+        self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
+        self.ears: dict[str, Ear] = {}
+
+    def begin(self, name: str, link: Any) -> None:
+        """Attend to one upstream; only one behind a URL says anything unasked."""
+        self._stale[name] = asyncio.Event()
+        self._tasks[name] = [asyncio.create_task(self._keep_fresh(name))]
+        if isinstance(link, HttpLink):
+            self.ears[name] = ear = Ear(link.live, lambda message: self._hear(name, message))
+            self._tasks[name].append(asyncio.create_task(self._keep_listening(link, ear)))
+
+    async def leave(self, name: str) -> None:
+        tasks = self._tasks.pop(name, [])
+        if (ear := self.ears.pop(name, None)) is not None:
+            ear.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def look_at(self, name: str) -> None:
+        """Read an upstream's tools anew now: what it is made of may have changed."""
+        if name in self._tasks:
+            self._stale[name].set()
+
+    async def end(self) -> None:
+        for name in list(self._tasks):
+            await self.leave(name)
+
+    def _hear(self, name: str, message: dict[str, Any]) -> None:
+        """Tools are listed by us, so their change is told once we have seen it; the rest is passed on."""
+        if message["method"] == TOOLS_CHANGED["method"]:
+            self._stale[name].set()
+        else:
+            self._notice(message)
+
+    async def _keep_fresh(self, name: str) -> None:
+        stale = self._stale[name]
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY if self._is_troubled(name) else REFRESH):
+                    await stale.wait()
+            stale.clear()
+            await self._refresh(name)
+
+    async def _keep_listening(self, link: HttpLink, ear: Ear) -> None:
+        """Listen again whenever a stream ends; ever more seldom to an upstream that cannot be listened to."""
+        pause = LISTEN_AGAIN
+        while True:
+            if link.described is not None:
+                try:
+                    await ear.listen(link.described)
+                except (Fault, RpcError, SessionLost) as error:
+                    logger.debug("upstream %s is not heard: %s", link.name, words(error))
+                pause = LISTEN_AGAIN if ear.was_heard else min(pause * 2, LISTEN_AT_LAST)
+            await asyncio.sleep(pause)

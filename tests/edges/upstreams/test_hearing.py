@@ -1,0 +1,141 @@
+"""What an upstream says unasked, and what we ask it to say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.faults import Garbled
+from assent.edges.upstreams.hearing import MOST_RESOURCES, Ear, TooManyResources
+from assent.edges.upstreams.http import Described, HttpUpstream
+from assent.edges.upstreams.pool import Limits, Pool
+from assent.edges.upstreams.target import Target
+from scripted_server import Conversation, ScriptedServer
+
+STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+MODERN = Described("2026-07-28", {}, {"tools": {}}, None)
+OLD = Described("2025-11-25", {}, {"tools": {}}, None)
+
+
+def event(method: str, **params: Any) -> bytes:
+    return b"data: %b\r\n\r\n" % json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+
+
+ACKNOWLEDGED = event("notifications/subscriptions/acknowledged", notifications={})
+CHANGED = event("notifications/tools/list_changed", _meta={"io.modelcontextprotocol/subscriptionId": 1})
+
+
+class Tongue:
+    """An upstream of either era: what it was asked, and what it says on its streams."""
+
+    def __init__(self, *words: bytes, refuses: frozenset[str] = frozenset(), listens: bool = True) -> None:
+        self.words, self.refuses, self.listens = words, refuses, listens
+        self.asked: list[tuple[str, Any]] = []
+
+    async def __call__(self, conversation: Conversation) -> None:
+        while True:
+            head, body = await conversation.read_request()
+            message = json.loads(body) if body else {"method": head.split(b" ")[0].decode()}
+            await self._answer(conversation, message)
+
+    async def _answer(self, conversation: Conversation, message: dict[str, Any]) -> None:
+        method, params = message["method"], message.get("params", {})
+        self.asked.append((method, params.get("uri") or params.get("notifications")))
+        if method in ("GET", "subscriptions/listen") and self.listens:
+            await conversation.write(STREAM + b"".join(self.words))
+            return await conversation.ended_by_peer()
+        if method in ("GET", "subscriptions/listen"):
+            return await conversation.answer(b"{}", status=b"405 Method Not Allowed")
+        if "id" not in message:
+            return await conversation.answer(b"", status=b"202 Accepted")
+        said: dict[str, Any] = {"result": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}}
+        if params.get("uri") in self.refuses:
+            said = {"error": {"code": -32002, "message": "no such thing"}}
+        await conversation.answer(json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}).encode())
+
+
+@asynccontextmanager
+async def hearing(tongue: Tongue) -> AsyncIterator[tuple[Ear, asyncio.Queue[dict[str, Any]]]]:
+    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    async with ScriptedServer(tongue) as server:
+        pool = Pool("t", Target.of(server.url), Limits(), Breaker("t", time.monotonic))
+        ear = Ear(HttpUpstream(pool, {"name": "t", "version": "1"}), heard.put_nowait)
+        try:
+            yield ear, heard
+        finally:
+            ear.close()
+            await pool.close()
+
+
+@asynccontextmanager
+async def listening(ear: Ear, described: Described) -> AsyncIterator[None]:
+    task = asyncio.create_task(ear.listen(described))
+    try:
+        await ear._open.wait()
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
+async def test_a_change_is_heard_as_it_stands_without_the_name_of_our_stream(described: Described) -> None:
+    async with hearing(Tongue(ACKNOWLEDGED, CHANGED)) as (ear, heard), listening(ear, described):
+        notice = await heard.get()
+        if notice["method"].endswith("acknowledged"):
+            notice = await heard.get()
+        assert notice == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+
+
+@pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
+async def test_a_resource_that_many_want_is_asked_for_once_and_let_go_with_the_last(described: Described) -> None:
+    tongue = Tongue(ACKNOWLEDGED)
+    async with hearing(tongue) as (ear, _), listening(ear, described):
+        await asyncio.gather(*(ear.watch("x://a") for _ in range(50)))
+        asked = [what for method, what in tongue.asked if what in ("x://a", {"resourceSubscriptions": ["x://a"]})]
+        assert len(asked) == 1
+        for _ in range(49):
+            await ear.leave("x://a")
+        assert ("resources/unsubscribe", "x://a") not in tongue.asked
+        await ear.leave("x://a")
+        assert (("resources/unsubscribe", "x://a") in tongue.asked) is (described is OLD)
+        assert not ear._watches
+
+
+async def test_a_refusal_is_passed_on_and_leaves_nothing_behind() -> None:
+    tongue = Tongue(refuses=frozenset({"x://no"}))
+    async with hearing(tongue) as (ear, _), listening(ear, OLD):
+        answers = await asyncio.gather(*(ear.watch("x://no") for _ in range(3)), return_exceptions=True)
+        assert all(isinstance(answer, RpcError) and answer.code == -32002 for answer in answers)
+        assert not ear._wanted
+
+
+async def test_the_number_of_resources_is_bounded() -> None:
+    async with hearing(Tongue()) as (ear, _), listening(ear, OLD):
+        ear._wanted.update({f"x://{number}": 1 for number in range(MOST_RESOURCES)})
+        await ear.watch("x://1")
+        with pytest.raises(TooManyResources):
+            await ear.watch("x://more")
+
+
+@pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
+async def test_an_upstream_that_cannot_be_listened_to_says_so(described: Described) -> None:
+    async with hearing(Tongue(listens=False)) as (ear, _):
+        with pytest.raises(Garbled):
+            await ear.listen(described)
+
+
+@pytest.mark.parametrize("word", [b"data: {nonsense\r\n\r\n", b"data: " + b"x" * 2_000_000], ids=["garbage", "endless"])
+async def test_garbage_ends_the_listening_and_nothing_else(word: bytes) -> None:
+    async with hearing(Tongue(word)) as (ear, heard):
+        with pytest.raises(Garbled):
+            await ear.listen(MODERN)
+        assert heard.empty()
