@@ -2,116 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-import yaml
-from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from assent.core.pins import pins_of, pins_text
-from assent.edges.pages import Pages
 from assent.errors import SettingsError
-from assent.house import House, check_bind, open_house
+from assent.house import check_bind
 from assent.pipeline.approve import approve
 from assent.settings import parse_settings
 from assent.testing import ANN
+from houses import ANN_KEY, ANYBODY, CI, KEY, Shop, configuration, gateway, post, rpc, shop_gateway
 from serving import serving
 from transports import ERAS, Person, connect, over_http
-
-KEY = "dev.assent/idempotencyKey"
-HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-CI, ANN_KEY = "assent_ci000000_secret-of-ci", "assent_ann00000_secret-of-ann"
-
-
-class Shop:
-    """An ordinary server that knows nothing of contracts, and its own log of what happened."""
-
-    def __init__(self) -> None:
-        self.effects: list[str] = []
-        self.server = MCPServer("shop", log_level="ERROR")
-        add = self.server.tool()
-
-        @add
-        def list_orders(limit: int = 2) -> list[str]:
-            """Lists orders."""
-            return [f"o-{number}" for number in range(limit)]
-
-        @add
-        def place_order(item: str) -> dict[str, int]:
-            """Places an order and charges the card."""
-            self.effects.append(item)
-            return {"order": len(self.effects)}
-
-        @add
-        def read_private_key() -> str:
-            """Reads the private key."""
-            return "key"
-
-        @add
-        def delete_order(order_id: str) -> dict[str, str]:
-            """Deletes an order for good."""
-            self.effects.append(f"delete {order_id}")
-            return {"deleted": order_id}
-
-
-CONTRACTS = {
-    "place_order": {"side_effect": "external_spend", "permissions": ["orders:write"]},
-    "delete_order": {"side_effect": "destructive", "permissions": ["orders:admin"], "confirmation": {"by": "approver"}},
-}
-ANYBODY = {"anonymous": {"kind": "agent", "scopes": ["*"]}}
-
-
-def configuration(folder: Path, upstreams: dict[str, Any], **more: Any) -> str:
-    (folder / "contracts.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
-    settings = {
-        "store": f"sqlite:///{folder}/assent.db",
-        "upstreams": upstreams,
-        "contracts": [str(folder / "contracts.yaml")],
-        "auth": ANYBODY,
-        "secrets": {"directory": str(folder / "keys")},
-        **more,
-    }
-    return yaml.safe_dump(settings)
-
-
-@asynccontextmanager
-async def gateway(folder: Path, upstreams: dict[str, Any], **more: Any) -> AsyncIterator[tuple[str, House]]:
-    house = await open_house(parse_settings(configuration(folder, upstreams, **more)))
-    await house.start()
-    try:
-        async with serving(house.app(Pages(house))) as url:
-            yield url, house
-    finally:
-        await house.stop()
-
-
-@asynccontextmanager
-async def shop_gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, House, Shop]]:
-    shop = Shop()
-    async with over_http(shop.server) as upstream, gateway(folder, {"shop": {"url": upstream}}, **more) as (url, house):
-        yield url, house, shop
 
 
 @pytest.fixture(params=ERAS)
 def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-def rpc(method: str, **params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-
-
-async def post(url: str, body: Any, **headers: str) -> httpx2.Response:
-    async with httpx2.AsyncClient() as client:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return await client.post(url, content=content, headers={**HEADERS, **headers})
 
 
 async def test_foreign_tools_are_listed_under_their_contracts_and_the_forbidden_one_is_not(
@@ -255,16 +166,6 @@ async def test_one_dead_upstream_does_not_take_the_others_down(era: str, tmp_pat
     assert answered.structured_content == {"result": ["o-0"]}
 
 
-async def test_an_upstream_that_dies_says_so_in_a_problem_and_recovers(era: str, tmp_path: Path) -> None:
-    shop = Shop()
-    async with over_http(shop.server) as upstream:
-        async with gateway(tmp_path, {"shop": {"url": upstream}, "other": {"url": upstream}}) as (url, _):
-            async with connect(url, era, Person(["accept"])) as client:
-                await client.call_tool("shop_list_orders", {})
-                dying = upstream
-    assert dying
-
-
 async def test_observing_asks_and_refuses_nothing_but_what_is_forbidden(era: str, tmp_path: Path) -> None:
     person = Person()
     async with shop_gateway(tmp_path, mode="observe") as (url, house, shop), connect(url, era, person) as client:
@@ -319,6 +220,7 @@ def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path
         check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host)
     keyed = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
     check_bind(parse_settings(configuration(tmp_path, {}, auth=keyed)), host)
+    check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host, lambda: True)
     check_bind(parse_settings(configuration(tmp_path, {})), "127.0.0.1")
 
 
@@ -329,32 +231,3 @@ async def test_two_upstreams_with_one_name_for_two_tools_are_kept_apart_by_their
             await post(url, rpc("tools/call", name="b_list_orders", arguments={}))
             assert "a_place_order" in house.catalogue().tools
             assert "b_place_order" in house.catalogue().tools
-
-
-async def test_a_thousand_concurrent_calls_lose_nothing_but_those_of_the_killed_upstream(tmp_path: Path) -> None:
-    steady, doomed = Shop(), Shop()
-    entered, go_on = asyncio.Event(), asyncio.Event()
-
-    @doomed.server.tool()
-    async def list_slowly() -> str:
-        """Lists things, slowly."""
-        entered.set()
-        await go_on.wait()
-        return "late"
-
-    async with over_http(steady.server) as first, over_http(doomed.server) as second:
-        async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}) as (url, _):
-            async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=400), timeout=60) as client:
-
-                async def call(name: str) -> dict[str, Any]:
-                    body = json.dumps(rpc("tools/call", name=name, arguments={})).encode()
-                    answer = await client.post(url, content=body, headers=HEADERS)
-                    return answer.json()  # type: ignore[no-any-return]
-
-                slow = [asyncio.create_task(call("b_list_slowly")) for _ in range(50)]
-                await entered.wait()
-                quick = [asyncio.create_task(call("a_list_orders")) for _ in range(200)]
-                go_on.set()
-                good = await asyncio.gather(*quick)
-                await asyncio.gather(*slow)
-    assert all(answer["result"]["structuredContent"] == {"result": ["o-0", "o-1"]} for answer in good)

@@ -17,6 +17,7 @@ COMMANDS = {
     "claims": "See what was started, and settle what is in doubt.",
     "contract": "Show contracts, and the schema of contract files.",
     "init": "Put assent wrap before the servers of a desktop client.",
+    "keys": "Make, list and revoke the keys by which callers are known.",
     "serve": "Govern every call to the configured upstreams.",
     "wrap": "Govern one server on standard streams, as a client starts it.",
     "demo": "A demo upstream and the gateway in front of it, ready to try.",

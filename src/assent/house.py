@@ -8,10 +8,11 @@ import logging
 import secrets as random
 import time
 import uuid
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from mcp.client.stdio import get_default_environment
@@ -24,27 +25,38 @@ from assent.core.catalogue import Catalogue, catalogue_of, safe_names
 from assent.core.outcome import Refusal
 from assent.core.pins import changed, read_pins
 from assent.core.principal import Principal
-from assent.edges.admission import Admission
+from assent.edges.admission import Admission, credential_of, is_loopback
+from assent.edges.api import Api
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.api_links import OpenApiLink
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
 from assent.edges.foreign import TakenIn, Terms, take_in
-from assent.edges.gateway import Challenge, Gateway, Passage
+from assent.edges.gateway import Challenge, Gateway, Passage, Serve
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
+from assent.edges.inbound import read_head
+from assent.edges.kept_keys import KeptKeys
 from assent.edges.known import known_contracts
 from assent.edges.links import HttpLink
+from assent.edges.merged import Merged, Offer, Source
+from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.passages import Identity, OwnPassage, RelayPassage
 from assent.edges.relay import Relay
+from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
+from assent.edges.shelves import union_of
 from assent.edges.stdio_links import StdioLink
+from assent.edges.strangers import Strangers
 from assent.edges.tokens import Issuer, Tokens
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.child import Launch
 from assent.edges.upstreams.faults import Fault as UpstreamFault
+from assent.edges.upstreams.faults import words
+from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.line import SessionLost
 from assent.edges.upstreams.openapi.exchange import Send
 from assent.edges.upstreams.openapi.pooled import send_over
 from assent.edges.upstreams.pool import Limits, Pool
@@ -52,16 +64,21 @@ from assent.edges.upstreams.stdio import StdioUpstream
 from assent.edges.upstreams.target import BadTarget, Target
 from assent.errors import ContractError, Fault, FaultsError, SettingsError, StoreError
 from assent.keyring import Keyring
+from assent.pipeline.approve import OPERATOR
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
 from assent.settings import Caller, Settings, UpstreamSettings
 from assent.stores.address import open_store
+from assent.telemetry import Standing, Tally, render
 
 logger = logging.getLogger("assent")
 
 REFRESH = 30.0
 RETRY = 2.0
+LISTEN_AGAIN = 1.0
+LOAD_WITHIN = 10.0
 DRAIN = 10.0
+MOST_INSTRUCTIONS = 16_384
 
 
 class House:
@@ -70,17 +87,27 @@ class House:
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
         self.keyring = Keyring(Path(settings.secrets.directory))
-        self.contracts, self.declared = _contracts(settings)
+        self.contracts, self.declared = _contracts(settings), _declared(settings)
         self._pools: list[Pool] = []
         self.links = {name: self._link(name, upstream) for name, upstream in settings.upstreams.items()}
-        self._said: dict[str, tuple[list[dict[str, Any]], dict[str, str]]] = {}
+        self._definitions: dict[str, list[dict[str, Any]]] = {}
+        self._withheld: dict[str, dict[str, str]] = {}
         self._taken: dict[str, TakenIn] = {}
         self._troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue = Catalogue()
         self.loaded = asyncio.Event()
         self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
+        self.keys = KeptKeys(store, time.monotonic)
+        self.strangers = Strangers(store.note, time.time)
+        self.tally = Tally()
         self.ports = self._make_ports()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
+        self.notices = Notices(self.sessions)
+        self._stale: dict[str, asyncio.Event] = {}
+        self._ears: dict[str, Ear] = {}
+        self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
+        self._gateway: Gateway | None = None
+        self._retiring: set[asyncio.Future[None]] = set()
 
     def catalogue(self) -> Catalogue:
         return self._catalogue
@@ -90,33 +117,131 @@ class House:
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
         for name in self.links:
-            self._soon(self._keep_fresh(name))
+            self._attend(name)
 
     async def stop(self, within: float = DRAIN) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.hush()
+        for name in list(self._tasks):
+            await self._leave(name)
         left = await self.work.drain(within)
         for pool in self._pools:
             await pool.close()
-        await asyncio.gather(*(link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)))
+        await _close(self.links.values())
+        for retiring in self._retiring:
+            retiring.cancel()
+        await asyncio.gather(*self._retiring, return_exceptions=True)
+        with suppress(StoreError):
+            self.strangers.write()
         await self.store.close()
         return left
 
+    async def hush(self) -> None:
+        """End the streams that have no end of their own; calls go on."""
+        self.notices.end()
+        for pool in self._pools:
+            if pool.limits is _STREAMS:
+                await pool.close()
+
+    async def adopt(self, settings: Settings) -> None:
+        """Live by other settings from now on, or raise with every fault and change nothing.
+
+        New upstreams are asked for their tools before anything is swapped, removed ones finish what is under way.
+        """
+        contracts = _contracts(settings)
+        kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
+        before, pools = dict(self.links), list(self._pools)
+        fresh: dict[str, Any] = {}
+        try:
+            for name, one in settings.upstreams.items():
+                if name not in kept:
+                    fresh[name] = self._link(name, one)
+            loaded = dict(zip(fresh, await asyncio.gather(*map(_loaded, fresh.values())), strict=True))
+            self._check_names(settings, contracts, {**self._definitions, **loaded})
+        except BaseException:
+            made, self._pools[:] = self._pools[len(pools) :], pools
+            await asyncio.gather(*(pool.close() for pool in made))
+            await _close(fresh.values())
+            raise
+        gone = [pool for pool in pools if pool.name.removesuffix(" (test)") not in kept]
+        for name in before.keys() - kept.keys():
+            await self._leave(name)
+        self._pools[:] = [pool for pool in self._pools if pool not in gone]
+        self._swap(settings, contracts, fresh, loaded)
+        for name in fresh:
+            self._attend(name)
+        await _close(link for name, link in before.items() if name not in kept)
+        for pool in gone:
+            self._retiring.add(task := asyncio.ensure_future(pool.retire(0 if pool.limits is _STREAMS else _RETIRE)))
+            task.add_done_callback(self._retiring.discard)
+        if before.keys() != kept.keys() or fresh:
+            self._forget_watches(kept.keys())
+            for message in LISTS_CHANGED:
+                self.notices.publish(message)
+
+    def _forget_watches(self, kept: Collection[str]) -> None:
+        """What was watched at an upstream that is gone is watched no more: who still wants it asks again."""
+        for session in self.sessions:
+            for uri, name in list(session.subscriptions.items()):
+                if name not in kept:
+                    session.subscriptions.pop(uri)
+                    session.at_end.pop(f"watch {uri}", None)
+
+    def _swap(self, settings: Settings, contracts: Any, fresh: dict[str, Any], loaded: Any) -> None:
+        """From the old to the new without a pause in between."""
+        links = {name: fresh.get(name) or self.links[name] for name in settings.upstreams}
+        self.settings, self.contracts, self.declared = settings, contracts, _declared(settings)
+        self.links.clear()
+        self.links.update(links)
+        for name in list(self._definitions):
+            if name not in links or name in fresh:
+                self._definitions.pop(name)
+                self._taken.pop(name)
+        self._troubles = {name: why for name, why in self._troubles.items() if name in links and name not in fresh}
+        for name, definitions in loaded.items():
+            if isinstance(definitions, list):
+                self._definitions[name] = definitions
+            else:
+                self._troubles[name] = definitions
+        for link in links.values():
+            if isinstance(link, HttpLink):
+                link.relayed = len(links) == 1
+        self._taken = {name: self._take_in(name, found) for name, found in self._definitions.items()}
+        self.ports = self._make_ports()
+        if self._gateway is not None:
+            self._governed.renew(self.ports, self._server_info(), self._metadata_url())
+            self._gateway.passage, self._gateway.more = self._passage(self.sessions), self._more()
+        self._publish()
+
+    def _check_names(self, settings: Settings, contracts: Any, definitions: dict[str, Any]) -> None:
+        """Raise where the new tools would get into each other's way."""
+        old = self.settings, self.contracts
+        self.settings, self.contracts = settings, contracts
+        try:
+            served = {name: found for name, found in definitions.items() if name in settings.upstreams}
+            taken = [self._take_in(name, found) for name, found in served.items() if isinstance(found, list)]
+            tools = [tool for one in taken for tool in one.tools]
+            if settings.names == "safe":
+                safe_names(tool.wire_name for tool in tools)
+            catalogue_of(tools, {})
+        finally:
+            self.settings, self.contracts = old
+
     def app(self, other: App) -> Gateway:
-        """The MCP endpoint; `other` answers for every other path."""
-        sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
-        governed = self.governed()
-        return Gateway(
+        """The MCP endpoint and `/api`; `other` answers for every other path."""
+        doors = Doors([self.settings.public_url])
+        self._governed = governed = self.governed()
+        self._gateway = Gateway(
             authenticate=self._authenticate,
             listing=governed.listing,
             call=governed.call,
-            passage=self._passage(sessions),
-            sessions=sessions,
-            other=other,
-            doors=Doors([self.settings.public_url]),
+            passage=self._passage(self.sessions),
+            sessions=self.sessions,
+            other=Api(self.ports, self._authenticate, doors, self.settings.public_url, other),
+            doors=doors,
+            more=self._more(),
         )
+        return self._gateway
 
     def governed(self) -> Governed:
         """The sentence, for any edge."""
@@ -126,13 +251,76 @@ class House:
             Seal(self.keyring.key("sealing"), time.time),
             server_info=self._server_info(),
             metadata_url=self._metadata_url(),
+            took=self.tally.took,
         )
 
     def _passage(self, sessions: SessionTable) -> Passage:
-        if len(self.links) == 1 and isinstance(next(iter(self.links.values())), HttpLink):
-            calls, streams = self._pools[0], self._pools[1]
-            return RelayPassage(Relay(calls, streams), sessions)
-        return OwnPassage(Identity(self._server_info(), {"tools": {"listChanged": True}}), sessions)
+        if self._relays():
+            calls, streams = self._pools_of(next(iter(self.links)))
+            test = self._pools_of(f"{next(iter(self.links))} (test)")
+            relay = Relay(test[0], test[1]) if test else None
+            return RelayPassage(Relay(calls, streams), sessions, self.notices, relay)
+        return OwnPassage(self._identity, sessions)
+
+    def _relays(self) -> bool:
+        """Whether everything but tools is relayed to the one upstream there is."""
+        return len(self.links) == 1 and isinstance(next(iter(self.links.values())), HttpLink)
+
+    def _more(self) -> dict[str, Serve]:
+        return {} if self._relays() else Merged(self._offers, self.notices).methods()
+
+    def _offers(self) -> list[Offer]:
+        return [
+            Offer(link, self._terms(name).canonical, self._ears[name])
+            for name, link in self.links.items()
+            if isinstance(link, Source) and name in self._ears
+        ]
+
+    def _identity(self) -> Identity:
+        """Who we are before several: what they can do together, and what each wants to be said of it."""
+        known = {name: link.described for name, link in self.links.items() if link.described is not None}
+        said = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
+        # Of the others only the tools are served.
+        theirs = [one.capabilities for name, one in known.items() if isinstance(self.links[name], Source)]
+        capabilities = union_of([*theirs, {"tools": {"listChanged": True}}])
+        return Identity(self._server_info(), capabilities, "\n\n".join(said)[:MOST_INSTRUCTIONS] or None)
+
+    def _pools_of(self, name: str) -> list[Pool]:
+        return [pool for pool in self._pools if pool.name == name]
+
+    def _attend(self, name: str) -> None:
+        """Keep one upstream's tools fresh, and listen to what it says unasked."""
+        self._stale[name] = asyncio.Event()
+        tasks = [asyncio.create_task(self._keep_fresh(name))]
+        link = self.links[name]
+        if isinstance(link, HttpLink):
+            self._ears[name] = ear = Ear(link.live, lambda message: self._hear(name, message))
+            tasks.append(asyncio.create_task(self._keep_listening(link, ear)))
+        self._tasks[name] = tasks
+
+    async def _leave(self, name: str) -> None:
+        tasks = self._tasks.pop(name, [])
+        if (ear := self._ears.pop(name, None)) is not None:
+            ear.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _hear(self, name: str, message: dict[str, Any]) -> None:
+        """Tools are listed by us, so their change is told once we have seen it; the rest is passed on."""
+        if message["method"] == TOOLS_CHANGED["method"]:
+            self._stale[name].set()
+        elif not self._relays():
+            self.notices.publish(message)
+
+    async def _keep_listening(self, link: HttpLink, ear: Ear) -> None:
+        while True:
+            if link.described is not None:
+                try:
+                    await ear.listen(link.described)
+                except (UpstreamFault, RpcError, SessionLost) as error:
+                    logger.debug("upstream %s is not heard: %s", link.name, words(error))
+            await asyncio.sleep(LISTEN_AGAIN)
 
     def _server_info(self) -> dict[str, Any]:
         described = next(iter(self.links.values())).described if len(self.links) == 1 else None
@@ -146,7 +334,11 @@ class House:
     async def _authenticate(self, headers: Headers, scope: Scope) -> Principal:
         try:
             return await self.admission.admit(headers, scope)
+        except StoreError:
+            unavailable = Refusal("record.unavailable")
+            raise Challenge(unavailable.status, unavailable.problem(), []) from None
         except Refusal as refusal:
+            self.strangers.turned_away(refusal.code, scope)
             asked_for = challenge(refusal, None, self._metadata_url())
             assert asked_for is not None
             raise Challenge(asked_for[0], refusal.problem(), [(b"www-authenticate", asked_for[1].encode())]) from None
@@ -155,6 +347,7 @@ class House:
         settings = self.settings
         self.admission = Admission(
             keys=ApiKeys(record_key(key.key, principal_of(key)) for key in settings.auth.api_keys),
+            kept_key=self.keys.find,
             tokens=self._tokens(),
             anonymous=principal_of(settings.auth.anonymous, "anonymous") if settings.auth.anonymous else None,
         )
@@ -175,6 +368,7 @@ class House:
             cooldown=settings.approvals.cooldown,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             retention=settings.defaults.idempotency.retention,
+            seen=self.tally.see,
         )
 
     def _tokens(self) -> Tokens | None:
@@ -206,13 +400,8 @@ class House:
             clock=time.monotonic,
             patience=float(upstream.timeout),
         )
-        server.on_changed = lambda: self._soon(self._refresh(name))
+        server.on_changed = lambda: self._stale[name].set() if name in self._stale else None
         return StdioLink(server)
-
-    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
         assert upstream.base_url is not None
@@ -231,8 +420,9 @@ class House:
     def _server(self, name: str, url: str, headers: Mapping[str, str], timeout: int) -> HttpUpstream:
         target, breaker = _target(name, url, headers), Breaker(name, time.monotonic)
         calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
-        self._pools += [calls, Pool(name, target, Limits(connections=1000), breaker)]
-        return HttpUpstream(calls, {"name": "assent", "version": version("assent")})
+        streams = Pool(name, target, _STREAMS, breaker)
+        self._pools += [calls, streams]
+        return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
 
     async def reload(self, name: str) -> None:
         """Ask one upstream for its tools now."""
@@ -243,26 +433,25 @@ class House:
         try:
             definitions = await self.links[name].load()
         except Exception as error:
-            known = isinstance(error, UpstreamFault | FaultsError)
-            trouble = str(error) if known else f"it does not speak the protocol: {error}"
+            trouble = "; ".join(map(str, error.faults)) if isinstance(error, FaultsError) else words(error)
             if self._troubles.get(name) != trouble:
                 logger.warning("upstream %s: %s", name, trouble)
             self._troubles[name] = trouble
             return
         self._troubles.pop(name, None)
         unaccepted = self._unaccepted(name, definitions)
-        if (definitions, unaccepted) != self._said.get(name):
-            self._said[name] = definitions, unaccepted
-            self._taken[name] = self._take_in(name, definitions, unaccepted)
+        if definitions != self._definitions.get(name) or unaccepted != self._withheld.get(name):
+            self._definitions[name], self._withheld[name] = definitions, unaccepted
+            self._taken[name] = self._take_in(name, definitions)
             for tool, reason in unaccepted.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self._publish()
 
-    def _take_in(self, name: str, definitions: list[dict[str, Any]], unaccepted: dict[str, str]) -> TakenIn:
-        link = self.links[name]
+    def _take_in(self, name: str, definitions: list[dict[str, Any]]) -> TakenIn:
+        link, terms, unaccepted = self.links.get(name), self._terms(name), self._unaccepted(name, definitions)
         if isinstance(link, OpenApiLink):
-            return link.take_in(self.declared, self._terms(name), unaccepted)
-        terms, described = self._terms(name), link.described
+            return link.take_in(self.declared, terms, unaccepted)
+        described = link.described if link is not None else None
         known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
         return take_in(definitions, {**known, **self.contracts}, terms, unaccepted)
 
@@ -280,13 +469,23 @@ class House:
         try:
             if self.settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
-            self._catalogue = catalogue_of(tools, withheld)
+            catalogue = catalogue_of(tools, withheld)
         except ContractError as error:
             logger.error("the new list of tools is not used: %s", error)
+            return
+        changed = _shown(catalogue) != _shown(self._catalogue)
+        self._catalogue = catalogue
+        if changed and self.loaded.is_set():
+            self.notices.publish(TOOLS_CHANGED)
 
     async def _keep_fresh(self, name: str) -> None:
+        """Ask an upstream for its tools now and then, and at once when it says that they changed."""
+        stale = self._stale[name]
         while True:
-            await asyncio.sleep(RETRY if name in self._troubles else REFRESH)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY if name in self._troubles else REFRESH):
+                    await stale.wait()
+            stale.clear()
             await self._refresh(name)
 
     def _terms(self, name: str) -> Terms:
@@ -329,12 +528,41 @@ class House:
             "scopes_supported": scopes,
         }
 
+    async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
+        """The page of counters, for an operator or somebody on this machine; None for everybody else."""
+        head = read_head(headers)
+        if Doors([self.settings.public_url]).refuse(head.host, head.origin) is not None:
+            return None
+        forwarded = any(name in (b"forwarded", b"x-forwarded-for") for name, _ in headers)
+        try:
+            local = credential_of(headers) is None and is_loopback(scope) and not forwarded
+            if not local and OPERATOR not in (await self.admission.admit(headers, scope)).roles:
+                return None
+        except Refusal:
+            return None
+        upstreams = {name: (name not in self._troubles, self._failures(name)) for name in self.links}
+        return render(self.tally, Standing(len(self._catalogue.tools), len(self.sessions), upstreams))
+
+    def _failures(self, name: str) -> int:
+        return max((pool.health.failures for pool in self._pools_of(name)), default=0)
+
     def troubles(self) -> dict[str, str]:
         """What is wrong with which upstream."""
         return dict(self._troubles)
 
 
 _PER_CALL: Any = None
+_STREAMS = Limits(connections=1000)
+_RETIRE = 300.0
+
+
+async def _loaded(link: Any) -> list[dict[str, Any]] | str:
+    """The tools of an upstream, or why it has none now."""
+    try:
+        async with asyncio.timeout(LOAD_WITHIN):
+            return cast("list[dict[str, Any]]", await link.load())
+    except Exception as error:
+        return words(error)
 
 
 async def open_house(settings: Settings) -> House:
@@ -350,18 +578,32 @@ async def open_house(settings: Settings) -> House:
     return house
 
 
-def check_bind(settings: Settings, host: str) -> None:
-    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone."""
+async def has_kept_keys(settings: Settings) -> bool:
+    """Whether the store knows a key that lets somebody in."""
+    store = await open_store(settings.store)
+    try:
+        return any(not record.revoked for record in await store.keys())
+    finally:
+        await store.close()
+
+
+def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:
+    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone.
+
+    `kept` says whether there are keys in the store; it is asked only where that matters.
+    """
     if is_loopback_host(host):
         return
     if settings.auth.anonymous is not None:
         raise SettingsError(
             Fault(f"anonymous callers are not accepted on {host}", "Remove it, or bind to 127.0.0.1", "auth.anonymous")
         )
-    if not settings.auth.api_keys and settings.auth.jwt is None:
+    if not settings.auth.api_keys and settings.auth.jwt is None and not kept():
         raise SettingsError(
             Fault(
-                f"{host} can be reached by others and nobody need authenticate", "Add auth.api_keys or auth.jwt", "auth"
+                f"{host} can be reached by others and nobody need authenticate",
+                "Add auth.api_keys or auth.jwt, or make a key: assent keys create",
+                "auth",
             )
         )
 
@@ -416,10 +658,23 @@ def _target(name: str, url: str, headers: Mapping[str, str]) -> Target:
     try:
         return Target.of(url, headers)
     except BadTarget as error:
-        raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}")) from None
+        raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}.url")) from None
 
 
-def _contracts(settings: Settings) -> tuple[dict[str, Contract], dict[str, dict[str, Any]]]:
-    """The contracts of the files, whole and as they were written."""
-    paths = contract_paths(settings.contracts) if settings.contracts else []
-    return load_contracts(paths), load_declared(paths)
+async def _close(links: Iterable[Any]) -> None:
+    """Stop the processes behind these links."""
+    await asyncio.gather(*(link.upstream.close() for link in links if isinstance(link, StdioLink)))
+
+
+def _shown(catalogue: Catalogue) -> dict[str, Any]:
+    """What a caller could notice of a catalogue."""
+    return {name: (tool.definition, tool.contract.digest) for name, tool in catalogue.tools.items()}
+
+
+def _contracts(settings: Settings) -> dict[str, Contract]:
+    return load_contracts(contract_paths(settings.contracts)) if settings.contracts else {}
+
+
+def _declared(settings: Settings) -> dict[str, dict[str, Any]]:
+    """The contracts as the files say them: what is laid over an API description."""
+    return load_declared(contract_paths(settings.contracts)) if settings.contracts else {}

@@ -17,6 +17,8 @@ from assent.core.call import Call
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import NOTHING, Budget, Dues, Limit
+from assent.core.keys import KeyRecord
+from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.errors import AssentError
 
@@ -119,6 +121,10 @@ class Rehearsal:
     at: float
 
 
+Place = tuple[float, str]
+"""A place in a list that is sorted by time, newest first, and then by name: the list goes on after it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Logged:
     """An entry with the place it was given in the log."""
@@ -178,8 +184,16 @@ class Store(Protocol):
         """Wait until the claim is no longer started, at most `timeout` seconds; its record then."""
         ...
 
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        """Claims as stored, newest first."""
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        """Claims as stored, newest first; of one tenant or principal, and those that follow a place, where given."""
         ...
 
     async def admit(self, dues: Dues, now: float) -> None:
@@ -218,7 +232,13 @@ class Store(Protocol):
         ...
 
     async def approvals(
-        self, *, tenant: str | None = None, pending_at: float | None = None, limit: int = 100
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
     ) -> list[Approval]:
         """Approvals, newest first; with `pending_at` only those that wait for a decision at that time."""
         ...
@@ -229,6 +249,25 @@ class Store(Protocol):
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         """The last rehearsal of that digest, however old."""
+        ...
+
+    async def add_key(self, record: KeyRecord, entry: Entry) -> None:
+        """Keep a new key and append the entry. Raises StoreError if there is one of that digest.
+
+        Inserting a row gains: being whoever the row says. The rows themselves let nobody in: keys are kept hashed.
+        """
+        ...
+
+    async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
+        """Revoke a key for good, as it stands then; None, and nothing written, for one unknown or revoked already."""
+        ...
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        """The key of that digest, revoked or not."""
+        ...
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        """Keys whose visible start begins so, newest first; revoked ones too."""
         ...
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
@@ -323,6 +362,8 @@ class Ports:
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
+    seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = field(default=lambda *_: None)
+    """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
 
     def towards(self, upstream: Upstream) -> Ports:
         """The same ports with the upstream as one call sees it."""

@@ -215,13 +215,24 @@ def anchored(settings: Settings, home: Path) -> Settings:
 
 def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
     """The configuration a command uses: the one named, `./assent.yaml`, or the user's own, which `wrap` uses."""
-    if named is not None:
-        return load_settings(named, environment)
-    here, user = Path("assent.yaml"), user_file(environment)
-    if here.exists():
-        return load_settings(here, environment)
-    if user.exists() or state_directory(environment).exists():
+    if named is None and not Path("assent.yaml").exists() and state_directory(environment).exists():
         return user_settings(environment)
+    file = find_file(named, environment)
+    return (
+        user_settings(environment)
+        if named is None and file == user_file(environment)
+        else load_settings(file, environment)
+    )
+
+
+def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the configuration stands: the file named, `./assent.yaml`, or the user's own."""
+    if named is not None:
+        return named
+    here, user = Path("assent.yaml"), user_file(environment)
+    for path in (here, user):
+        if path.exists():
+            return path
     raise SettingsError(Fault("there is no configuration", f"Name one with -c, or write {here} or {user}"))
 
 

@@ -12,7 +12,7 @@ def test_a_key_is_found_until_it_is_revoked() -> None:
     key = make_key()
     record = record_key(key, AGENT)
     assert ApiKeys([record]).find(key) is AGENT
-    assert ApiKeys([replace(record, revoked=True)]).find(key) is None
+    assert ApiKeys([replace(record, revoked_at=1.0)]).find(key) is None
     assert ApiKeys([record]).find(key + "x") is None
     assert ApiKeys([record]).find("") is None
 

@@ -58,7 +58,9 @@ async def gateway(
     numbers = count(1)
     bounds = limits.pop("bounds", Bounds())
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
-    app = Gateway(authenticate, listing, call, OwnPassage(IDENTITY, sessions), sessions, nowhere, Doors(), bounds)
+    app = Gateway(
+        authenticate, listing, call, OwnPassage(lambda: IDENTITY, sessions), sessions, nowhere, Doors(), bounds
+    )
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         yield client, sessions
 

@@ -123,7 +123,7 @@ async def both() -> AsyncIterator[tuple[str, str]]:
 
     sessions = SessionTable(lambda: 0.0, iter(map(str, range(10**6))).__next__)
     identity = Identity({"name": "oracle", "version": "1"}, {"tools": {}})
-    ours = Gateway(anybody, no_tools, echo, OwnPassage(identity, sessions), sessions, nowhere, Doors())
+    ours = Gateway(anybody, no_tools, echo, OwnPassage(lambda: identity, sessions), sessions, nowhere, Doors())
     async with serving(theirs.streamable_http_app()) as their_url, serving(ours) as our_url:
         yield their_url, our_url
 

@@ -171,3 +171,14 @@ async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
     for number in range(MOST_CACHED + 10):
         tokens._remember(number.to_bytes(32, "big"), clock.at + 60, principal)
     assert len(tokens._verified) == MOST_CACHED
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1.evil.example/jwks", "http://localhost@evil.example/jwks", "http://[/"]
+)
+async def test_keys_are_not_fetched_in_the_clear_from_another_machine(clock: Clock, url: str) -> None:
+    keys = Keys()
+    keys.document = {"issuer": ISSUER.issuer, "jwks_uri": url}
+    tokens = Tokens(replace(ISSUER, jwks_url=None), keys, clock)
+    assert await refused(tokens, signed(clock)) == "authenticate.invalid"
+    assert keys.fetched == ["https://id.example.com/.well-known/openid-configuration"]

@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import click
 
+from assent import logs
 from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server
 from assent.errors import Fault, SettingsError
-from assent.house import check_bind, open_house
-from assent.settings import Settings, find_settings
+from assent.house import House, check_bind, has_kept_keys, open_house
+from assent.reloading import Reloading, Signature, signature, watched_files
+from assent.settings import Settings, find_file, load_settings
+from assent.telemetry import observed
 
 
 @click.command()
 @config_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8420, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
+)
 @click.option("--check", is_flag=True, help="Validate the configuration and exit.")
-def serve(config: Path | None, host: str, port: int, check: bool) -> None:
+def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
     """Govern every call to the configured upstreams, over HTTP at /mcp."""
-    settings = find_settings(config)
-    check_bind(settings, host)
+    file = find_file(config)
+    settings = load_settings(file)
+    check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
     if not settings.upstreams:
         raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
     if check:
         asyncio.run(_check(settings))
         click.echo("The configuration holds.", err=True)
         return
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    asyncio.run(run(settings, host, port))
+    logs.begin(log_format, log_level)
+    asyncio.run(run(settings, host, port, file))
 
 
 async def _check(settings: Settings) -> None:
@@ -41,8 +50,9 @@ async def _check(settings: Settings) -> None:
     await house.stop()
 
 
-async def run(settings: Settings, host: str, port: int) -> None:
-    """Serve until a signal says stop; then finish what is under way."""
+async def run(settings: Settings, host: str, port: int, file: Path | None = None) -> None:
+    """Serve until a signal says stop; then finish what is under way. With a file, live by what it says from now on."""
+    seen = signature(watched_files(file, settings)) if file is not None else ()
     try:
         listener = bind(host, port)
     except OSError as error:
@@ -59,9 +69,42 @@ async def run(settings: Settings, host: str, port: int) -> None:
     for name, trouble in house.troubles().items():
         click.echo(f"upstream {name}: {trouble}", err=True)
     waiting = asyncio.create_task(stop.wait())
-    await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
+    async with _reloading(house, file, host, seen):
+        await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     server.should_exit = True
+    await house.hush()
     await asyncio.gather(serving, waiting, return_exceptions=True)
     left = await house.stop()
+    if house.settings.mode == "observe":
+        click.echo("\n".join(observed(house.tally)), err=True)
     click.echo(f"Stopped. {left} calls were left in doubt." if left else "Stopped.", err=True)
+
+
+@asynccontextmanager
+async def _reloading(house: House, file: Path | None, host: str, seen: Signature) -> AsyncIterator[None]:
+    """While the block runs, changed files are used, and SIGHUP has them read at once."""
+    if file is None:
+        yield
+        return
+
+    def load() -> Settings:
+        settings = load_settings(file)
+        check_bind(settings, host)
+        return settings
+
+    reloading, asked = Reloading(house, file, load, seen), asyncio.Event()
+
+    async def on_signal() -> None:
+        while await asked.wait():
+            asked.clear()
+            await reloading.reload()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
+    tasks = [asyncio.create_task(reloading.keep()), asyncio.create_task(on_signal())]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -6,22 +6,12 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 
 PREFIX = "assent_"
 _VISIBLE = len(PREFIX) + 8
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRecord:
-    """A key as it is kept: never itself, only its digest and the start by which people recognise it."""
-
-    digest: str
-    start: str
-    principal: Principal
-    revoked: bool = False
 
 
 def make_key() -> str:
@@ -34,9 +24,9 @@ def digest_key(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def record_key(key: str, principal: Principal) -> KeyRecord:
+def record_key(key: str, principal: Principal, created_at: float = 0.0) -> KeyRecord:
     """What is kept of a key. A key people chose themselves shows nothing of it."""
-    return KeyRecord(digest_key(key), key[:_VISIBLE] if key.startswith(PREFIX) else "", principal)
+    return KeyRecord(digest_key(key), key[:_VISIBLE] if key.startswith(PREFIX) else "", principal, created_at)
 
 
 class ApiKeys:

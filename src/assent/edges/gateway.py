@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
@@ -120,6 +120,8 @@ class Gateway:
     doors: Doors
     bounds: Bounds = json_boundary.DEFAULT_BOUNDS
     path: str = "/mcp"
+    more: Mapping[str, Serve] = field(default_factory=dict)
+    """What else is served here rather than passed on, by method; in the old era only within a session."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
@@ -175,7 +177,7 @@ class Gateway:
             return await respond(exchange.send, http_status(Era.MODERN, error.code), body)
         if inbound is None:
             await respond(exchange.send, 202, b"")
-        elif inbound.method in _SERVED:
+        elif inbound.method in _SERVED or inbound.method in self.more:
             await self._serve(exchange, inbound, None)
         else:
             await self.passage.forward(exchange, message, None)
@@ -196,7 +198,7 @@ class Gateway:
             await _refuse(exchange.send, 400, INVALID_PARAMS, "Validation error: not a JSON-RPC message")
 
     async def _handshake_request(self, exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
-        if message["method"] in _SERVED:
+        if message["method"] in _SERVED or (session is not None and message["method"] in self.more):
             version = (session.version if session is not None else None) or exchange.head.version
             capabilities = session.capabilities if session is not None else None
             await self._serve(exchange, read_handshake(message, version, capabilities), session)
@@ -266,7 +268,7 @@ class Gateway:
         try:
             check_params(inbound)
             incoming = Incoming(inbound, exchange.caller, exchange.scope["headers"], session, reply)
-            serve = self.call if inbound.method == "tools/call" else self.listing
+            serve = self.call if inbound.method == "tools/call" else self.more.get(inbound.method, self.listing)
             body, status = result_body(inbound.id, await serve(incoming)), 200
         except Challenge as challenge:
             return await reply.finish(orjson.dumps(challenge.problem), challenge.status, challenge.fields)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from time import perf_counter
 from typing import Any, Protocol, cast
 
 import orjson
 from mcp.shared.inbound import x_mcp_header_map
 from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
+from opentelemetry.trace import Span
 
 from assent.core.approval import Approval
 from assent.core.call import Action, Call, Reply, Request, Resume
@@ -26,10 +29,13 @@ from assent.edges.questions import CONFIRM
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
+from assent.edges.tracing import Tracing, describe
 from assent.pipeline.authorize import may_see
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import Ports, Unreached
+
+calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
@@ -80,11 +86,19 @@ class Governed:
         *,
         server_info: dict[str, Any],
         metadata_url: str | None = None,
+        tracing: Tracing | None = None,
+        took: Callable[[float], None] = lambda _: None,
     ) -> None:
+        self._tracing, self._took = tracing or Tracing(), took
         self._ports, self._links, self._seal = ports, links, seal
         self._server_info, self._metadata_url = server_info, metadata_url
         self._lists: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._listed: Catalogue | None = None
+
+    def renew(self, ports: Ports, server_info: dict[str, Any], metadata_url: str | None) -> None:
+        """Serve what comes from now on in another world; calls under way stay in theirs."""
+        self._ports, self._server_info, self._metadata_url = ports, server_info, metadata_url
+        self._listed = None
 
     async def listing(self, incoming: Incoming) -> bytes:
         """The first three verbs over the catalogue, as bytes prepared once for everybody who sees the same."""
@@ -111,6 +125,15 @@ class Governed:
         return orjson.dumps(result)
 
     async def call(self, incoming: Incoming) -> bytes:
+        """One call, timed and traced."""
+        begun = perf_counter()
+        with self._tracing.span("tools/call", incoming.inbound.params.get("_meta"), incoming.headers) as span:
+            try:
+                return await self._call(incoming, span)
+            finally:
+                self._took(perf_counter() - begun)
+
+    async def _call(self, incoming: Incoming, span: Span | None) -> bytes:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""
         params, principal = incoming.inbound.params, _caller(incoming)
         self._check_headers(incoming, principal)
@@ -128,7 +151,17 @@ class Governed:
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
             outcome = await self._asked(request, outcome.approval, ports, incoming)
+        self._describe(outcome, request.tool, span)
         return orjson.dumps(self._on_wire(outcome, incoming, principal))
+
+    def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
+        """Tell traces and the debug log how a call ended; a name that was not found is only what the caller wrote."""
+        if span is None and not calls_log.isEnabledFor(logging.DEBUG):
+            return
+        code = "answered" if isinstance(outcome, Answer) else outcome.code
+        tool = None if code == "discover.unknown_tool" else name
+        describe(span, tool, code, failed=isinstance(outcome, Refusal))
+        calls_log.debug("tools/call", extra={"tool": tool, "outcome": code})
 
     def _check_headers(self, incoming: Incoming, principal: Principal) -> None:
         """`Mcp-Param-*` headers must mirror the arguments, but only of a tool that this caller can see anyway."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from assent.edges.http import Receive, Scope, Send, respond, respond_error
+from assent.edges.http import Headers, Receive, Scope, Send, respond, respond_error
 
 
 class Status(Protocol):
@@ -17,6 +17,8 @@ class Status(Protocol):
     async def is_ready(self) -> bool: ...
 
     def resource_metadata(self) -> dict[str, Any] | None: ...
+
+    async def metrics(self, headers: Headers, scope: Scope) -> bytes | None: ...
 
 
 class Pages:
@@ -42,6 +44,13 @@ class Pages:
                 if metadata is None:
                     return await respond_error(send, 404, "Not Found")
                 await _say(send, 200, metadata)
+            case "/metrics":
+                page = await self._status.metrics(scope["headers"], scope)
+                if page is None:
+                    return await respond_error(send, 403, "Forbidden")
+                fields = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
+                await send({"type": "http.response.start", "status": 200, "headers": fields})
+                await send({"type": "http.response.body", "body": page})
             case _:
                 await respond_error(send, 404, "Not Found")
 

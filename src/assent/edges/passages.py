@@ -1,7 +1,7 @@
 """What happens to messages that are not governed: relayed to the one upstream, or answered by ourselves?"""
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +10,15 @@ from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.edges.gateway import Exchange
-from assent.edges.http import Headers, Watch, respond, respond_error
+from assent.edges.http import Headers, Send, Watch, respond, respond_error
 from assent.edges.inbound import Era, Inbound, accepts, check_params, http_status, is_request
-from assent.edges.relay import Relay
+from assent.edges.injection import injecting
+from assent.edges.notices import SUBSCRIPTION_ID, Notices
+from assent.edges.relay import OnAnswer, Relay, fault_body
 from assent.edges.rpc import RpcError, error_body, result_body
 from assent.edges.sessions import Session, SessionTable, SessionTaken, TooManySessions
 from assent.edges.upstreams.connection import Response
-from assent.edges.upstreams.faults import Garbled
+from assent.edges.upstreams.faults import Garbled, Unreachable
 from assent.edges.upstreams.sse import render
 
 _PING_AFTER = 15.0
@@ -28,6 +30,9 @@ class RelayPassage:
 
     relay: Relay
     sessions: SessionTable
+    notices: Notices | None = None
+    test: Relay | None = None
+    """Where test callers go instead; without one, nowhere."""
 
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         def adopt(response: Response) -> None:
@@ -36,7 +41,7 @@ class RelayPassage:
                 session = self._adopt(exchange.caller, session_id.decode("latin-1"))
                 remember_client(session, message.get("params") or {})
 
-        await self.relay.forward(exchange.scope, exchange.receive, exchange.send, message, adopt)
+        await self._relay(exchange, exchange.send, message, adopt)
 
     def _adopt(self, caller: Hashable, session_id: str) -> Session:
         try:
@@ -45,14 +50,42 @@ class RelayPassage:
             raise Garbled(self.relay.calls.name, "opened a session we cannot take over", sent=True) from None
 
     async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
-        await self.relay.forward(exchange.scope, exchange.receive, exchange.send, message)
+        if self.notices is None:
+            await self._relay(exchange, exchange.send, message)
+        elif message is None and session is not None:
+            async with injecting(exchange.send, session.next_message) as send:
+                await self._relay(exchange, send, message)
+        elif isinstance(message, dict) and message.get("method") == "subscriptions/listen":
+            await self._listen(exchange, message, self.notices)
+        else:
+            await self._relay(exchange, exchange.send, message)
+
+    async def _listen(self, exchange: Exchange, message: dict[str, Any], notices: Notices) -> None:
+        """The upstream's stream of notices, and on it that our list of tools changed, where that was asked for."""
+        asked, meta = message["params"].get("notifications"), {SUBSCRIPTION_ID: message.get("id")}
+        wanted = {"toolsListChanged": isinstance(asked, dict) and asked.get("toolsListChanged") is True}
+        with notices.listening(wanted) as listener:
+
+            async def next_message() -> bytes:
+                notice = await listener.next()
+                return b"" if notice is None else orjson.dumps({**notice, "params": {"_meta": meta}})
+
+            async with injecting(exchange.send, next_message, after_first=True) as send:
+                await self._relay(exchange, send, message)
 
     async def end(self, exchange: Exchange, session: Session) -> None:
         def forget(response: Response) -> None:
             if response.status < 300 or response.status == 404:
                 self.sessions.close(session)
 
-        await self.relay.forward(exchange.scope, exchange.receive, exchange.send, None, forget)
+        await self._relay(exchange, exchange.send, None, forget)
+
+    async def _relay(self, exchange: Exchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
+        relay = self.test if getattr(exchange.caller, "mode", "live") == "test" else self.relay
+        if relay is None:
+            fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
+            return await respond(exchange.send, fault.status, fault_body(message, fault))
+        await relay.forward(exchange.scope, exchange.receive, send, message, on_answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +119,7 @@ class Identity:
 class OwnPassage:
     """Several upstreams: the session is ours, and so is every answer."""
 
-    identity: Identity
+    identity: Callable[[], Identity]
     sessions: SessionTable
     patience: float = field(default=_PING_AFTER)
 
@@ -100,7 +133,7 @@ class OwnPassage:
             return await respond(exchange.send, 200, body)
         session = self.sessions.open(exchange.caller)
         remember_client(session, params)
-        body = result_body(message["id"], self.identity.initialize_result(version))
+        body = result_body(message["id"], self.identity().initialize_result(version))
         await respond(exchange.send, 200, body, [_name(session)])
 
     async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
@@ -110,7 +143,7 @@ class OwnPassage:
         elif not is_request(message):
             await self._aside(exchange, session)
         elif message["method"] == "server/discover" and exchange.head.era is Era.MODERN:
-            await respond(exchange.send, 200, result_body(message["id"], self.identity.discover_result()))
+            await respond(exchange.send, 200, result_body(message["id"], self.identity().discover_result()))
         elif session is None and exchange.head.era is Era.HANDSHAKE:
             await _missing_session(exchange)
         else:

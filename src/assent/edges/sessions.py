@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,7 +31,9 @@ class Session:
         self.owner = owner
         self.version: str | None = None
         self.capabilities: dict[str, Any] | None = None
-        self.upstream_sessions: dict[str, str] = {}
+        self.log_level: str | None = None
+        self.subscriptions: dict[str, str] = {}
+        self.at_end: dict[str, Callable[[], Awaitable[None]]] = {}
         self.streaming = False
         self.logs = EventLogs()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -111,6 +113,13 @@ class Session:
             if not future.done():
                 future.cancel()
         self._asked.clear()
+        for farewell in self.at_end.values():
+            _farewells.add(task := asyncio.ensure_future(farewell()))
+            task.add_done_callback(_farewells.discard)
+        self.at_end.clear()
+
+
+_farewells: set[asyncio.Future[None]] = set()
 
 
 class SessionTable:

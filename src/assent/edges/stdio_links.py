@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from assent.core.principal import Principal
 from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
-from assent.edges.links import McpLink
+from assent.edges.links import McpLink, caller_of
 from assent.edges.upstreams.http import Described
 from assent.edges.upstreams.stdio import StdioUpstream
 from assent.ports import Unreached
@@ -34,8 +33,8 @@ class StdioLink(McpLink):
         return await self.upstream.list_all("tools/list", "tools")
 
     async def _once(
-        self, principal: Principal, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
+        self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
     ) -> dict[str, Any]:
-        if principal.mode == "test":
+        if caller_of(incoming).mode == "test":
             raise Unreached(f"upstream {self.name!r} has no test endpoint")
-        return await self.upstream.request("tools/call", params, incoming.inbound.capabilities, incoming.reply)
+        return await self.upstream.request(method, params, incoming.inbound.capabilities, incoming.reply)

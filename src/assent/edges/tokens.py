@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import jwt
 from jwt.algorithms import get_default_algorithms
@@ -78,9 +79,20 @@ class KeySet:
         if not isinstance(metadata, Mapping) or metadata.get("issuer", "").rstrip("/") != base:
             raise ValueError("the metadata is another issuer's")
         url = metadata.get("jwks_uri")
-        if not isinstance(url, str) or not url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+        if not isinstance(url, str) or not _may_fetch(url):
             raise ValueError("the metadata names no key set we may fetch")
         return url
+
+
+def _may_fetch(url: str) -> bool:
+    """Whether keys from there can be trusted to be the issuer's: over TLS, or from this machine."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "https" or (
+            parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+        )
+    except ValueError:
+        return False
 
 
 def _usable(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[str, tuple[str | None, Any]]]:

@@ -6,10 +6,10 @@ from assent.core.approval import Approval, ApprovalState, Decision, Verdict
 from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.reach import APPROVER, OPERATOR, is_operator, reach_of
 from assent.ports import Ports
 
-OPERATOR = "operator"
-APPROVER = "approver"
+__all__ = ["APPROVER", "OPERATOR", "approve", "find"]
 
 
 async def approve(
@@ -26,7 +26,7 @@ async def approve(
 
 
 async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str) -> Approval:
-    approval = await find(person, approval_id, ports)
+    approval = await _known(person, approval_id, ports)
     _entitled(person, approval)
     _open(approval, ports.now())
     decision = Decision(person.id, verdict, ports.now(), channel)
@@ -39,11 +39,23 @@ async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports:
 
 
 async def find(person: Principal, approval_id: str, ports: Ports) -> Approval:
-    """The approval, if this person may see it; another tenant's is as unknown as none."""
-    approval = await ports.store.approval(approval_id)
-    if approval is None or not (OPERATOR in person.roles or approval.tenant == person.tenant):
-        raise Refusal("approve.unknown", f"There is no approval {approval_id[:64]}.")
+    """The approval, if this principal may read it; another's is as unknown as none."""
+    approval = await _known(person, approval_id, ports)
+    if not reach_of(person).covers(approval.tenant, approval.requester):
+        raise _unknown(approval_id)
     return approval
+
+
+async def _known(person: Principal, approval_id: str, ports: Ports) -> Approval:
+    """The approval, if it is of this principal's tenant; whether they may decide it is another question."""
+    approval = await ports.store.approval(approval_id)
+    if approval is None or not (is_operator(person) or approval.tenant == person.tenant):
+        raise _unknown(approval_id)
+    return approval
+
+
+def _unknown(approval_id: str) -> Refusal:
+    return Refusal("approve.unknown", f"There is no approval {approval_id[:64]}.")
 
 
 def _entitled(person: Principal, approval: Approval) -> None:

@@ -58,7 +58,8 @@ class Explanation:
         """The same for people: how it ends, and a line for every stage."""
         head = f"{self.outcome}: {self.code}" if self.code else self.outcome
         lines = (f"  {stage:<13}{verdict:<12}{reason}".rstrip() for stage, verdict, reason in self.stages)
-        return "\n".join([head, *lines])
+        observed = f" (only observed; enforcing would stop it: {', '.join(self.would)})" if self.would else ""
+        return "\n".join([head + observed, *lines])
 
 
 async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Explanation:
@@ -73,6 +74,7 @@ async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Exp
         upstream=_Untouched(ports.upstream if reads else None),
         work=_Idle(),
         new_id=lambda: NOT_ASKED_YET,
+        seen=lambda *_: None,
     )
     try:
         outcome = await record(request, looking, sentence, journal)

@@ -9,7 +9,8 @@ from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import NOTHING, Dues
-from assent.ports import ApprovalGone, CoolingDown, Logged, Pruned, Rehearsal, Store, Taken, TooManyPending
+from assent.core.keys import KeyRecord
+from assent.ports import ApprovalGone, CoolingDown, Logged, Place, Pruned, Rehearsal, Store, Taken, TooManyPending
 
 _MANY = 1_000_000
 
@@ -66,8 +67,16 @@ class Onlooker:
         """What stands now: an onlooker does not wait."""
         return await self._store.recall(claim_id)
 
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        return await self._store.claims(states=states, limit=limit)
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        return await self._store.claims(states=states, tenant=tenant, principal=principal, after=after, limit=limit)
 
     async def ask(
         self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
@@ -105,15 +114,36 @@ class Onlooker:
         return await self.approval(approval_id)
 
     async def approvals(
-        self, *, tenant: str | None = None, pending_at: float | None = None, limit: int = 100
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
     ) -> list[Approval]:
-        return await self._store.approvals(tenant=tenant, pending_at=pending_at, limit=limit)
+        return await self._store.approvals(
+            tenant=tenant, requester=requester, pending_at=pending_at, after=after, limit=limit
+        )
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
         return None
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return await self._store.rehearsed(digest)
+
+    async def add_key(self, record: KeyRecord, entry: Entry) -> None:
+        return None
+
+    async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
+        record = await self._store.key_by_digest(digest)
+        return None if record is None or record.revoked else replace(record, revoked_at=now)
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        return await self._store.key_by_digest(digest)
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        return await self._store.keys(start=start, limit=limit)
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return Pruned()

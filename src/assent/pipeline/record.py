@@ -28,14 +28,20 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
     except Exception:
         with suppress(StoreError):
             ports.store.note(Entry("failure", ports.now(), _facts(journal), _values(request, journal)))
+        _tell(ports, journal, None)
         raise
     try:
         entry = _entry(request, outcome, ports, journal)
         if entry is not None:
             ports.store.note(entry)
     except StoreError:
-        return outcome if journal.started else Refusal("record.unavailable")
+        outcome = outcome if journal.started else Refusal("record.unavailable")
+    _tell(ports, journal, outcome)
     return outcome
+
+
+def _tell(ports: Ports, journal: Journal, outcome: Outcome | None) -> None:
+    ports.seen(journal.tool.name if journal.tool is not None else None, outcome, journal.would)
 
 
 def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -> Entry | None:

@@ -13,6 +13,7 @@ from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import NOTHING, Dues
+from assent.core.keys import KeyRecord
 from assent.ports import Pruned, Rehearsal
 from assent.stores import operations
 from assent.stores.operations import Operation, Sweep
@@ -105,6 +106,12 @@ class Front(ABC):
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
         await self._change(operations.remember(rehearsal, entry))
+
+    async def add_key(self, record: KeyRecord, entry: Entry) -> None:
+        await self._change(operations.add_key(record, entry))
+
+    async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
+        return await self._change(operations.revoke_key(digest, now, entry))
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return await self._sweep(Sweep(now, before, limit))

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from assent.core.approval import Approval, ApprovalState
 from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
-from assent.ports import Logged, Pruned, Rehearsal
+from assent.core.keys import KeyRecord
+from assent.ports import Logged, Place, Pruned, Rehearsal
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records
@@ -34,8 +35,23 @@ class MemoryStore(Front):
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         return self._records.claims.get(claim_id)
 
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        chosen = [record for record in self._records.claims.values() if not states or record.state in states]
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        chosen = [
+            record
+            for record in self._records.claims.values()
+            if (not states or record.state in states)
+            and tenant in (None, record.tenant)
+            and principal in (None, record.principal)
+            and _follows((record.created_at, record.id), after)
+        ]
         return sorted(chosen, key=lambda record: (-record.created_at, record.id))[:limit]
 
     async def approval(self, approval_id: str) -> Approval | None:
@@ -45,15 +61,30 @@ class MemoryStore(Front):
         return self._records.approval_for(binding, now)
 
     async def approvals(
-        self, *, tenant: str | None = None, pending_at: float | None = None, limit: int = 100
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
     ) -> list[Approval]:
         chosen = [
             one
             for one in self._records.approvals.values()
-            if (tenant is None or one.tenant == tenant)
+            if tenant in (None, one.tenant)
+            and requester in (None, one.requester)
+            and _follows((one.asked_at, one.id), after)
             and (pending_at is None or one.state_at(pending_at) is ApprovalState.PENDING)
         ]
         return sorted(chosen, key=lambda one: (-one.asked_at, one.id))[:limit]
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        return self._records.keys.get(digest)
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        chosen = [record for record in self._records.keys.values() if record.start.startswith(start)]
+        return sorted(chosen, key=lambda record: (-record.created_at, record.digest))[:limit]
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return self._records.rehearsals.get(digest)
@@ -111,3 +142,7 @@ class MemoryStore(Front):
 
     async def close(self) -> None:
         return None
+
+
+def _follows(place: Place, after: Place | None) -> bool:
+    return after is None or (-place[0], place[1]) > (-after[0], after[1])

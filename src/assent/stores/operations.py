@@ -10,6 +10,7 @@ from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement
 from assent.core.dues import Dues
+from assent.core.keys import KeyRecord
 from assent.ports import Rehearsal
 from assent.stores.records import Records
 from assent.stores.rows import entry_row, entry_rows
@@ -39,6 +40,7 @@ class Operation(Generic[T_co]):
     questions: tuple[Question, ...] = ()
     rates: tuple[str, ...] = ()
     tallies: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,16 @@ def decide(approval_id: str, decision: Decision, now: float, entry: Entry) -> Op
 def remember(rehearsal: Rehearsal, entry: Entry) -> Operation[None]:
     row = entry_row(entry)
     return Operation(lambda records: records.remember(rehearsal, row))
+
+
+def add_key(record: KeyRecord, entry: Entry) -> Operation[None]:
+    row = entry_row(entry)
+    return Operation(lambda records: records.add_key(record, row), keys=(record.digest,))
+
+
+def revoke_key(digest: str, now: float, entry: Entry) -> Operation[KeyRecord | None]:
+    row = entry_row(entry)
+    return Operation(lambda records: records.revoke_key(digest, now, row), keys=(digest,))
 
 
 Order = Operation[Any] | Sweep

@@ -13,6 +13,7 @@ from decimal import Decimal
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import Charge, Dues, Rate
+from assent.core.keys import KeyRecord
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, CoolingDown, OverBudget, RateLimited, Rehearsal, Taken, TooManyPending
 from assent.stores.rows import EntryRow
@@ -36,6 +37,7 @@ class Changed:
     claims: set[str] = field(default_factory=set)
     approvals: set[str] = field(default_factory=set)
     rehearsals: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
     rates: set[str] = field(default_factory=set)
     tallies: set[str] = field(default_factory=set)
     entries: list[EntryRow] = field(default_factory=list)
@@ -48,6 +50,7 @@ class Records:
     claims: dict[str, ClaimRecord] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
     rehearsals: dict[str, Rehearsal] = field(default_factory=dict)
+    keys: dict[str, KeyRecord] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     changed: Changed = field(default_factory=Changed)
@@ -186,6 +189,25 @@ class Records:
         self.rehearsals[rehearsal.digest] = rehearsal
         self.changed.rehearsals.add(rehearsal.digest)
         self.append([row])
+
+    def add_key(self, record: KeyRecord, row: EntryRow) -> None:
+        if record.digest in self.keys:
+            raise StoreError(f"There is a key {record.start} already.")
+        self._put_key(record)
+        self.append([row])
+
+    def revoke_key(self, digest: str, now: float, row: EntryRow) -> KeyRecord | None:
+        record = self.keys.get(digest)
+        if record is None or record.revoked:
+            return None
+        revoked = replace(record, revoked_at=now)
+        self._put_key(revoked)
+        self.append([row])
+        return revoked
+
+    def _put_key(self, record: KeyRecord) -> None:
+        self.keys[record.digest] = record
+        self.changed.keys.add(record.digest)
 
     def _put_claim(self, record: ClaimRecord) -> None:
         self.claims[record.id] = record

@@ -12,6 +12,8 @@ import orjson
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
+from assent.core.keys import KeyRecord
+from assent.core.principal import Principal
 from assent.errors import StoreError
 from assent.ports import Logged
 
@@ -98,6 +100,28 @@ def approval_of(row: Sequence[Any]) -> Approval:
     values[8] = orjson.loads(row[8])
     values[14] = tuple(Decision(**decision) for decision in orjson.loads(row[14]))
     return Approval(*values)
+
+
+def key_row(record: KeyRecord) -> tuple[Any, ...]:
+    who = record.principal
+    return (
+        record.digest,
+        record.start,
+        who.id,
+        who.kind,
+        who.tenant,
+        written(sorted(who.scopes)),
+        written(sorted(who.roles)),
+        who.mode,
+        record.created_at,
+        record.revoked_at,
+    )
+
+
+def key_of(row: Sequence[Any]) -> KeyRecord:
+    digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at = row
+    granted = frozenset(orjson.loads(scopes)), frozenset(orjson.loads(roles))
+    return KeyRecord(digest, start, Principal(name, kind, tenant, *granted, mode=mode), created_at, revoked_at)
 
 
 def written(value: Any) -> bytes:

@@ -21,6 +21,20 @@ class Fault(Exception):
         self.sent = sent
 
 
+def words(error: Exception) -> str:
+    """What a log may say of an upstream's failure: our own words, never those it answered with."""
+    if isinstance(error, Fault):
+        return str(error)
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    code = getattr(error, "code", None)
+    return (
+        f"answered with error {code}"
+        if isinstance(code, int)
+        else f"does not speak the protocol ({type(error).__name__})"
+    )
+
+
 class Unreachable(Fault):
     """No connection could be made."""
 

@@ -16,8 +16,9 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, M
 
 from assent.edges.http import Headers
 from assent.edges.rpc import RpcError
+from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Fault, Garbled
-from assent.edges.upstreams.line import Audience, Line, Peer
+from assent.edges.upstreams.line import FOREVER, Audience, Line, Peer
 from assent.edges.upstreams.pages import all_pages
 from assent.edges.upstreams.pool import Pool
 
@@ -37,8 +38,9 @@ class Described:
 class HttpUpstream:
     """One upstream behind one URL."""
 
-    def __init__(self, pool: Pool, client_info: dict[str, Any]) -> None:
+    def __init__(self, pool: Pool, client_info: dict[str, Any], streams: Pool | None = None) -> None:
         self.pool = pool
+        self._streams = streams or pool
         self._line = Line(pool)
         self._client_info = client_info
         self._ids = count(1)
@@ -130,6 +132,18 @@ class HttpUpstream:
             if peer.session is not None:
                 self._tell_cancelled(request_id, peer)
             raise
+
+    async def open_stream(self, method: str, params: dict[str, Any], peer: Peer) -> Response:
+        """A request whose answer is a stream without an end; it has a pool of its own and may be silent."""
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": self._enveloped(params, peer)}
+        return await Line(self._streams).post(message, peer, safe=True, patient=True)
+
+    async def open_session_stream(self, peer: Peer) -> Response:
+        """What the upstream says in a session beside its answers."""
+        fields: Headers = [(b"accept", b"text/event-stream"), (b"mcp-protocol-version", peer.version.encode())]
+        if peer.session is not None:
+            fields.append((b"mcp-session-id", peer.session.encode("latin-1")))
+        return await self._streams.send(b"GET", fields, safe=True, silence=FOREVER, total=FOREVER)
 
     async def notify(self, method: str, params: dict[str, Any] | None, peer: Peer) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}

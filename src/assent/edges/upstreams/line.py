@@ -20,6 +20,7 @@ from assent.edges.upstreams.target import render_fields
 
 _ACCEPT = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
 _SMALL = 65536
+FOREVER = float("inf")
 _RESUMPTIONS = 100
 _LONGEST_RETRY = 30_000
 
@@ -66,8 +67,15 @@ class Line:
         """Whether the upstream answers within a session by streams, as it last did."""
 
     async def post(
-        self, message: dict[str, Any], peer: Peer, *, fields: Headers | None = None, safe: bool = False
+        self,
+        message: dict[str, Any],
+        peer: Peer,
+        *,
+        fields: Headers | None = None,
+        safe: bool = False,
+        patient: bool = False,
     ) -> Response:
+        """Send a message; `patient` for an answer that may be silent and has no end."""
         body = orjson.dumps(message)
         head = self._heads.get(peer.version) or self._make_head(peer.version)
         request = b"%b%bcontent-length: %d\r\n\r\n%b" % (
@@ -76,6 +84,8 @@ class Line:
             len(body),
             body,
         )
+        if patient:
+            return await self.pool.send_bytes(request, safe=safe, silence=FOREVER, total=FOREVER)
         return await self.pool.send_bytes(request, safe=safe)
 
     async def tell(self, message: dict[str, Any], peer: Peer) -> None:

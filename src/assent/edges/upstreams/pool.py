@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 
 from assent.edges.upstreams.breaker import Breaker, Health
@@ -39,6 +40,7 @@ class Pool:
         self._waiters: deque[asyncio.Future[Connection | None]] = deque()
         self._watch: asyncio.TimerHandle | None = None
         self._closed = False
+        self._retired: asyncio.Future[None] | None = None
 
     @property
     def health(self) -> Health:
@@ -102,6 +104,20 @@ class Pool:
         for connection in list(self._open):
             connection.abort(Lost(self.name, "the gateway is stopping", sent=True))
         await asyncio.sleep(0)
+
+    async def retire(self, patience: float) -> None:
+        """Take nothing new, let what is under way end within a bound, then close."""
+        self._retired = asyncio.get_running_loop().create_future()
+        self._tell_idle()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._retired
+        await self.close()
+
+    def _tell_idle(self) -> None:
+        busy = len(self._open) > len(self._idle) or self._connecting or self._waiters
+        if self._retired is not None and not self._retired.done() and not busy:
+            self._retired.set_result(None)
 
     async def _exchange(self, request: bytes, safe: bool, silence: float, total: float) -> Response:
         while True:
@@ -191,12 +207,14 @@ class Pool:
                 waiter.set_result(connection)
                 return
         self._idle.append(connection)
+        self._tell_idle()
 
     def _on_closed(self, connection: Connection) -> None:
         self._open.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
         self._offer_room()
+        self._tell_idle()
 
     def _offer_room(self) -> None:
         while self._waiters and len(self._open) + self._connecting < self.limits.connections:

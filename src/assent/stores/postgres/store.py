@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
+from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Logged, Pruned, Rehearsal
+from assent.ports import Logged, Place, Pruned, Rehearsal
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.postgres.database import FAILURES, Database
@@ -22,7 +23,7 @@ from assent.stores.postgres.listening import Listener
 from assent.stores.postgres.tables import SQL, load
 from assent.stores.postgres.writer import Writer
 from assent.stores.records import Records
-from assent.stores.rows import approval_of, claim_of, entry_row, logged
+from assent.stores.rows import approval_of, claim_of, entry_row, key_of, logged
 
 T = TypeVar("T")
 READERS = 4
@@ -102,9 +103,17 @@ class PostgresStore(Front):
         self._listener.wanted()
         return await super().decided(approval_id, timeout)
 
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        wanted = [state.value for state in states or State]
-        return [claim_of(row) for row in await self._fetch("claims", wanted, limit)]
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        values = ([state.value for state in states or State], tenant, principal, *(after or (None, None)), limit)
+        return [claim_of(row) for row in await self._fetch("claims", *values)]
 
     async def approval(self, approval_id: str) -> Approval | None:
         rows = await self._fetch("approval", [approval_id])
@@ -115,9 +124,23 @@ class PostgresStore(Front):
         return approval_of(rows[0]) if rows else None
 
     async def approvals(
-        self, *, tenant: str | None = None, pending_at: float | None = None, limit: int = 100
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
     ) -> list[Approval]:
-        return [approval_of(row) for row in await self._fetch("approvals", tenant, pending_at, limit)]
+        values = (tenant, requester, pending_at, *(after or (None, None)), limit)
+        return [approval_of(row) for row in await self._fetch("approvals", *values)]
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        rows = await self._fetch("key", [digest])
+        return key_of(rows[0]) if rows else None
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        return [key_of(row) for row in await self._fetch("keys", start, limit)]
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         rows = await self._fetch("rehearsed", digest)

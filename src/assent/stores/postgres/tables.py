@@ -9,7 +9,7 @@ from typing import Any
 from assent.ports import Pruned
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records, Tally
-from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row
+from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row
 from assent.stores.statements import statements
 
 SQL = statements("postgres")
@@ -33,6 +33,8 @@ async def load(connection: Any, operations: Sequence[Operation[Any]]) -> Records
     if names := _names((*(operation.tallies for operation in operations), *reserved)):
         rows = await connection.fetch(SQL["tallies"], names)
         records.tallies = {name: Tally(Decimal(spent), until) for name, spent, until in rows}
+    if names := _names(operation.keys for operation in operations):
+        records.keys = {row[0]: key_of(row) for row in await connection.fetch(SQL["key"], names)}
     return records
 
 
@@ -54,6 +56,7 @@ async def keep(connection: Any, records: Records) -> int | None:
     await _keep(connection, "keep_rates", [(name, records.rates[name]) for name in changed.rates])
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
+    await _keep(connection, "keep_keys", [key_row(records.keys[digest]) for digest in changed.keys])
     return await append(connection, changed.entries)
 
 

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
+from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Logged, Pruned, Rehearsal
+from assent.ports import Logged, Place, Pruned, Rehearsal
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records
@@ -58,8 +59,16 @@ class SqliteStore(Front):
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         return self._read(lambda tables: tables.recall(claim_id))
 
-    async def claims(self, *, states: Sequence[State] = (), limit: int = 100) -> list[ClaimRecord]:
-        return self._read(lambda tables: tables.claims(states, limit))
+    async def claims(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        principal: str | None = None,
+        after: Place | None = None,
+        limit: int = 100,
+    ) -> list[ClaimRecord]:
+        return self._read(lambda tables: tables.claims(states, tenant, principal, after, limit))
 
     async def approval(self, approval_id: str) -> Approval | None:
         return self._read(lambda tables: tables.approval(approval_id))
@@ -68,9 +77,21 @@ class SqliteStore(Front):
         return self._read(lambda tables: tables.approval_for(binding, now))
 
     async def approvals(
-        self, *, tenant: str | None = None, pending_at: float | None = None, limit: int = 100
+        self,
+        *,
+        tenant: str | None = None,
+        requester: str | None = None,
+        pending_at: float | None = None,
+        after: Place | None = None,
+        limit: int = 100,
     ) -> list[Approval]:
-        return self._read(lambda tables: tables.approvals(tenant, pending_at, limit))
+        return self._read(lambda tables: tables.approvals(tenant, requester, pending_at, after, limit))
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        return self._read(lambda tables: tables.key(digest))
+
+    async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
+        return self._read(lambda tables: tables.keys(start, limit))
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return self._read(lambda tables: tables.rehearsed(digest))

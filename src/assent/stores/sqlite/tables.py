@@ -11,10 +11,11 @@ from typing import Any
 
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
-from assent.ports import Logged, Pruned, Rehearsal
+from assent.core.keys import KeyRecord
+from assent.ports import Logged, Place, Pruned, Rehearsal
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records, Tally
-from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, logged
+from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row, logged
 from assent.stores.statements import statements
 
 _SQL = statements("sqlite")
@@ -45,6 +46,8 @@ class Tables:
                 records.rates.update((name, due) for (due,) in self._rows("rate", (name,)))
             for name in operation.tallies:
                 self._load_tally(name, records)
+            for name in operation.keys:
+                records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
         return records
 
     def _unknown(self, names: set[str], records: Records) -> set[str]:
@@ -98,6 +101,7 @@ class Tables:
         self._keep("keep_rate", [(name, records.rates[name]) for name in changed.rates])
         tallies = ((name, records.tallies[name]) for name in changed.tallies)
         self._keep("keep_tally", [(name, str(tally.spent), tally.until) for name, tally in tallies])
+        self._keep("keep_key", [key_row(records.keys[digest]) for digest in changed.keys])
         self.append(changed.entries)
 
     def append(self, rows: Sequence[EntryRow]) -> None:
@@ -122,9 +126,12 @@ class Tables:
         rows = self._rows("recall", (claim_id,))
         return claim_of(rows[0]) if rows else None
 
-    def claims(self, states: Sequence[State], limit: int) -> list[ClaimRecord]:
-        wanted = [state.value if not states or state in states else None for state in State]
-        return [claim_of(row) for row in self._rows("claims", (*wanted, limit))]
+    def claims(
+        self, states: Sequence[State], tenant: str | None, principal: str | None, after: Place | None, limit: int
+    ) -> list[ClaimRecord]:
+        wanted = json.dumps([state.value for state in states or State])
+        values = (wanted, tenant, principal, *(after or (None, None)), limit)
+        return [claim_of(row) for row in self._rows("claims", values)]
 
     def approval(self, approval_id: str) -> Approval | None:
         rows = self._rows("approval", (approval_id,))
@@ -134,8 +141,18 @@ class Tables:
         rows = self._rows("approval_for", (binding, now))
         return approval_of(rows[0]) if rows else None
 
-    def approvals(self, tenant: str | None, pending_at: float | None, limit: int) -> list[Approval]:
-        return [approval_of(row) for row in self._rows("approvals", (tenant, pending_at, limit))]
+    def approvals(
+        self, tenant: str | None, requester: str | None, pending_at: float | None, after: Place | None, limit: int
+    ) -> list[Approval]:
+        values = (tenant, requester, pending_at, *(after or (None, None)), limit)
+        return [approval_of(row) for row in self._rows("approvals", values)]
+
+    def key(self, digest: str) -> KeyRecord | None:
+        rows = self._rows("key", (digest,))
+        return key_of(rows[0]) if rows else None
+
+    def keys(self, start: str, limit: int) -> list[KeyRecord]:
+        return [key_of(row) for row in self._rows("keys", (start, limit))]
 
     def rehearsed(self, digest: str) -> Rehearsal | None:
         rows = self._rows("rehearsed", (digest,))

@@ -14,11 +14,12 @@ test anew at every call, as another process would, and closes all of them at the
 from assent.testing.stores.approvals import ApprovalPromises
 from assent.testing.stores.claims import ClaimPromises
 from assent.testing.stores.dues import DuesPromises
+from assent.testing.stores.keys import KeyPromises
 from assent.testing.stores.log import LogPromises
 from assent.testing.stores.sweeping import SweepPromises
 
 __all__ = ["StorePromises"]
 
 
-class StorePromises(ClaimPromises, ApprovalPromises, DuesPromises, SweepPromises, LogPromises):
+class StorePromises(ClaimPromises, ApprovalPromises, KeyPromises, DuesPromises, SweepPromises, LogPromises):
     """Every promise of the port `Store`."""

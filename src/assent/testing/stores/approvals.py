@@ -244,3 +244,14 @@ class ApprovalPromises:
         assert await store.rehearsed("d") == second
         assert await store.rehearsed("other") is None
         assert await kinds(store) == ["rehearsal", "rehearsal"]
+
+    async def test_approvals_are_listed_in_pages_of_one_tenant_or_requester(self, store: Store) -> None:
+        names = ["a", "b", "c", "d"]
+        for number, name in enumerate(names):
+            who = {"tenant": "acme" if name == "d" else "local", "requester": "other" if name == "a" else "agent"}
+            draft = approval_draft(name, binding=name, asked_at=NOW + number // 2, **who)
+            await store.ask(draft, NOW, 20, entry("approval"))
+        assert [one.id for one in await store.approvals()] == ["c", "d", "a", "b"]
+        assert [one.id for one in await store.approvals(after=(NOW + 1, "c"), limit=2)] == ["d", "a"]
+        assert [one.id for one in await store.approvals(after=(NOW, "b"))] == []
+        assert [one.id for one in await store.approvals(tenant="local", requester="agent")] == ["c", "b"]

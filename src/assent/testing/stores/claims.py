@@ -323,3 +323,12 @@ class ClaimPromises:
         assert await again.claims() == before
         with pytest.raises(Taken):
             await again.claim(claim_draft("running"), entry(), None, NOW)
+
+    async def test_claims_are_listed_in_pages_of_one_tenant_or_principal(self, store: Store) -> None:
+        for number, name in enumerate(["a", "b", "c", "d"]):
+            who = {"tenant": "acme" if name == "d" else "local", "principal": "other" if name == "a" else "agent"}
+            await store.claim(claim_draft(name, created_at=NOW + number // 2, **who), entry(), None, NOW)
+        assert [one.id for one in await store.claims()] == ["c", "d", "a", "b"]
+        assert [one.id for one in await store.claims(after=(NOW + 1, "c"), limit=2)] == ["d", "a"]
+        assert [one.id for one in await store.claims(after=(NOW, "b"))] == []
+        assert [one.id for one in await store.claims(tenant="local", principal="agent")] == ["c", "b"]

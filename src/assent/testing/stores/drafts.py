@@ -9,6 +9,8 @@ from typing import Any
 from assent.core.approval import Approval, Decision, Verdict
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.keys import KeyRecord
+from assent.core.principal import Principal
 from assent.ports import Store
 
 NOW = 1_800_000_000.0
@@ -52,6 +54,11 @@ def approval_draft(name: str = "approval", **changes: Any) -> Approval:
         lasts=30.0,
     )
     return replace(draft, **changes)
+
+
+def key_draft(name: str = "1") -> KeyRecord:
+    """A key made at NOW."""
+    return KeyRecord(f"digest {name}", f"assent_{name}", Principal("ci", "agent", scopes=frozenset({"*"})), NOW)
 
 
 def decision(person: str = "ann", verdict: Verdict = "approve", at: float = NOW + 1) -> Decision:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,7 +18,7 @@ from assent.core.dues import Charge, Dues, Rate
 from assent.errors import AssentError, StoreError
 from assent.ports import Rehearsal, Store, Taken
 from assent.stores.memory import MemoryStore
-from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, entry
+from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, entry, key_draft
 
 names = st.sampled_from(["one", "two", "three"])
 bindings = st.sampled_from(["x", "y"])
@@ -138,6 +139,15 @@ class StoreModel(RuleBasedStateMachine):
         self.both(lambda store: store.remember(Rehearsal(name, preview, self.now), self.written("rehearsal")))
         self.both(lambda store: store.rehearsed(name))
 
+    @rule(name=names)
+    def add_key(self, name: str) -> None:
+        record = replace(key_draft(name), created_at=self.now)
+        self.both(lambda store: store.add_key(record, self.written("operator")))
+
+    @rule(name=names)
+    def revoke_key(self, name: str) -> None:
+        self.both(lambda store: store.revoke_key(f"digest {name}", self.now, self.written("operator")))
+
     @rule()
     def note(self) -> None:
         self.memory.note(entry("read"))
@@ -155,6 +165,7 @@ class StoreModel(RuleBasedStateMachine):
     def everything_agrees(self) -> None:
         self.both(lambda store: store.claims())
         self.both(lambda store: store.approvals())
+        self.both(lambda store: store.keys())
         self.both(lambda store: store.approvals(pending_at=self.now, limit=2))
         self.both(lambda store: store.approval_for("x", self.now))
         self.both(_log)

@@ -12,8 +12,11 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
        lease_until, created_at, expires_at, valid_until, settled_at, result, charges
   FROM claims
  WHERE state = ANY ($1::text[])
+   AND ($2::text IS NULL OR tenant = $2)
+   AND ($3::text IS NULL OR principal = $3)
+   AND ($4::float8 IS NULL OR created_at < $4 OR (created_at = $4 AND id COLLATE "C" > $5::text))
  ORDER BY created_at DESC, id COLLATE "C"
- LIMIT $2;
+ LIMIT $6;
 
 -- name: keep_claims
 INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
@@ -54,9 +57,11 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions
   FROM approvals
  WHERE ($1::text IS NULL OR tenant = $1)
-   AND ($2::float8 IS NULL OR pending_until > $2)
+   AND ($2::text IS NULL OR requester = $2)
+   AND ($3::float8 IS NULL OR pending_until > $3)
+   AND ($4::float8 IS NULL OR asked_at < $4 OR (asked_at = $4 AND id COLLATE "C" > $5::text))
  ORDER BY asked_at DESC, id COLLATE "C"
- LIMIT $3;
+ LIMIT $6;
 
 -- name: asked
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
@@ -92,6 +97,24 @@ SELECT digest, preview, at FROM rehearsals WHERE digest = $1;
 
 -- name: forget
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= $1 LIMIT $2);
+
+-- name: key
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE digest = ANY ($1::text[]);
+
+-- name: keys
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE starts_with(start, $1)
+ ORDER BY created_at DESC, digest COLLATE "C"
+ LIMIT $2;
+
+-- name: keep_keys
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::text[],
+                     $9::float8[], $10::float8[])
+    ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rates
 SELECT name, due FROM rates WHERE name = ANY ($1::text[]);

@@ -17,9 +17,12 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
 SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
        lease_until, created_at, expires_at, valid_until, settled_at, result, charges
   FROM claims
- WHERE state IN (?, ?, ?, ?, ?, ?)
+ WHERE state IN (SELECT value FROM json_each(?1))
+   AND (?2 IS NULL OR tenant = ?2)
+   AND (?3 IS NULL OR principal = ?3)
+   AND (?4 IS NULL OR created_at < ?4 OR (created_at = ?4 AND id > ?5))
  ORDER BY created_at DESC, id
- LIMIT ?;
+ LIMIT ?6;
 
 -- name: keep_claim
 INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
@@ -58,9 +61,11 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions
   FROM approvals
  WHERE (?1 IS NULL OR tenant = ?1)
-   AND (?2 IS NULL OR pending_until > ?2)
+   AND (?2 IS NULL OR requester = ?2)
+   AND (?3 IS NULL OR pending_until > ?3)
+   AND (?4 IS NULL OR asked_at < ?4 OR (asked_at = ?4 AND id > ?5))
  ORDER BY asked_at DESC, id
- LIMIT ?3;
+ LIMIT ?6;
 
 -- name: asked
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
@@ -92,6 +97,23 @@ SELECT digest, preview, at FROM rehearsals WHERE digest = ?;
 
 -- name: forget
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= ? LIMIT ?);
+
+-- name: key
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE digest = ?;
+
+-- name: keys
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+  FROM api_keys
+ WHERE substr(start, 1, length(?1)) = ?1
+ ORDER BY created_at DESC, digest
+ LIMIT ?2;
+
+-- name: keep_key
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rate
 SELECT due FROM rates WHERE name = ?;

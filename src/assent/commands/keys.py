@@ -1,0 +1,184 @@
+"""`assent keys`: who is let in, and who no longer?"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from assent.commands.options import config_option, operator
+from assent.commands.running import with_ports
+from assent.core.audit import Entry, principal_values
+from assent.core.keys import KeyRecord
+from assent.core.principal import KINDS, Kind, Mode, Principal
+from assent.core.render import visible
+from assent.edges.api_keys import make_key, record_key
+from assent.errors import Fault, SettingsError
+from assent.ports import Ports
+from assent.settings import find_settings
+
+MOST_NAME = 128
+
+
+@click.group()
+def keys() -> None:
+    """Make, list and revoke the keys by which callers are known."""
+
+
+@keys.command()
+@click.argument("name")
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="An agent, a human or a service.")
+@click.option("--tenant", default="local", show_default=True)
+@click.option("--scope", "scopes", multiple=True, help="What it may do, such as orders:*; may be repeated.")
+@click.option("--role", "roles", multiple=True, help="approver, operator or auditor; may be repeated.")
+@click.option("--mode", type=click.Choice(["live", "test"]), default="live", show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+def create(
+    name: str,
+    kind: Kind,
+    tenant: str,
+    scopes: tuple[str, ...],
+    roles: tuple[str, ...],
+    mode: Mode,
+    form: str,
+    config: Path | None,
+) -> None:
+    """Make a key for NAME. It is shown this once: only its digest is kept."""
+    for what, words in {"NAME": [name], "--tenant": [tenant], "--scope": scopes, "--role": roles}.items():
+        for word in words:
+            _check_word(what, word)
+    who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode)
+    key = make_key()
+    record = record_key(key, who, time.time())
+    _with_lasting_store(config)
+
+    async def adding(ports: Ports) -> None:
+        await ports.store.add_key(record, _entry("key.created", record))
+
+    with_ports(config, adding)
+    if form == "json":
+        click.echo(json.dumps({"key": key, **_as_json(record)}, indent=2, ensure_ascii=False))
+        return
+    click.echo(key)
+    scoped = "" if scopes else " It has no scopes, and may call only what needs none."
+    click.echo(f"This is the key of {name}; it is not shown again.{scoped}", err=True)
+
+
+@keys.command("list")
+@click.option("--all", "everything", is_flag=True, help="Revoked ones too.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+def list_(everything: bool, form: str, config: Path | None) -> None:
+    """List the keys in the store. Those in the configuration file are not among them."""
+
+    async def found(ports: Ports) -> list[KeyRecord]:
+        return [one for one in await ports.store.keys(limit=100_000) if everything or not one.revoked]
+
+    listed = with_ports(config, found)
+    if form == "json":
+        click.echo(json.dumps([_as_json(one) for one in listed], indent=2, ensure_ascii=False))
+    elif not listed:
+        click.echo("There are no keys in the store.", err=True)
+    else:
+        _print_table(listed)
+
+
+@keys.command()
+@click.argument("start", metavar="KEY")
+@config_option
+def revoke(start: str, config: Path | None) -> None:
+    """Revoke the key that begins with KEY, or the only one of that name. It cannot be taken back."""
+
+    async def revoking(ports: Ports) -> KeyRecord | None:
+        record = await _chosen(start, ports)
+        if record is None:
+            return None
+        return await ports.store.revoke_key(record.digest, time.time(), _entry("key.revoked", record))
+
+    revoked = with_ports(config, revoking)
+    if revoked is None:
+        click.echo("No key in the store that is still good begins so, or has this name.", err=True)
+        raise click.exceptions.Exit(1)
+    click.echo(f"{revoked.start} ({visible(revoked.principal.id)}) is revoked.")
+
+
+async def _chosen(start: str, ports: Ports) -> KeyRecord | None:
+    """The one key that is meant. A whole key is recognised by the part of it that is kept."""
+    good = [one for one in await ports.store.keys(limit=100_000) if not one.revoked]
+    named = [one for one in good if one.principal.id == start]
+    meant = named or [one for one in good if start and (one.start.startswith(start) or start.startswith(one.start))]
+    if len(meant) > 1:
+        many = ", ".join(one.start for one in meant[:5])
+        raise click.UsageError(f"{len(meant)} keys are meant by this: {many}. Write more of the one.")
+    return meant[0] if meant else None
+
+
+def _with_lasting_store(config: Path | None) -> None:
+    if find_settings(config).store.startswith("memory:"):
+        raise SettingsError(Fault("keys in memory are gone with this command", "Name a store that lasts", "store"))
+
+
+def _check_word(what: str, word: str) -> None:
+    if not word.isprintable() or not 1 <= len(word) <= MOST_NAME or word != word.strip():
+        raise click.UsageError(f"{what} must be 1 to {MOST_NAME} printable characters.")
+
+
+def _entry(event: str, record: KeyRecord) -> Entry:
+    """What is written down: who made or revoked which key, and whose it is."""
+    who = record.principal
+    values = {**principal_values(operator()), "name": who.id, "for_tenant": who.tenant}
+    return Entry("operator", time.time(), {"event": event, "key": record.start}, values)
+
+
+def _as_json(record: KeyRecord) -> dict[str, Any]:
+    who = record.principal
+    return {
+        "start": record.start,
+        "name": who.id,
+        "kind": who.kind,
+        "tenant": who.tenant,
+        "scopes": sorted(who.scopes),
+        "roles": sorted(who.roles),
+        "mode": who.mode,
+        "created_at": record.created_at,
+        "revoked_at": record.revoked_at,
+    }
+
+
+def _print_table(listed: list[KeyRecord]) -> None:
+    rows = [_row(record) for record in listed]
+    if not sys.stdout.isatty():
+        for row in rows:
+            click.echo("\t".join(row))
+        return
+    table = Table("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", box=None)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def _row(record: KeyRecord) -> tuple[str, ...]:
+    who = record.principal
+    return (
+        record.start,
+        visible(who.id),
+        who.kind,
+        visible(who.tenant),
+        " ".join(sorted(who.scopes)) or "-",
+        " ".join(sorted(who.roles)) or "-",
+        who.mode,
+        _date(record.created_at),
+        "-" if record.revoked_at is None else _date(record.revoked_at),
+    )
+
+
+def _date(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,152 @@
+"""How does a request to `/api/` find its operation, and what is said to one that does not?"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from assent.contract.documents import schema_validator
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.edges import json_boundary
+from assent.edges.api.openapi import document
+from assent.edges.api.problems import ApiProblem, answer
+from assent.edges.api.routes import ID, NAME, Asked, Route
+from assent.edges.api.table import ROUTES
+from assent.edges.doors import Doors
+from assent.edges.gateway import Challenge
+from assent.edges.http import App, BodyTooLarge, Disconnected, Headers, Receive, Scope, Send, read_body
+from assent.errors import StoreError
+from assent.ports import Ports
+
+logger = logging.getLogger(__name__)
+
+BOUNDS = json_boundary.Bounds(size=1024 * 1024, depth=32)
+MOST_QUERY = 4096
+_PATTERNS = [(route.pattern, route) for route in ROUTES]
+_BODIES = {route.name: schema_validator(route.body) for route in ROUTES if route.body is not None}
+
+
+class Api:
+    """Everything under `/api`; other paths are for `other`."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        authenticate: Callable[[Headers, Scope], Awaitable[Principal]],
+        doors: Doors,
+        public_url: str,
+        other: App,
+    ) -> None:
+        self._ports, self._authenticate, self._doors, self._other = ports, authenticate, doors, other
+        self._document = document(public_url.rstrip("/"))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not (scope["path"] == "/api" or scope["path"].startswith("/api/")):
+            return await self._other(scope, receive, send)
+        try:
+            status, value, fields = await self._said(scope, receive)
+        except Disconnected:
+            return
+        await answer(send, status, value, fields)
+
+    async def _said(self, scope: Scope, receive: Receive) -> tuple[int, dict[str, Any], Headers]:
+        try:
+            return 200, await self._answered(scope, receive), []
+        except Refusal as refusal:
+            return refusal.status, refusal.problem(), []
+        except Challenge as challenge:
+            return challenge.status, challenge.problem, challenge.fields
+        except ApiProblem as problem:
+            said = problem
+        except StoreError:
+            said = ApiProblem("api.unavailable")
+        except Disconnected:
+            raise
+        except Exception:
+            logger.exception("a request to the API could not be answered")
+            said = ApiProblem("api.failed")
+        return said.status, said.problem(), said.fields
+
+    async def _answered(self, scope: Scope, receive: Receive) -> dict[str, Any]:
+        self._check_doors(scope["headers"])
+        route, names = _found(scope)
+        if route.handler is None:
+            _query(route, scope["query_string"])
+            return self._document
+        principal = await self._authenticate(scope["headers"], scope)
+        query = _query(route, scope["query_string"])
+        body = await _body(route, scope["headers"], receive)
+        return await route.handler(Asked(principal, self._ports, _names(route, names), query, body))
+
+    def _check_doors(self, headers: Headers) -> None:
+        said = dict(headers)
+        refused = self._doors.refuse(said.get(b"host"), said.get(b"origin"))
+        if refused is not None:
+            raise ApiProblem("api.wrong_host" if refused[0] == 421 else "api.foreign_origin", f"{refused[1]}.")
+
+
+def _found(scope: Scope) -> tuple[Route, dict[str, str]]:
+    """The operation of a path and method. The path is split as it was sent: an encoded slash parts nothing."""
+    path = scope.get("raw_path", scope["path"].encode()).decode("latin-1")
+    found = [(route, match.groupdict()) for pattern, route in _PATTERNS if (match := pattern.fullmatch(path))]
+    if not found:
+        raise ApiProblem("api.not_found")
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    for route, names in found:
+        if route.method == method:
+            return route, names
+    allowed = sorted({route.method for route, _ in found} | ({"HEAD"} if found[0][0].method == "GET" else set()))
+    raise ApiProblem("api.method_not_allowed", "", [(b"allow", ", ".join(allowed).encode())])
+
+
+def _names(route: Route, written: Mapping[str, str]) -> dict[str, str]:
+    """The names in a path. One that nothing can have is as unknown as any other, and no store is asked for it."""
+    names = {name: unquote(value, errors="replace") for name, value in written.items()}
+    for name, value in names.items():
+        if not re.fullmatch(NAME if name == "tool" else ID, value):
+            raise ApiProblem("api.unknown") if route.missing == "api.unknown" else Refusal(route.missing)
+    return names
+
+
+def _query(route: Route, raw: bytes) -> dict[str, Any]:
+    if len(raw) > MOST_QUERY:
+        raise ApiProblem("api.malformed", "The query is too long.")
+    try:
+        given = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
+    except ValueError:
+        raise ApiProblem("api.malformed", "The query cannot be read.") from None
+    known, read = {one.name: one for one in route.parameters}, dict[str, Any]()
+    for name, value in given:
+        if name not in known:
+            there = f"There are {', '.join(known)}." if known else "There are none here."
+            raise ApiProblem("api.malformed", f"There is no such parameter. {there}")
+        if name in read:
+            raise ApiProblem("api.malformed", f"{name} is given twice.")
+        read[name] = known[name].read(value)
+    return read
+
+
+async def _body(route: Route, headers: Headers, receive: Receive) -> dict[str, Any]:
+    """The JSON object of a POST. Only this content type is taken: no page can send it without being asked first."""
+    if route.body is None:
+        return {}
+    kinds = [value.partition(b";")[0].strip().lower() for name, value in headers if name == b"content-type"]
+    if kinds != [b"application/json"]:
+        raise ApiProblem("api.not_json")
+    try:
+        raw = await read_body(headers, receive, BOUNDS.size)
+        value = json_boundary.parse(raw, BOUNDS) if raw or route.body.get("required") else {}
+    except BodyTooLarge:
+        fields = [(b"connection", b"close")]
+        raise ApiProblem("api.too_large", f"At most {BOUNDS.size} bytes are taken.", fields) from None
+    except json_boundary.Malformed as error:
+        raise ApiProblem("api.malformed", f"The body is no JSON we read: {error}.") from None
+    for fault in _BODIES[route.name].iter_errors(value):
+        where = "/".join(map(str, fault.instance_path))
+        raise ApiProblem("api.invalid", f"{where or 'The body'} does not fit {fault.kind.name!r}.")
+    body: dict[str, Any] = value
+    return body

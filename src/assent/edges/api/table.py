@@ -1,0 +1,42 @@
+"""Which operations are there? The one table from which routing, the OpenAPI document and the docs are made."""
+
+from __future__ import annotations
+
+from assent.edges.api import approvals, audit, claims, tools
+from assent.edges.api.routes import Route, Schema
+
+DOCUMENT = Route(
+    "GET",
+    "/api/openapi.json",
+    "openapi",
+    "This document.",
+    "everybody, without credentials",
+    None,
+    {"type": "object", "required": ["openapi", "info", "paths"]},
+)
+
+ROUTES: tuple[Route, ...] = (*approvals.ROUTES, *claims.ROUTES, *audit.ROUTES, *tools.ROUTES, DOCUMENT)
+
+PROBLEM: Schema = {
+    "type": "object",
+    "description": "RFC 9457: what is wrong, and what to do about it.",
+    "required": ["type", "title", "status", "detail", "code", "remedy", "retryable"],
+    "properties": {
+        "type": {"type": "string", "format": "uri"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+        "remedy": {"type": "string"},
+        "retryable": {"type": "boolean"},
+    },
+}
+
+SCHEMAS: dict[str, Schema] = {
+    "Approval": approvals.APPROVAL,
+    "Claim": claims.CLAIM,
+    "Entry": audit.ENTRY,
+    "Tool": tools.TOOL,
+    "Withheld": tools.WITHHELD,
+    "Problem": PROBLEM,
+}

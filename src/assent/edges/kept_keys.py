@@ -1,0 +1,53 @@
+"""Whose is this key, by the store, without asking it for every call?"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from assent.core.audit import Entry
+from assent.core.keys import KeyRecord
+from assent.core.principal import Principal
+from assent.edges.api_keys import PREFIX, digest_key
+from assent.ports import Store
+
+FRESH = 0.5
+"""Seconds that a key is believed without looking: what another process revokes ends within them."""
+MOST_CACHED = 10_000
+MOST_KEY = 256
+
+
+class KeptKeys:
+    """The keys in the store. Only known ones are remembered, so strangers cannot push anybody out."""
+
+    def __init__(self, store: Store, now: Callable[[], float]) -> None:
+        self._store, self._now = store, now
+        self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
+
+    async def find(self, key: str) -> Principal | None:
+        """The principal of a key that is kept and not revoked; anything that cannot be one costs no look."""
+        if not key.startswith(PREFIX) or len(key) > MOST_KEY:
+            return None
+        digest, now = digest_key(key), self._now()
+        known = self._known.get(digest)
+        if known is not None and now < known[0]:
+            return known[1]
+        record = await self._store.key_by_digest(digest)
+        if record is None or record.revoked:
+            self._known.pop(digest, None)
+            return None
+        self._remember(digest, now + FRESH, record.principal)
+        return record.principal
+
+    async def revoke(self, digest: str, at: float, entry: Entry) -> KeyRecord | None:
+        """Revoke a key here: from now on this process does not believe it."""
+        try:
+            return await self._store.revoke_key(digest, at, entry)
+        finally:
+            self._known.pop(digest, None)
+
+    def _remember(self, digest: str, until: float, principal: Principal) -> None:
+        self._known[digest] = (until, principal)
+        self._known.move_to_end(digest)
+        while len(self._known) > MOST_CACHED:
+            self._known.popitem(last=False)

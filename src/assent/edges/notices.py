@@ -1,0 +1,99 @@
+"""Who is told when something changes?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from assent.edges.sessions import SessionTable
+
+MOST_WAITING = 256
+SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+CHANGES = {
+    "notifications/tools/list_changed": "toolsListChanged",
+    "notifications/prompts/list_changed": "promptsListChanged",
+    "notifications/resources/list_changed": "resourcesListChanged",
+}
+UPDATED = "notifications/resources/updated"
+TOOLS_CHANGED: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+LISTS_CHANGED: list[dict[str, Any]] = [
+    {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"},
+    {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"},
+]
+
+
+class Listener:
+    """One open stream of the modern era and what it asked for; the oldest notice goes when nobody reads."""
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self._wanted = wanted
+        self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(MOST_WAITING)
+
+    def offer(self, message: dict[str, Any]) -> None:
+        if self._wants(message):
+            self._put(message)
+
+    def end(self) -> None:
+        self._put(None)
+
+    async def next(self) -> dict[str, Any] | None:
+        """The next notice; None when the gateway stops."""
+        return await self._queue.get()
+
+    def _put(self, message: dict[str, Any] | None) -> None:
+        if self._queue.full():
+            self._queue.get_nowait()
+        self._queue.put_nowait(message)
+
+    def _wants(self, message: dict[str, Any]) -> bool:
+        if message["method"] == UPDATED:
+            return is_about(message, self._wanted.get("resourceSubscriptions") or ())
+        return self._wanted.get(CHANGES[message["method"]]) is True
+
+
+class Notices:
+    """Passes what changed to every open session of the old era and every open stream of the new one."""
+
+    def __init__(self, sessions: SessionTable) -> None:
+        self._sessions = sessions
+        self._listeners: set[Listener] = set()
+        self._ended = False
+
+    def publish(self, message: dict[str, Any]) -> None:
+        """Pass on a notice of a changed list to all, of an updated resource to those who asked for it."""
+        if message.get("method") not in CHANGES and message.get("method") != UPDATED:
+            return
+        for listener in self._listeners:
+            listener.offer(message)
+        for session in self._sessions:
+            if message["method"] != UPDATED or is_about(message, session.subscriptions):
+                session.tell(message)
+
+    @contextmanager
+    def listening(self, wanted: Mapping[str, Any]) -> Iterator[Listener]:
+        listener = Listener(wanted)
+        self._listeners.add(listener)
+        if self._ended:
+            listener.end()
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)
+
+    def end(self) -> None:
+        """The gateway stops: every stream ends by itself, so that nobody has to be cut off."""
+        self._ended = True
+        for listener in self._listeners:
+            listener.end()
+        for session in self._sessions:
+            self._sessions.close(session)
+
+
+def is_about(message: dict[str, Any], uris: Any) -> bool:
+    """Whether an update concerns one of the resources, or something within one."""
+    uri = (message.get("params") or {}).get("uri")
+    if not isinstance(uri, str):
+        return False
+    return uri in uris or any(uri.startswith(one.rstrip("/") + "/") for one in uris)

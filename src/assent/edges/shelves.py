@@ -1,0 +1,125 @@
+"""Which of several upstreams has this resource or this prompt?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+MOST_LITERALS = 32
+
+Key = TypeVar("Key")
+
+
+@dataclass(slots=True)
+class Shelf:
+    """What one upstream last said it has, each entry as it wrote it."""
+
+    lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    looked_at: float = float("-inf")
+
+    def put(self, key: str, entries: list[dict[str, Any]]) -> None:
+        self.lists[key] = entries
+
+    def names(self, key: str, field_name: str) -> Iterable[str]:
+        """The names of everything on one list of it; entries without one are nobody's."""
+        for entry in self.lists.get(key, ()):
+            if isinstance(name := entry.get(field_name), str):
+                yield name
+
+    def has(self, uri: str) -> bool:
+        return uri in self.names("resources", "uri") or uri in self.names("resourceTemplates", "uriTemplate")
+
+    def fit(self, uri: str) -> int:
+        """How much of the URI a template of it spells out; 0 where none fits."""
+        return max((fit(template, uri) for template in self.names("resourceTemplates", "uriTemplate")), default=0)
+
+    def is_near(self, uri: str) -> bool:
+        """Whether it has anything else in the same place: same scheme, same authority."""
+        place = place_of(uri)
+        uris = [*self.names("resources", "uri"), *self.names("resourceTemplates", "uriTemplate")]
+        return any(place_of(one) == place for one in uris)
+
+
+def owner_of(uri: str, shelves: Mapping[Key, Shelf]) -> Key | None:
+    """Who has a resource: who lists it, then whose template spells out most of it, then who alone is near it.
+
+    The first wins among equals. A URI that points to nobody goes to nobody: it may say more than another server
+    should learn.
+    """
+    for name, shelf in shelves.items():
+        if shelf.has(uri):
+            return name
+    fits = {name: shelf.fit(uri) for name, shelf in shelves.items()}
+    best = max(fits.values(), default=0)
+    if best:
+        return next(name for name, one in fits.items() if one == best)
+    if len(shelves) == 1:
+        return next(iter(shelves))
+    return next((name for name, shelf in shelves.items() if shelf.is_near(uri)), None)
+
+
+def fit(template: str, uri: str) -> int:
+    """How many characters of a URI a template (RFC 6570) spells out, 0 where it does not fit.
+
+    Linear in the URI, whatever the template: between the literals anything is let through, but no slash where the
+    expression would have escaped it.
+    """
+    literals, slashes = _parts(template)
+    if len(literals) > MOST_LITERALS or not uri.startswith(literals[0]):
+        return 0
+    at = len(literals[0])
+    for literal, may_slash in zip(literals[1:], slashes, strict=True):
+        found = uri.find(literal, at) if literal else len(uri)
+        if found < 0 or (not may_slash and "/" in uri[at:found]):
+            return 0
+        at = found + len(literal)
+    return sum(map(len, literals)) if at == len(uri) else 0
+
+
+def _parts(template: str) -> tuple[list[str], list[bool]]:
+    """The literals of a template, and of the expressions between them which may hold a slash."""
+    pieces = _EXPRESSION.split(template)
+    return pieces[::2], [bool(inner) and inner[0] in "+#/?&;" for inner in pieces[1::2]]
+
+
+def place_of(uri: str) -> tuple[str, str]:
+    """Scheme and authority, an expression in either left as it is written."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return "", uri
+    return parts.scheme, parts.netloc
+
+
+def first_of_each(
+    entries: Iterable[tuple[Key, dict[str, Any]]], field_name: str
+) -> tuple[list[dict[str, Any]], list[tuple[str, Key, Key]]]:
+    """The entries without those whose name an earlier one has, and who lost which name to whom."""
+    taken: dict[str, Key] = {}
+    kept: list[dict[str, Any]] = []
+    lost: list[tuple[str, Key, Key]] = []
+    for owner, entry in entries:
+        name = entry.get(field_name)
+        if not isinstance(name, str):
+            continue
+        if name not in taken:
+            taken[name] = owner
+            kept.append(entry)
+        elif taken[name] != owner:
+            lost.append((name, owner, taken[name]))
+    return kept, lost
+
+
+def union_of(all_capabilities: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What several servers can do together, as far as we carry it; the list of tools is ours and may always change."""
+    union: dict[str, Any] = {"tools": {"listChanged": True}}
+    for kind in ("resources", "prompts", "completions", "logging"):
+        found = [one[kind] for one in all_capabilities if isinstance(one.get(kind), Mapping)]
+        if found:
+            flags = ("subscribe", "listChanged") if kind == "resources" else ("listChanged",)
+            union[kind] = {flag: True for flag in flags if any(one.get(flag) for one in found)}
+    return union

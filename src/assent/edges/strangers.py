@@ -1,0 +1,56 @@
+"""How often did somebody fail to say who they are, without a line in the log for each?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+from assent.core.audit import Entry
+from assent.edges.http import Scope
+from assent.errors import StoreError
+
+INTERVAL = 60.0
+MOST_ADDRESSES = 20
+
+
+class Strangers:
+    """Failed authentication, counted, and written down as one entry an interval at most.
+
+    Addresses are kept beside the entry, where they can be erased, and only so many of them.
+    """
+
+    def __init__(self, note: Callable[[Entry], None], now: Callable[[], float], interval: float = INTERVAL) -> None:
+        self._note, self._now, self._interval = note, now, interval
+        self._codes: Counter[str] = Counter()
+        self._addresses: Counter[str] = Counter()
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def turned_away(self, code: str, scope: Scope) -> None:
+        if not self._codes:
+            self._since = self._now()
+        self._codes[code] += 1
+        address = (scope.get("client") or ("unknown", 0))[0]
+        if address in self._addresses or len(self._addresses) < MOST_ADDRESSES:
+            self._addresses[address] += 1
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._interval, self._due)
+
+    def _due(self) -> None:
+        self._timer = None
+        with suppress(StoreError):  # what could not be written is in the next summary
+            self.write()
+
+    def write(self) -> None:
+        """Write down what was counted so far; nothing if there is nothing."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._codes:
+            return
+        facts = {"failed_authentications": dict(self._codes), "since": self._since}
+        self._note(Entry("denial", self._now(), facts, {"addresses": dict(self._addresses)}))
+        self._codes.clear()
+        self._addresses.clear()

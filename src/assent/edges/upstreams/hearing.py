@@ -1,0 +1,178 @@
+"""What does an upstream say unasked: that a list changed, or a resource?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+import orjson
+from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.connection import Response
+from assent.edges.upstreams.faults import Fault, Garbled, Unreachable
+from assent.edges.upstreams.http import Described, HttpUpstream
+from assent.edges.upstreams.line import Peer, SessionLost
+from assent.edges.upstreams.sse import EventReader, EventTooLarge
+
+MOST_RESOURCES = 500
+_EVENT = 1024 * 1024
+_ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+_LISTS = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+
+Notice = Callable[[dict[str, Any]], None]
+
+
+class TooManyResources(Exception):
+    """No room for another resource to watch."""
+
+
+class Ear:
+    """One ear at one upstream for everybody behind us: its lists, and the resources that anybody asked for.
+
+    `listen` is run again whenever it ends; what was asked for meanwhile is asked for anew.
+    """
+
+    def __init__(self, server: HttpUpstream, notice: Notice) -> None:
+        self._server, self._notice = server, notice
+        self._wanted: Counter[str] = Counter()
+        self._watches: dict[str, asyncio.Task[None]] = {}
+        self._peer: Peer | None = None
+        self._described: Described | None = None
+        self._open = asyncio.Event()
+
+    async def listen(self, described: Described) -> None:
+        """Hear the upstream until the stream ends; raises a Fault where it breaks, returns where there is nothing."""
+        self._described = described
+        try:
+            if described.version in MODERN_PROTOCOL_VERSIONS:
+                await self._listen_modern()
+            else:
+                await self._listen_in_session()
+        finally:
+            self._open.clear()
+            self._peer = None
+
+    async def watch(self, uri: str) -> None:
+        """Hear of one resource too. Raises as the upstream refuses, or a Fault where it cannot be reached."""
+        if uri not in self._wanted and len(self._wanted) >= MOST_RESOURCES:
+            raise TooManyResources
+        self._wanted[uri] += 1
+        if self._wanted[uri] > 1:
+            return
+        try:
+            await self._begin_watch(uri)
+        except BaseException:
+            await self.leave(uri)
+            raise
+
+    async def leave(self, uri: str) -> None:
+        """One fewer wants it; with nobody left the upstream is told."""
+        if not self._wanted[uri]:
+            del self._wanted[uri]
+            return
+        self._wanted[uri] -= 1
+        if self._wanted[uri]:
+            return
+        del self._wanted[uri]
+        if (task := self._watches.pop(uri, None)) is not None:
+            task.cancel()
+        elif self._peer is not None:
+            with suppress(Fault, RpcError, SessionLost):
+                await self._server.request("resources/unsubscribe", {"uri": uri}, self._peer)
+
+    def close(self) -> None:
+        for task in self._watches.values():
+            task.cancel()
+        self._watches.clear()
+
+    async def _begin_watch(self, uri: str) -> None:
+        try:
+            async with asyncio.timeout(5):
+                await self._open.wait()
+        except TimeoutError:
+            raise Unreachable(self._server.pool.name, "cannot be listened to now", sent=False) from None
+        if self._peer is not None:
+            await self._server.request("resources/subscribe", {"uri": uri}, self._peer, safe=True)
+            return
+        acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._watches[uri] = asyncio.ensure_future(self._watch_modern(uri, acknowledged))
+        await acknowledged
+
+    async def _watch_modern(self, uri: str, acknowledged: asyncio.Future[None]) -> None:
+        """One stream for one resource: a new one never disturbs those that are open."""
+        while True:
+            try:
+                await self._stream_modern({"resourceSubscriptions": [uri]}, acknowledged)
+            except (Fault, RpcError) as error:
+                if not acknowledged.done():
+                    acknowledged.set_exception(error)
+                    return
+            await asyncio.sleep(1)
+            await self._open.wait()
+
+    async def _listen_modern(self) -> None:
+        assert self._described is not None
+        has = self._described.capabilities
+        wanted = {flag: True for kind, flag in _LISTS.items() if isinstance(has.get(kind), dict)}
+        acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        acknowledged.add_done_callback(lambda _: self._open.set())
+        await self._stream_modern(wanted, acknowledged)
+
+    async def _stream_modern(self, wanted: dict[str, Any], acknowledged: asyncio.Future[None]) -> None:
+        peer = Peer(LATEST_MODERN_VERSION, capabilities={})
+        response = await self._server.open_stream("subscriptions/listen", {"notifications": wanted}, peer)
+        async for message in self._messages(response):
+            if message.get("method") == _ACKNOWLEDGED:
+                if not acknowledged.done():
+                    acknowledged.set_result(None)
+            elif "method" in message:
+                self._hear(message)
+            else:
+                return
+
+    async def _listen_in_session(self) -> None:
+        _, peer = await self._server.open_session({})
+        try:
+            response = await self._server.open_session_stream(peer)
+            self._peer = peer
+            for uri in list(self._wanted):
+                with suppress(RpcError):
+                    await self._server.request("resources/subscribe", {"uri": uri}, peer, safe=True)
+            self._open.set()
+            async for message in self._messages(response):
+                self._hear(message)
+        finally:
+            self._peer = None
+            await asyncio.shield(self._server.close_session(peer))
+
+    async def _messages(self, response: Response) -> AsyncIterator[dict[str, Any]]:
+        reader = EventReader(_EVENT)
+        try:
+            if not (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream"):
+                raise Garbled(self._server.pool.name, f"cannot be listened to ({response.status})", sent=True)
+            async for piece in response.pieces():
+                for event in reader.feed(piece):
+                    if event.data and isinstance(message := orjson.loads(event.data), dict):
+                        yield message
+        except (orjson.JSONDecodeError, EventTooLarge):
+            raise Garbled(self._server.pool.name, "what it says unasked is no message", sent=True) from None
+        finally:
+            response.close()
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        """Pass a notice on as it would stand in the old era; the stream's name is between us and the upstream."""
+        method, params = message.get("method"), message.get("params")
+        if not isinstance(method, str) or "id" in message:
+            return
+        said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if isinstance(params, dict) and (kept := {key: value for key, value in params.items() if key != "_meta"}):
+            said["params"] = kept
+        self._notice(said)

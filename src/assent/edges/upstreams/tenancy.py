@@ -1,0 +1,77 @@
+"""In which session of an upstream do we speak, and for whom?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from assent.edges.upstreams.faults import Fault
+from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.line import Peer
+
+MOST_SESSIONS = 1024
+
+
+class Tenancy:
+    """Our sessions at one upstream, one for each owner and never shared; the idlest ends for a new one."""
+
+    def __init__(self, server: HttpUpstream, most: int = MOST_SESSIONS) -> None:
+        self._server, self._most = server, most
+        self._open: OrderedDict[Hashable, asyncio.Task[Peer]] = OrderedDict()
+        self._busy: Counter[Hashable] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @asynccontextmanager
+    async def speaking(self, owner: Hashable, capabilities: dict[str, Any]) -> AsyncIterator[Peer]:
+        """The owner's session, opened where there is none; nobody ends it meanwhile but the owner."""
+        self._busy[owner] += 1
+        try:
+            yield await self._peer(owner, capabilities)
+        finally:
+            self._busy[owner] -= 1
+            if not self._busy[owner]:
+                del self._busy[owner]
+
+    def forget(self, owner: Hashable, peer: Peer) -> None:
+        """The upstream no longer knows this session; a newer one of the same owner stays."""
+        opened = self._open.get(owner)
+        if opened is not None and opened.done() and not opened.exception() and opened.result() is peer:
+            del self._open[owner]
+
+    async def end(self, owner: Hashable) -> None:
+        """The owner is gone, and so is the session."""
+        opened = self._open.pop(owner, None)
+        if opened is not None:
+            with suppress(Exception):
+                await self._server.close_session(await opened)
+
+    async def _peer(self, owner: Hashable, capabilities: dict[str, Any]) -> Peer:
+        opened = self._open.get(owner)
+        if opened is None or (opened.done() and opened.exception() is not None):
+            opened = self._open[owner] = asyncio.ensure_future(self._begin(capabilities))
+            opened.add_done_callback(_heard)
+            await self._make_room()
+        self._open.move_to_end(owner)
+        # Others may wait for the same session: whoever leaves first must not take it along.
+        return await asyncio.shield(opened)
+
+    async def _begin(self, capabilities: dict[str, Any]) -> Peer:
+        _, peer = await self._server.open_session(capabilities)
+        return peer
+
+    async def _make_room(self) -> None:
+        idle = [owner for owner in self._open if not self._busy[owner]]
+        for owner in idle[: max(0, len(self._open) - self._most)]:
+            with suppress(Fault):
+                await self.end(owner)
+
+
+def _heard(task: asyncio.Task[Peer]) -> None:
+    """Its failure is told to whoever waits; with nobody left it is nobody's."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,122 @@
+"""How much of what happened? Counters for operators, in Prometheus' text format.
+
+Every label is a word of ours: a tool of the catalogue, an upstream of the configuration, a code of the catalogue of
+refusals. What a caller wrote never becomes one, and a hidden tool is counted exactly as an unknown one is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assent.core.outcome import Answer, Outcome
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has been counted since the start."""
+
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    would: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reloads: Counter[str] = field(default_factory=Counter)
+    seconds: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    seconds_in_all: float = 0.0
+
+    def see(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
+        """One request that came to an end; no outcome is a defect of ours."""
+        name = tool or ""
+        self.calls[name, _word(outcome)] += 1
+        for code in would:
+            self.would[name, code] += 1
+
+    def took(self, seconds: float) -> None:
+        self.seconds[bisect_left(BOUNDS, seconds)] += 1
+        self.seconds_in_all += seconds
+
+    def reloaded(self, used: bool) -> None:
+        self.reloads["used" if used else "refused"] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the gateway is right now."""
+
+    tools: int
+    sessions: int
+    upstreams: Mapping[str, tuple[bool, int]]
+    """Whether each answered when it was last asked, and how often it failed since it last did."""
+
+
+def render(tally: Tally, standing: Standing) -> bytes:
+    """The page that Prometheus reads."""
+    up = {_labels(upstream=name): int(answers) for name, (answers, _) in standing.upstreams.items()}
+    failing = {_labels(upstream=name): failures for name, (_, failures) in standing.upstreams.items()}
+    calls = {_labels(tool=tool, outcome=outcome): count for (tool, outcome), count in tally.calls.items()}
+    would = {_labels(tool=tool, code=code): count for (tool, code), count in tally.would.items()}
+    reloads = {_labels(result=result): count for result, count in tally.reloads.items()}
+    lines = [
+        *_metric("assent_calls_total", "counter", "Requests for a tool, by how they ended.", calls),
+        *_metric("assent_would_total", "counter", "What observing let pass that would have been stopped.", would),
+        *_metric("assent_reloads_total", "counter", "Changed configurations, used and refused.", reloads),
+        *_metric("assent_tools", "gauge", "Tools in the catalogue.", {(): standing.tools}),
+        *_metric("assent_sessions", "gauge", "Open sessions.", {(): standing.sessions}),
+        *_metric("assent_upstream_up", "gauge", "Whether an upstream answered when last asked.", up),
+        *_metric("assent_upstream_failures", "gauge", "Failures of an upstream in a row.", failing),
+        *_histogram("assent_call_seconds", "How long requests for a tool took.", tally),
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def observed(tally: Tally) -> list[str]:
+    """What enforcing would have stopped, for the person who decides whether to begin with it."""
+    calls = sum(tally.calls.values())
+    if not tally.would:
+        return [f"Observed {calls} calls: none would have been asked about or refused."]
+    lines = [f"Observed {calls} calls. Enforcing would have stopped:"]
+    for (tool, code), count in sorted(tally.would.items(), key=lambda item: (-item[1], item[0])):
+        lines.append(f"  {count:>6}  {tool}  {code}")
+    return lines
+
+
+def _word(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "defect"
+    if isinstance(outcome, Answer):
+        return "replayed" if outcome.replayed else "answered"
+    return outcome.code
+
+
+def _labels(**labels: str) -> Labels:
+    return tuple(labels.items())
+
+
+def _metric(name: str, kind: str, text: str, samples: Mapping[Labels, float]) -> Iterator[str]:
+    yield f"# HELP {name} {text}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in sorted(samples.items()):
+        yield f"{name}{_written(labels)} {value}"
+
+
+def _histogram(name: str, text: str, tally: Tally) -> Iterator[str]:
+    yield f"# HELP {name} {text}"
+    yield f"# TYPE {name} histogram"
+    so_far = 0
+    for bound, count in zip([*BOUNDS, "+Inf"], tally.seconds, strict=True):
+        so_far += count
+        yield f"{name}_bucket{_written((('le', str(bound)),))} {so_far}"
+    yield f"{name}_sum {tally.seconds_in_all:.6f}"
+    yield f"{name}_count {so_far}"
+
+
+def _written(labels: Iterable[tuple[str, str]]) -> str:
+    inner = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    return f"{{{inner}}}" if inner else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

@@ -1,0 +1,309 @@
+"""Several upstreams behind one endpoint: what they have beside tools, in either era on either side."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from pydantic import BaseModel
+
+from assent.house import House
+from houses import gateway, post, rpc
+from serving import serving
+from transports import ERAS, connect
+
+pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+UPSTREAM_ERAS = ("modern", "handshake")
+
+
+class Answer(BaseModel):
+    name: str
+
+
+class Library:
+    """A server with a bit of everything, named so that one can be told from the other."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.watched: list[str] = []
+        self.sessions: set[Any] = set()
+        self.server = MCPServer(name, log_level="ERROR", instructions=f"Ask {name} first.")
+        self.server.resource(f"{name}://books/1", name="one")(lambda: f"book one of {name}")
+        self.server.resource("shared://motto", name="motto")(lambda: f"motto of {name}")
+        self.server.resource(f"{name}://pages/{{number}}", name="page")(lambda number: f"page {number} of {name}")
+        self.server.prompt("greet")(lambda who: f"{name} greets {who}")
+        self.server.completion()(self._complete)
+        self.server.tool()(self.find_words)
+        self.server.tool()(self.get_name_of_user)
+        self.server.tool()(self.get_news)
+        low = self.server._lowlevel_server
+        low.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+        low.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+        low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        self.levels: list[str] = []
+
+    async def find_words(self, ctx: Context[Any, Any]) -> str:
+        """Finds words, and tells how far it is."""
+        await ctx.report_progress(1, 2, "half")
+        await ctx.info(f"log of {self.name}")
+        return "words"
+
+    async def get_name_of_user(self, ctx: Context[Any, Any]) -> str:
+        """Gets the name of the user by asking."""
+        answer = await ctx.elicit("Who are you?", Answer)
+        return getattr(getattr(answer, "data", None), "name", "nobody")
+
+    async def get_news(self, ctx: Context[Any, Any], uri: str) -> str:
+        """Gets news: the upstream's own change, in both ways it can be told."""
+        await ctx.notify_resource_updated(uri)
+        await ctx.notify_resources_changed()
+        for session in self.sessions:
+            await session.send_resource_updated(uri)
+            await session.send_resource_list_changed()
+        return "told"
+
+    async def _complete(self, ref: Any, argument: Any, context: Any) -> types.Completion:
+        return types.Completion(values=[f"{self.name}-{argument.value}"])
+
+    async def _subscribe(self, ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        self.watched.append(str(params.uri))
+        self.sessions.add(ctx.session)
+        return types.EmptyResult()
+
+    async def _unsubscribe(self, ctx: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        self.watched.remove(str(params.uri))
+        return types.EmptyResult()
+
+    async def _set_level(self, ctx: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        self.levels.append(params.level)
+        return types.EmptyResult()
+
+
+def aged(app: Any, era: str) -> Any:
+    """The same server as one that never heard of the newest revision."""
+
+    async def old(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and (b"mcp-protocol-version", b"2026-07-28") in scope["headers"]:
+            body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Unsupported protocol version"}}'
+            head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+            await send({"type": "http.response.start", "status": 400, "headers": head})
+            return await send({"type": "http.response.body", "body": body})
+        await app(scope, receive, send)
+
+    return app if era == "modern" else old
+
+
+@asynccontextmanager
+async def libraries(
+    folder: Path, eras: tuple[str, str] = ("modern", "handshake"), **more: Any
+) -> AsyncIterator[tuple[str, House, Library, Library]]:
+    one, two = Library("alpha"), Library("beta")
+    async with AsyncExitStack() as stack:
+        upstreams = {}
+        for library, era in zip((one, two), eras, strict=True):
+            url = await stack.enter_async_context(serving(aged(library.server.streamable_http_app(), era)))
+            upstreams[library.name] = {"url": url, "trust": "annotations"}
+        contracts = {
+            f"{name}_{tool}": {"side_effect": "read"}
+            for name in upstreams
+            for tool in ("find_words", "get_name_of_user", "get_news")
+        }
+        (folder / "read.yaml").write_text(json.dumps({"tools": contracts}))
+        url, house = await stack.enter_async_context(
+            gateway(folder, upstreams, contracts=[str(folder / "read.yaml")], **more)
+        )
+        yield url, house, one, two
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_capabilities_and_instructions_are_those_of_all(mode: str, tmp_path: Path) -> None:
+    async with libraries(tmp_path) as (url, _, _one, _two), connect(url, mode, None) as client:
+        has = client.server_capabilities
+        assert has.tools and has.tools.list_changed
+        assert has.resources and has.prompts and has.completions
+        assert client.instructions == "alpha: Ask alpha first.\n\nbeta: Ask beta first."
+
+
+async def test_prompts_carry_their_prefix_and_resources_their_uri_the_first_winning(
+    era: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with libraries(tmp_path) as (url, _, _one, _two), connect(url, era, None) as client:
+        prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        resources = [str(resource.uri) for resource in (await client.list_resources()).resources]
+        templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+    assert prompts == ["alpha_greet", "beta_greet"]
+    assert resources == ["alpha://books/1", "shared://motto", "beta://books/1"]
+    assert templates == ["alpha://pages/{number}", "beta://pages/{number}"]
+    assert "'shared://motto' of upstream beta is hidden by that of alpha" in caplog.text
+
+
+async def test_what_is_asked_for_by_name_comes_from_where_it_was_listed(era: str, tmp_path: Path) -> None:
+    async with libraries(tmp_path) as (url, _, _one, _two), connect(url, era, None) as client:
+
+        async def read(uri: str) -> str:
+            return (await client.read_resource(uri)).contents[0].text  # type: ignore[union-attr]
+
+        assert await read("beta://books/1") == "book one of beta"
+        assert await read("shared://motto") == "motto of alpha"
+        assert await read("beta://pages/7") == "page 7 of beta"
+        greeting = await client.get_prompt("beta_greet", {"who": "Ann"})
+        assert greeting.messages[0].content.text == "beta greets Ann"  # type: ignore[union-attr]
+        reference = types.PromptReference(type="ref/prompt", name="beta_greet")
+        assert (await client.complete(reference, {"name": "who", "value": "a"})).completion.values == ["beta-a"]
+        template = types.ResourceTemplateReference(type="ref/resource", uri="alpha://pages/{number}")
+        assert (await client.complete(template, {"name": "number", "value": "1"})).completion.values == ["alpha-1"]
+
+
+async def test_what_nobody_has_is_unknown_and_goes_to_nobody(era: str, tmp_path: Path) -> None:
+    async with libraries(tmp_path) as (url, _, _one, _two), connect(url, era, None) as client:
+        with pytest.raises(MCPError, match="Unknown resource: other://secret"):
+            await client.read_resource("other://secret")
+        with pytest.raises(MCPError, match="Unknown prompt: greet"):
+            await client.get_prompt("greet", {"who": "x"})
+
+
+@pytest.mark.parametrize("upstream", UPSTREAM_ERAS)
+async def test_progress_and_log_messages_arrive_while_the_tool_runs(era: str, upstream: str, tmp_path: Path) -> None:
+    progress: list[float] = []
+    logged: list[str] = []
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        progress.append(done)
+
+    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+        logged.append(str(params.data))
+
+    async with libraries(tmp_path, (upstream, upstream)) as (url, _, _one, _two):
+        async with Client(url, mode=era, logging_callback=on_log, log_level="info") as client:  # type: ignore[arg-type]
+            if era == "legacy":
+                await client.set_logging_level("info")
+            await client.call_tool("beta_find_words", {}, progress_callback=on_progress)
+    assert progress == [1]
+    assert logged == ["log of beta"] or (era, upstream) == ("2026-07-28", "handshake")
+
+
+async def test_the_level_of_logging_reaches_every_upstream_of_the_old_era(tmp_path: Path) -> None:
+    async with libraries(tmp_path, ("handshake", "handshake")) as (url, _, one, two):
+        async with connect(url, "legacy", None) as client:
+            await client.set_logging_level("error")
+    assert one.levels == two.levels == ["error"]
+
+
+async def test_a_question_of_an_old_upstream_reaches_the_user_of_its_own_session(tmp_path: Path) -> None:
+    async def answer(_: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"name": "Ann"})
+
+    async with libraries(tmp_path, ("handshake", "handshake")) as (url, _, _one, _two):
+        async with Client(url, mode="legacy", elicitation_callback=answer) as client:
+            result = await client.call_tool("alpha_get_name_of_user", {})
+    assert result.content[0].text == "Ann"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("upstream", UPSTREAM_ERAS)
+async def test_a_subscriber_hears_of_its_resource_and_of_no_other(era: str, upstream: str, tmp_path: Path) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, types.ResourceUpdatedNotification):
+            heard.put_nowait(str(message.params.uri))
+
+    async with libraries(tmp_path, (upstream, upstream)) as (url, _, _one, two):
+        async with Client(url, mode=era, message_handler=on_message) as client:  # type: ignore[arg-type]
+            mine = "beta://books/1"
+            if era == "legacy":
+                await client.subscribe_resource(mine)
+                for uri in ("beta://pages/3", mine):
+                    await client.call_tool("beta_get_news", {"uri": uri})
+                async with asyncio.timeout(10):
+                    assert await heard.get() == mine
+                await client.unsubscribe_resource(mine)
+            else:
+                async with client.listen(resource_subscriptions=[mine, "other://x"]) as stream:
+                    for uri in ("beta://pages/3", mine):
+                        await client.call_tool("beta_get_news", {"uri": uri})
+                    async with asyncio.timeout(10):
+                        event = await anext(stream)
+                    assert event.uri == mine
+        if upstream == "handshake":
+            async with asyncio.timeout(10):
+                while two.watched:  # noqa: ASYNC110 (the upstream has no event for it)
+                    await asyncio.sleep(0)
+    while not heard.empty():
+        assert heard.get_nowait() == mine
+
+
+async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_path: Path) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def on_message(message: Any) -> None:
+        heard.put_nowait(type(message).__name__)
+
+    async with libraries(tmp_path, ("modern", "modern")) as (url, house, one, _two):
+        async with Client(url, mode=era, message_handler=on_message) as client:  # type: ignore[arg-type]
+            ready = house._ears["alpha"]._open
+            await ready.wait()
+
+            async def announce(ctx: Context[Any, Any]) -> str:
+                """Gets a new tool."""
+                one.server.add_tool(lambda: "new", name="get_fresh", description="Gets something fresh.")
+                await ctx.notify_tools_changed()
+                return "told"
+
+            one.server.add_tool(announce, name="find_words2", description="Finds words.")
+            await house._refresh("alpha")
+            if era == "legacy":
+                await client.call_tool("alpha_find_words2", {})
+                async with asyncio.timeout(10):
+                    while await heard.get() != "ToolListChangedNotification":
+                        pass
+                    while "alpha_get_fresh" not in house.catalogue().tools:
+                        assert await heard.get() == "ToolListChangedNotification"
+            else:
+                async with client.listen(tools_list_changed=True) as stream:
+                    await client.call_tool("alpha_find_words2", {})
+                    async with asyncio.timeout(10):
+                        while "alpha_get_fresh" not in house.catalogue().tools:
+                            await anext(stream)
+    assert "alpha_get_fresh" in house.catalogue().tools
+
+
+async def test_the_upstreams_session_ends_with_the_clients(tmp_path: Path) -> None:
+    async with libraries(tmp_path, ("handshake", "handshake")) as (url, house, _one, _two):
+        async with connect(url, "legacy", None) as client:
+            await client.call_tool("alpha_find_words", {})
+            tenancy = house.links["alpha"]._live.tenancy
+            assert len(tenancy) == 1
+        async with asyncio.timeout(10):
+            while len(tenancy):  # noqa: ASYNC110 (ended in the background)
+                await asyncio.sleep(0)
+
+
+async def test_test_callers_read_nothing_live(tmp_path: Path) -> None:
+    auth = {"anonymous": {"kind": "agent", "scopes": ["*"], "mode": "test"}}
+    async with libraries(tmp_path, auth=auth) as (url, _, _one, _two):
+        async with connect(url, "2026-07-28", None) as client:
+            assert (await client.list_resources()).resources == []
+            with pytest.raises(MCPError, match="Unknown resource"):
+                await client.read_resource("alpha://books/1")
+
+
+async def test_an_old_request_without_a_session_is_told_to_open_one(tmp_path: Path) -> None:
+    async with libraries(tmp_path) as (url, _, _one, _two):
+        answer = await post(url, rpc("resources/list"))
+    assert answer.status_code == 400
+    assert "session" in answer.json()["error"]["message"].lower()

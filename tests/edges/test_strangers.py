@@ -1,0 +1,63 @@
+"""Failed authentication is counted, and written down as one entry an interval at most."""
+
+from __future__ import annotations
+
+import asyncio
+
+from assent.core.audit import Entry
+from assent.edges.strangers import MOST_ADDRESSES, Strangers
+from assent.errors import StoreError
+from assent.testing import Clock
+
+
+async def test_ten_thousand_failures_are_one_entry() -> None:
+    log, clock = list[Entry](), Clock()
+    strangers = Strangers(log.append, clock)
+    for number in range(10_000):
+        code = "authenticate.missing" if number % 4 == 0 else "authenticate.invalid"
+        strangers.turned_away(code, {"client": (f"10.0.{number % 100}.1", 1)})
+    assert log == []
+    clock.advance(60)
+    strangers.write()
+    (entry,) = log
+    assert entry.kind == "denial"
+    assert entry.at == clock.at
+    assert entry.facts == {
+        "failed_authentications": {"authenticate.missing": 2500, "authenticate.invalid": 7500},
+        "since": clock.at - 60,
+    }
+    assert len(entry.values["addresses"]) == MOST_ADDRESSES
+    strangers.write()
+    assert len(log) == 1, "nothing happened since"
+
+
+async def test_the_entry_is_written_when_the_interval_ends() -> None:
+    log, written = list[Entry](), asyncio.Event()
+
+    def note(entry: Entry) -> None:
+        log.append(entry)
+        written.set()
+
+    strangers = Strangers(note, Clock(), interval=0)
+    for _ in range(3):
+        strangers.turned_away("authenticate.invalid", {})
+    await written.wait()
+    assert [entry.facts["failed_authentications"] for entry in log] == [{"authenticate.invalid": 3}]
+    assert log[0].values == {"addresses": {"unknown": 3}}
+
+
+async def test_what_could_not_be_written_is_in_the_next_summary() -> None:
+    log, broken = list[Entry](), [True]
+
+    def note(entry: Entry) -> None:
+        if broken[0]:
+            raise StoreError("full")
+        log.append(entry)
+
+    strangers = Strangers(note, Clock())
+    strangers.turned_away("authenticate.invalid", {"client": None})
+    strangers._due()
+    broken[0] = False
+    strangers.turned_away("authenticate.invalid", {"client": None})
+    strangers.write()
+    assert [entry.facts["failed_authentications"] for entry in log] == [{"authenticate.invalid": 2}]

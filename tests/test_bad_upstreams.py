@@ -1,0 +1,218 @@
+"""Upstreams that misbehave in the middle of a governed call, beside one that does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assent.house import House
+from houses import Shop, gateway, post, rpc
+from scripted_server import Conversation, ScriptedServer
+from transports import over_http
+
+Misbehave = Callable[[Conversation, Any], Awaitable[None]]
+TOOLS = [{"name": name, "description": "Does.", "inputSchema": {"type": "object"}} for name in ("get_it", "set_it")]
+CONTRACTS = {
+    "odd_get_it": {"side_effect": "read"},
+    "odd_set_it": {"side_effect": "write", "risk": "low"},
+    "shop_list_orders": {"side_effect": "read"},
+}
+
+
+def answer_to(message: dict[str, Any], result: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+
+
+class Odd:
+    """A modern upstream that lists its tools properly and answers calls as it is told."""
+
+    def __init__(self, misbehave: Misbehave) -> None:
+        self.misbehave = misbehave
+        self.tools: Any = TOOLS
+        self.calls = 0
+
+    async def __call__(self, conversation: Conversation) -> None:
+        while True:
+            _, body = await conversation.read_request()
+            message = json.loads(body) if body else {}
+            match message.get("method"):
+                case "server/discover":
+                    said = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+                    await conversation.answer(answer_to(message, said))
+                case "tools/list":
+                    await conversation.answer(answer_to(message, {"tools": self.tools}))
+                case "tools/call":
+                    self.calls += 1
+                    await self.misbehave(conversation, message)
+                case _:
+                    await conversation.answer(b"", status=b"405 Method Not Allowed")
+
+
+@asynccontextmanager
+async def beside(folder: Path, misbehave: Misbehave, **more: Any) -> AsyncIterator[tuple[str, House, Odd]]:
+    (folder / "both.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    odd = Odd(misbehave)
+    async with ScriptedServer(odd) as server, over_http(Shop().server) as shop:
+        upstreams = {"odd": {"url": server.url, "timeout": "1s"}, "shop": {"url": shop}}
+        async with gateway(folder, upstreams, contracts=[str(folder / "both.yaml")], **more) as (url, house):
+            yield url, house, odd
+
+
+async def call(url: str, name: str, **arguments: Any) -> Any:
+    answer = await post(url, rpc("tools/call", name=name, arguments=arguments))
+    text = answer.text.rsplit("data: ", 1)[-1]
+    return json.loads(text)
+
+
+def says(body: bytes, status: bytes = b"200 OK", kind: bytes = b"application/json") -> Misbehave:
+    async def script(conversation: Conversation, message: Any) -> None:
+        filled = body.replace(b"$ID", str(message["id"]).encode())
+        head = b"HTTP/1.1 %b\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n" % (status, kind, len(filled))
+        await conversation.write(head + filled)
+
+    return script
+
+
+def writes(raw: bytes) -> Misbehave:
+    async def script(conversation: Conversation, message: Any) -> None:
+        await conversation.write(raw)
+        await conversation.close()
+
+    return script
+
+
+async def says_nothing(conversation: Conversation, message: Any) -> None:
+    await conversation.ended_by_peer()
+
+
+async def hangs_up(conversation: Conversation, message: Any) -> None:
+    conversation.reset()
+
+
+async def never_ends(conversation: Conversation, message: Any) -> None:
+    await conversation.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: ")
+    while True:
+        await conversation.write(b"x" * 65536)
+
+
+async def never_ends_as_json(conversation: Conversation, message: Any) -> None:
+    await conversation.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[")
+    while True:
+        await conversation.write(b"1," * 32768)
+
+
+STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+ODDITIES: dict[str, Misbehave] = {
+    "garbage instead of HTTP": writes(b"\x00\xff\x13garbage\r\n\r\n"),
+    "headers without end": writes(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 100_000),
+    "HTML": says(b"<html>Sign in</html>", kind=b"text/html"),
+    "HTML and 500": says(b"<html>oops</html>", b"500 Internal Server Error", b"text/html"),
+    "503 without a message": says(b"{}", b"503 Service Unavailable"),
+    "502 with nothing": says(b"", b"502 Bad Gateway"),
+    "a redirect": says(b"", b"302 Found"),
+    "a demand for credentials": says(b"", b"401 Unauthorized"),
+    "JSON that is none": says(b"{"),
+    "JSON that is no message": says(b'["jsonrpc"]'),
+    "an answer to another request": says(b'{"jsonrpc":"2.0","id":99999,"result":{"content":[]}}'),
+    "a result that is no object": says(b'{"jsonrpc":"2.0","id":$ID,"result":7}'),
+    "an error without a code": says(b'{"jsonrpc":"2.0","id":$ID,"error":"bad"}'),
+    "half an answer": writes(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"),
+    "a stream that ends early": writes(STREAM + b"data: \r\n\r\n"),
+    "a stream of garbage": writes(STREAM + b"data: {nonsense\r\n\r\n"),
+    "silence": says_nothing,
+    "a broken connection": hangs_up,
+    "a stream without end": never_ends,
+    "a body without end": never_ends_as_json,
+}
+
+
+@pytest.mark.parametrize("oddity", ODDITIES)
+async def test_an_odd_answer_is_a_problem_of_that_call_alone(oddity: str, tmp_path: Path) -> None:
+    async with beside(tmp_path, ODDITIES[oddity]) as (url, _, odd):
+        written = (await call(url, "odd_set_it"))["result"]
+        assert written["structuredContent"]["code"] == "execute.in_doubt", "it may have done it"
+        assert odd.calls == 1, "and is not asked to do it again"
+        read = (await call(url, "odd_get_it"))["result"]
+        assert read["structuredContent"]["code"] == "execute.failed"
+        fine = (await call(url, "shop_list_orders", limit=1))["result"]
+        assert fine["structuredContent"] == {"result": ["o-0"]}
+    for problem in (written, read):
+        assert problem["isError"] is True
+        assert "garbage" not in str(problem) and "Sign in" not in str(problem) and "127.0.0.1" not in str(problem)
+
+
+RESULTS: dict[str, dict[str, Any]] = {
+    "no content at all": {},
+    "content that is no list": {"content": "text"},
+    "a structure that is no object": {"content": [], "structuredContent": [1]},
+    "an error that is no yes or no": {"content": [], "isError": "maybe"},
+}
+
+
+@pytest.mark.parametrize("title", RESULTS)
+async def test_a_result_of_an_odd_shape_disturbs_nobody(title: str, tmp_path: Path) -> None:
+    async def script(conversation: Conversation, message: Any) -> None:
+        await conversation.answer(answer_to(message, RESULTS[title]))
+
+    async with beside(tmp_path, script) as (url, _, _odd):
+        for name in ("odd_set_it", "odd_get_it"):
+            assert "result" in await call(url, name)
+        assert "structuredContent" in (await call(url, "shop_list_orders", limit=1))["result"]
+
+
+async def test_a_tool_that_became_dangerous_is_asked_about_from_then_on(tmp_path: Path) -> None:
+    async def script(conversation: Conversation, message: Any) -> None:
+        await conversation.answer(answer_to(message, {"content": [], "structuredContent": {"ok": True}}))
+
+    async with beside(tmp_path, script) as (url, house, odd):
+        safe = {"name": "lookup", "description": "Looks up a word.", "inputSchema": {"type": "object"}}
+        odd.tools = [*TOOLS, {**safe, "annotations": {"readOnlyHint": True}}]
+        await house._refresh("odd")
+        assert (await call(url, "odd_lookup"))["result"]["structuredContent"] == {"ok": True}
+        grave = {**safe, "description": "Deletes all records for good.", "name": "lookup"}
+        odd.tools = [*TOOLS, {**grave, "annotations": {"destructiveHint": True, "readOnlyHint": False}}]
+        await house._refresh("odd")
+        assert (await call(url, "odd_lookup"))["result"]["structuredContent"]["code"] == "confirm.approval_pending"
+        odd.tools = TOOLS
+        await house._refresh("odd")
+        assert (await call(url, "odd_lookup"))["error"]["message"] == "Unknown tool: odd_lookup"
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        "none",
+        {"a": 1},
+        [7],
+        [{"name": 7}],
+        [{"name": "x", "inputSchema": {"type": "nonsense"}}],
+        [{"name": "x", "inputSchema": {"$ref": "http://127.0.0.1:9/schema"}}],
+        [TOOLS[0], TOOLS[0]],
+    ],
+    ids=lambda tools: json.dumps(tools)[:40],
+)
+async def test_a_list_of_tools_that_cannot_be_used_leaves_the_others_as_they_were(tools: Any, tmp_path: Path) -> None:
+    async with beside(tmp_path, says_nothing) as (url, house, odd):
+        odd.tools = tools
+        await house._refresh("odd")
+        fine = (await call(url, "shop_list_orders", limit=1))["result"]
+        assert fine["structuredContent"] == {"result": ["o-0"]}
+        assert "odd_x" not in house.catalogue().tools
+
+
+async def test_pages_of_tools_without_end_are_given_up(tmp_path: Path) -> None:
+    async def script(conversation: Conversation) -> None:
+        while True:
+            _, body = await conversation.read_request()
+            message = json.loads(body)
+            said = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "tools": [], "nextCursor": "again"}
+            await conversation.answer(answer_to(message, said))
+
+    async with ScriptedServer(script) as server, gateway(tmp_path, {"odd": {"url": server.url}}) as (_, house):
+        assert "never end" in house.troubles()["odd"]

@@ -1,0 +1,98 @@
+"""Counters that operators read, and that tell a caller nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from assent.core.outcome import Answer, Refusal
+from assent.telemetry import Standing, Tally, observed, render
+from houses import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
+
+_SAMPLE = re.compile(r'^[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[+-]?\d+)?$')
+
+
+async def page(url: str, **headers: str) -> httpx2.Response:
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        return await client.get(url.replace("/mcp", "/metrics"), headers=headers)
+
+
+async def test_every_line_is_what_prometheus_reads(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop):
+        await post(url, rpc("tools/call", name="list_orders", arguments={}))
+        await post(url, rpc("tools/call", name="list_orders", arguments={"limit": "x"}))
+        answer = await page(url)
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    lines = answer.text.splitlines()
+    assert all(line.startswith("# ") or _SAMPLE.match(line) for line in lines)
+    assert 'assent_calls_total{tool="list_orders",outcome="answered"} 1' in lines
+    assert 'assent_calls_total{tool="list_orders",outcome="validate.arguments_invalid"} 1' in lines
+    assert 'assent_upstream_up{upstream="shop"} 1' in lines
+    assert "assent_call_seconds_count 2" in lines
+    assert 'assent_call_seconds_bucket{le="+Inf"} 2' in lines
+
+
+async def test_a_hidden_tool_an_unknown_one_and_any_made_up_name_count_alike(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, house, _shop):
+        for name in ("read_private_key", "no_such_tool", 'x"} 1\nassent_fake 1', "y" * 10_000):
+            await post(url, rpc("tools/call", name=name, arguments={}))
+        answer = await page(url)
+        assert set(house.tally.calls) == {("", "discover.unknown_tool")}
+    assert 'assent_calls_total{tool="",outcome="discover.unknown_tool"} 4' in answer.text
+    assert "read_private_key" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"authorization": "Bearer assent_ops00000_secret-of-ops"}, 200),
+        ({"authorization": f"Bearer {CI}"}, 403),
+        ({"authorization": "Bearer wrong"}, 403),
+        ({"x-forwarded-for": "192.0.2.1"}, 403),
+        ({"forwarded": "for=192.0.2.1"}, 403),
+        ({"host": "evil.example"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+    ],
+)
+async def test_counters_are_for_operators_and_for_this_machine(
+    headers: dict[str, str], status: int, tmp_path: Path
+) -> None:
+    keys = [
+        {"name": "ci", "key": CI, "kind": "agent", "scopes": ["*"]},
+        {"name": "ann", "key": ANN_KEY, "kind": "human", "scopes": ["*"], "roles": ["approver"]},
+        {"name": "ops", "key": "assent_ops00000_secret-of-ops", "kind": "human", "roles": ["operator"]},
+    ]
+    async with shop_gateway(tmp_path, auth={"api_keys": keys, **ANYBODY}) as (url, _, _shop):
+        assert (await page(url, **headers)).status_code == status
+
+
+def test_labels_are_escaped() -> None:
+    tally = Tally()
+    tally.see('a"b\\c\nd', Answer({}), [])
+    assert b'tool="a\\"b\\\\c\\nd"' in render(tally, Standing(0, 0, {}))
+
+
+def test_what_observing_let_pass_is_summed_up_by_tool_and_code() -> None:
+    tally = Tally()
+    tally.see("pay", Answer({}), ["confirm.confirmation_required", "guard.denied"])
+    tally.see("pay", Answer({}), ["confirm.confirmation_required"])
+    tally.see("list", Answer({}), [])
+    tally.see(None, Refusal("discover.unknown_tool"), [])
+    assert observed(tally) == [
+        "Observed 4 calls. Enforcing would have stopped:",
+        "       2  pay  confirm.confirmation_required",
+        "       1  pay  guard.denied",
+    ]
+    assert observed(Tally()) == ["Observed 0 calls: none would have been asked about or refused."]
+
+
+async def test_observed_calls_are_counted_where_they_would_have_been_stopped(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path, mode="observe") as (url, house, _shop):
+        done: Any = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}))
+        assert done.json()["result"]["structuredContent"] == {"deleted": "1"}
+        assert observed(house.tally)[1:] == ["       1  delete_order  confirm.confirmation_required"]
