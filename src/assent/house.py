@@ -163,6 +163,9 @@ class House:
             self.attention.begin(name, fresh[name])
         for name in kept:
             self.attention.look_at(name)
+        for name, link in before.items():
+            if name not in kept and isinstance(link, StdioLink):
+                self._soon(link.upstream.close())
         for pool in gone:
             self._retiring.add(task := asyncio.ensure_future(pool.retire(0 if pool.limits is _STREAMS else _RETIRE)))
             task.add_done_callback(self._retiring.discard)

@@ -215,13 +215,14 @@ def anchored(settings: Settings, home: Path) -> Settings:
 
 def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
     """The configuration a command uses: the one named, `./assent.yaml`, or the user's own, which `wrap` uses."""
-    user = user_file(environment)
-    if named is None and not Path("assent.yaml").exists() and not user.exists():
-        if state_directory(environment).exists():
-            return user_settings(environment)
-    elif named is None and not Path("assent.yaml").exists():
+    if named is None and not Path("assent.yaml").exists() and state_directory(environment).exists():
         return user_settings(environment)
-    return load_settings(find_file(named, environment), environment)
+    file = find_file(named, environment)
+    return (
+        user_settings(environment)
+        if named is None and file == user_file(environment)
+        else load_settings(file, environment)
+    )
 
 
 def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -> Path:

@@ -10,6 +10,7 @@ import click
 
 from assent.bootstrap import contract_paths
 from assent.commands.contract_docs import docs
+from assent.commands.contract_init import init
 from assent.commands.descriptions import api_contracts, api_of
 from assent.commands.options import config_option
 from assent.contract.files import load_contracts
@@ -76,3 +77,4 @@ def _print_excluded(api: Api | None, form: str) -> None:
 
 
 contract.add_command(docs)
+contract.add_command(init)

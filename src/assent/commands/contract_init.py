@@ -1,0 +1,119 @@
+"""`assent contract init`: which contracts would these tools have, written for a person to review in minutes?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from assent.commands.options import config_option
+from assent.commands.running import with_ports
+from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
+from assent.contract.wire import read_claims
+from assent.edges.foreign import CONFIDENT, judge
+from assent.infer import Inference, classify
+from assent.ports import Logged, Ports
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One tool's contract as we would write it, why, and whether a person should look at it first."""
+
+    name: str
+    fields: Mapping[str, Any]
+    reasons: tuple[str, ...]
+    doubtful: bool
+
+
+@click.command(cls=TargetCommand)
+@target_options
+@click.option("--from-log", is_flag=True, help="Say beside each tool what was seen of it while observing.")
+@config_option
+@click.pass_context
+def init(
+    ctx: click.Context,
+    target: str | None,
+    profile: str,
+    contracts: tuple[str, ...],
+    headers: tuple[str, ...],
+    from_log: bool,
+    config: Path | None,
+) -> None:
+    """Print a contract file for the tools of TARGET: the doubtful ones first, the reasons as comments."""
+    subjects = chosen(ctx, target, profile, contracts, headers).read().target.subjects
+    seen = seen_in(with_ports(config, _entries)) if from_log else {}
+    drafts = [draft(one.definition) for one in subjects]
+    click.echo(written(drafts, seen), nl=False)
+    doubts = sum(one.doubtful for one in drafts)
+    click.echo(f"{len(drafts)} tools; {doubts} of them are doubtful and stand first.", err=True)
+
+
+def draft(definition: Mapping[str, Any]) -> Draft:
+    """The contract a tool would be held to now, as a file would say it."""
+    inference, claims = classify(definition), read_claims(definition)
+    tier, risk = judge(inference, claims, trusted=False)
+    fields: dict[str, Any] = {"side_effect": tier.value}
+    if tier is Tier.WRITE and inference.overwrites:
+        fields["overwrites"] = True
+    if risk is not DEFAULT_RISK[tier]:
+        fields["risk"] = risk.value
+    fields["open_world"] = inference.open_world if claims.open_world is None else claims.open_world
+    contradicts = claims.read_only is not None and claims.read_only != inference.read_only
+    doubtful = inference.confidence < CONFIDENT or contradicts or risk is Risk.FORBIDDEN
+    return Draft(str(definition.get("name")), fields, _reasons(inference, contradicts, claims.read_only), doubtful)
+
+
+def _reasons(inference: Inference, contradicts: bool, claimed: bool | None) -> tuple[str, ...]:
+    said = [f"{inference.tier}, {inference.confidence:.0%} sure: {'; '.join(inference.reasons) or 'nothing says more'}"]
+    if contradicts:
+        said.append(f"the server itself says readOnlyHint: {str(claimed).lower()}; one of us is wrong")
+    return tuple(said)
+
+
+def written(drafts: Iterable[Draft], seen: Mapping[str, str]) -> str:
+    """The file: what a person must look at first, then the rest, each tool under why we think so."""
+    lines = ["# Written by `assent contract init`. Review it, correct it, and name it under `contracts:`.", "tools:"]
+    ordered = sorted(drafts, key=lambda one: (not one.doubtful, one.name))
+    for number, one in enumerate(ordered):
+        if one.doubtful and number == 0:
+            lines.append("  # Doubtful: look at these first.")
+        if not one.doubtful and (number == 0 or ordered[number - 1].doubtful):
+            lines.append("  # Clear from their names, texts and schemas.")
+        notes = [*one.reasons, *([seen[one.name]] if one.name in seen else [])]
+        lines += [f"  # {_plain(note)}" for note in notes]
+        body = yaml.safe_dump({one.name: dict(one.fields)}, sort_keys=False, allow_unicode=True)
+        lines += [f"  {line}" for line in body.splitlines()]
+    return "\n".join(lines if ordered else [*lines[:1], "tools: {}"]) + "\n"
+
+
+def seen_in(entries: Iterable[Logged]) -> dict[str, str]:
+    """What the log says of each tool: how often it was called, and what would have been asked or refused."""
+    calls: Counter[str] = Counter()
+    would: dict[str, Counter[str]] = {}
+    for logged in entries:
+        facts = logged.entry.facts
+        if logged.entry.kind in ("intent", "read") and isinstance(facts.get("tool"), str):
+            calls[facts["tool"]] += 1
+            would.setdefault(facts["tool"], Counter()).update(facts.get("would") or ())
+    return {
+        name: f"seen {number} times" + "".join(f"; {code} would have come {n} times" for code, n in would[name].items())
+        for name, number in calls.items()
+    }
+
+
+async def _entries(ports: Ports) -> list[Logged]:
+    found: list[Logged] = []
+    while page := await ports.store.entries(after=found[-1].index if found else -1):
+        found += page
+    return found
+
+
+def _plain(text: str) -> str:
+    """Text that cannot leave its comment."""
+    return "".join(character if character.isprintable() else " " for character in text)[:300]

@@ -1,0 +1,61 @@
+"""`assent contract init`: a contract file that a person reviews in minutes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+from click.testing import CliRunner
+
+from assent.commands.contract import contract
+from assent.commands.contract_init import draft, seen_in, written
+from assent.contract.files import load_contracts, parse_contracts
+from assent.core.audit import Entry
+from assent.ports import Logged
+from transports import ROOT
+
+TOOLS = [
+    {"name": "get_boat", "description": "Gets a boat.", "inputSchema": {"type": "object"}},
+    {"name": "delete_boat", "description": "Deletes a boat for good.", "inputSchema": {"type": "object"}},
+    {"name": "frobnicate", "inputSchema": {"type": "object"}},
+    {"name": "remove_all", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+]
+
+
+def test_the_file_is_a_contract_file_with_the_doubtful_first_and_reasons_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps({"tools": TOOLS}))
+    result = CliRunner().invoke(contract, ["init", str(path)])
+    (tmp_path / "contracts.yaml").write_text(result.stdout)
+    found = load_contracts([tmp_path / "contracts.yaml"])
+    assert list(found) == ["frobnicate", "remove_all", "delete_boat", "get_boat"]
+    assert found["get_boat"].side_effect.value == "read"
+    assert found["remove_all"].side_effect.value == "destructive"
+    assert "# the server itself says readOnlyHint: true; one of us is wrong" in result.stdout
+    assert "4 tools; 2 of them are doubtful" in result.stderr
+
+
+def test_the_tools_of_a_server_are_asked_for(tmp_path: Path) -> None:
+    odd = str(ROOT / "tests" / "odd_server.py")
+    import sys
+
+    result = CliRunner().invoke(contract, ["init", "--", sys.executable, odd])
+    assert "delete_thing" in yaml.safe_load(result.stdout)["tools"]
+
+
+def test_no_tools_give_an_empty_file_that_can_be_read() -> None:
+    assert parse_contracts(written([], {})) == {}
+
+
+def test_a_hostile_name_or_text_cannot_leave_its_place() -> None:
+    hostile = {"name": "a: b\nc", "description": "x\n  evil: {side_effect: read}", "inputSchema": {}}
+    text = written([draft(hostile)], {"a: b\nc": "seen\n  evil: 1"})
+    assert list(yaml.safe_load(text)["tools"]) == ["a: b\nc"]
+
+
+def test_what_was_observed_stands_beside_the_tool() -> None:
+    facts = {"tool": "delete_boat", "would": ["confirm.confirmation_required"]}
+    entries = [Logged(number, Entry("intent", 0.0, facts)) for number in range(3)]
+    text = written([draft(TOOLS[1])], seen_in(entries))
+    assert "# seen 3 times; confirm.confirmation_required would have come 3 times" in text
