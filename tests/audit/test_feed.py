@@ -95,15 +95,15 @@ def rows(*entries):
 
 
 def call(number, tool="order", **facts):
-    return {"call": f"c_{number}", "tool": tool, "mode": "live", **facts}
+    return {"claim": f"c_{number}", "tool": tool, "mode": "live", **facts}
 
 
 def test_a_line_appears_when_a_call_ends_and_joins_its_arguments():
     entries = rows(
         ("intent", call(1, open_world=True), {"arguments": {"item": "a", "amount": 1}}),
         ("intent", call(2), {"arguments": {"item": "b", "amount": 2}}),
-        ("outcome", call(2, outcome="succeeded"), {}),
-        ("outcome", call(1, outcome="in_doubt", open_world=True), {}),
+        ("outcome", call(2, state="succeeded"), {}),
+        ("outcome", call(1, state="in_doubt", open_world=True), {}),
         ("denial", call(3, code="confirm.declined"), {"arguments": {"item": "c", "amount": 3}}),
         ("operator", {"action": "reload"}, {}),
     )

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import orjson
 
-from .canonical import NotCanonical, canonical
-from .entries import BadEntry, parse_leaf, unpack
+from assent.contract.digest import NotCanonicalError, canonical
+
+from .entries import BadEntry, Leaf, parse_leaf, unpack
 
 TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, MARKS, OPEN_CALLS = 500, 80, 400, 2, 10_000
+ENDINGS = frozenset({"outcome", "read", "replay", "denial"})
 ERASED, ABSENT = "[erased]", "[not given]"
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_-]{0,63})\}|([^{}]+)")
@@ -86,7 +88,7 @@ def _shown(name: str, values: Mapping[str, object] | None) -> str:
     if not isinstance(value, str):
         try:
             text = canonical(value).decode()
-        except NotCanonical:
+        except NotCanonicalError:
             return ABSENT
         return _cut(visible(text[: VALUE_LIMIT + 1]), VALUE_LIMIT)
     text = _cut(visible(value[: VALUE_LIMIT + 1]), VALUE_LIMIT)
@@ -100,23 +102,29 @@ def _cut(text: str, limit: int) -> str:
 
 def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
     """A line per call that ended: rows are index, leaf, packed values; templates go by the tool's name."""
-    arguments: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
+    begun: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
     for index, leaf, blob in rows:
         try:
             entry, values = parse_leaf(leaf), unpack(blob)[0]
         except BadEntry:
             continue
-        call, tool = str(entry.facts.get("call", "")), str(entry.facts.get("tool", ""))
+        claim, arguments = str(entry.facts.get("claim", "")), None
         if "arguments" in entry.commitments:
-            arguments[call] = _arguments(values.get("arguments"))
-            if len(arguments) > OPEN_CALLS:
-                arguments.popitem(last=False)
-        if entry.kind in ("outcome", "denial"):
-            recorded = arguments.pop(call, {})
-            text = templates[tool].render(recorded) if tool in templates else visible(tool)
-            outcome = str(entry.facts.get("outcome") or entry.facts.get("code") or entry.kind)
-            mode, open_world = str(entry.facts.get("mode", "live")), bool(entry.facts.get("open_world"))
-            yield Line(index, entry.at, text, tool, mode, outcome, open_world)
+            arguments = _arguments(values.get("arguments"))
+        if entry.kind == "intent" and claim:
+            begun[claim] = arguments
+            if len(begun) > OPEN_CALLS:
+                begun.popitem(last=False)
+        if entry.kind in ENDINGS:
+            own = "arguments" in entry.commitments
+            yield _line(index, entry, arguments if own else begun.pop(claim, {}), templates)
+
+
+def _line(index: int, entry: Leaf, arguments: Mapping[str, object] | None, templates: Mapping[str, Template]) -> Line:
+    facts, tool = entry.facts, str(entry.facts.get("tool", ""))
+    text = templates[tool].render(arguments) if tool in templates else visible(tool or entry.kind)
+    outcome = str(facts.get("state") or facts.get("code") or entry.kind)
+    return Line(index, entry.at, text, tool, str(facts.get("mode", "live")), outcome, bool(facts.get("open_world")))
 
 
 def open_world(lines: Iterable[Line]) -> Iterator[Line]:
