@@ -106,6 +106,9 @@ class Front(ABC):
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
         await self._change(operations.remember(rehearsal, entry))
 
+    async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
+        await self._change(operations.erase(index, fields, entry))
+
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return await self._sweep(Sweep(now, before, limit))
 

@@ -39,6 +39,8 @@ class Operation(Generic[T_co]):
     questions: tuple[Question, ...] = ()
     rates: tuple[str, ...] = ()
     tallies: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    """Of entries whose values it erases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,11 @@ def decide(approval_id: str, decision: Decision, now: float, entry: Entry) -> Op
 def remember(rehearsal: Rehearsal, entry: Entry) -> Operation[None]:
     row = entry_row(entry)
     return Operation(lambda records: records.remember(rehearsal, row))
+
+
+def erase(index: int, fields: Sequence[str], entry: Entry) -> Operation[None]:
+    row, names = entry_row(entry), tuple(fields)
+    return Operation(lambda records: records.erase(index, names, row), places=(index,))
 
 
 Order = Operation[Any] | Sweep

@@ -33,6 +33,9 @@ async def load(connection: Any, operations: Sequence[Operation[Any]]) -> Records
     if names := _names((*(operation.tallies for operation in operations), *reserved)):
         rows = await connection.fetch(SQL["tallies"], names)
         records.tallies = {name: Tally(Decimal(spent), until) for name, spent, until in rows}
+    if places := [place for operation in operations for place in operation.places]:
+        found = await connection.fetch(SQL["places"], places)
+        records.places = {index: EntryRow(leaf, vals) for index, leaf, vals in found}
     return records
 
 
@@ -54,6 +57,7 @@ async def keep(connection: Any, records: Records) -> int | None:
     await _keep(connection, "keep_rates", [(name, records.rates[name]) for name in changed.rates])
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
+    await _keep(connection, "erase", [(place, records.places[place].vals) for place in changed.places])
     return await append(connection, changed.entries)
 
 

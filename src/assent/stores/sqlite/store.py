@@ -16,7 +16,7 @@ from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
 from assent.errors import StoreError
-from assent.ports import Logged, Pruned, Rehearsal
+from assent.ports import Logged, Pruned, Rehearsal, SealedRow
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records
@@ -80,6 +80,12 @@ class SqliteStore(Front):
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
         return self._read(lambda tables: tables.entries(after, limit))
+
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+        return self._read(lambda tables: tables.sealed(after, limit))
+
+    async def length(self) -> int:
+        return self._read(lambda tables: tables.length())
 
     async def close(self) -> None:
         """Safe to repeat. The reader goes first, so that the last one out folds the write-ahead log into the file."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from assent.audit.entries import agree
 from assent.core.audit import Entry
 from assent.errors import StoreError
 from assent.ports import Logged, Store
@@ -81,6 +82,37 @@ class LogPromises:
             await store.claim(claim_draft(), Entry("bad", NOW, {1: {2}}), None, NOW)  # type: ignore[dict-item]
         assert await store.recall("claim") is None
         assert await marks(store) == ["before"]
+
+    async def test_the_log_can_be_read_as_it_lies_there(self, store: Store) -> None:
+        store.note(entry("first"))
+        store.note(entry("second"))
+        await store.flush()
+        rows = await store.sealed()
+        assert [row.index for row in rows] == [0, 1]
+        assert [one.index for one in await store.sealed(after=0, limit=5)] == [1]
+        assert await store.length() == 2
+        assert all(agree(row.leaf, row.vals) for row in rows)
+        assert b"first" not in rows[0].leaf and b"first" in (rows[0].vals or b"")
+
+    async def test_what_is_erased_is_gone_and_said_to_be(self, store: Store) -> None:
+        store.note(entry("first", secret="canary", other="kept"))
+        await store.flush()
+        [before] = await store.sealed()
+        await store.erase(0, ["secret"], entry("erased"))
+        [after, _] = await store.sealed()
+        assert after.leaf == before.leaf
+        assert b"canary" not in (after.vals or b"")
+        assert (await store.entries())[0].entry.values == {"mark": "first", "other": "kept"}
+        assert await marks(store) == ["first", "erased"]
+
+    async def test_what_is_not_there_is_not_erased_and_nothing_says_so(self, store: Store) -> None:
+        store.note(entry("first", secret="canary"))
+        await store.flush()
+        for index, fields in ((0, ["secret", "unknown"]), (7, ["secret"]), (-1, ["secret"])):
+            with pytest.raises(StoreError):
+                await store.erase(index, fields, entry("erased"))
+        assert (await store.entries())[0].entry.values["secret"] == "canary"
+        assert await marks(store) == ["first"]
 
     async def test_a_store_is_closed_as_often_as_one_likes(self, store: Store) -> None:
         await store.close()
