@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from assent.anchoring import ledger_of
 from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts
 from assent.contract.model import Contract
@@ -47,6 +48,7 @@ from assent.keyring import Keyring
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
 from assent.settings import Caller, Settings, UpstreamSettings
+from assent.signing import Signing
 from assent.stores.address import open_store
 
 logger = logging.getLogger("assent")
@@ -73,6 +75,7 @@ class House:
         self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
         self.ports = self._make_ports()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.signing = None if settings.store.startswith("memory:") else Signing(ledger_of(settings, store))
 
     def catalogue(self) -> Catalogue:
         return self._catalogue
@@ -81,6 +84,8 @@ class House:
         """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it."""
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
+        if self.signing is not None:
+            self.signing.start()
         for name in self.links:
             task = asyncio.create_task(self._keep_fresh(name))
             self._tasks.add(task)
@@ -94,6 +99,8 @@ class House:
         left = await self.work.drain(DRAIN)
         for pool in self._pools:
             await pool.close()
+        if self.signing is not None:
+            await self.signing.stop()
         await self.store.close()
         return left
 

@@ -16,7 +16,7 @@ TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, MARKS, OPEN_CALLS = 500, 80, 400, 2, 10
 ENDINGS = frozenset({"outcome", "read", "replay", "denial"})
 ERASED, ABSENT = "[erased]", "[not given]"
 
-_PIECE = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_-]{0,63})\}|([^{}]+)")
+_PIECE = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_]{1,64})*)\}|([^{}]+)")
 _TOKEN = re.compile(r"[\w.@:/+#%&=~-]+")
 # Drawn as nothing although Unicode counts them as letters, marks or symbols.
 _UNSEEN = re.compile(
@@ -82,9 +82,11 @@ def visible(text: str) -> str:
 def _shown(name: str, values: Mapping[str, object] | None) -> str:
     if values is None:
         return ERASED
-    if name not in values:
-        return ABSENT
-    value = values[name]
+    value: object = values
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return ABSENT
+        value = value[part]
     if not isinstance(value, str):
         try:
             text = canonical(value).decode()
@@ -100,24 +102,35 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "\u2026"
 
 
-def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
-    """A line per call that ended: rows are index, leaf, packed values; templates go by the tool's name."""
-    begun: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
-    for index, leaf, blob in rows:
+class Feed:
+    """Follows a log: remembers the arguments of what has begun until it ends. Templates go by the tool's name."""
+
+    def __init__(self, templates: Mapping[str, Template]) -> None:
+        self._templates = templates
+        self._begun: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
+
+    def take(self, index: int, leaf: bytes, blob: bytes | None) -> Line | None:
+        """The line of a call that ends with this entry."""
         try:
             entry, values = parse_leaf(leaf), unpack(blob)[0]
         except BadEntry:
-            continue
-        claim, arguments = str(entry.facts.get("claim", "")), None
-        if "arguments" in entry.commitments:
-            arguments = _arguments(values.get("arguments"))
+            return None
+        claim, own = str(entry.facts.get("claim", "")), "arguments" in entry.commitments
+        arguments = _arguments(values.get("arguments")) if own else self._begun.get(claim, {})
         if entry.kind == "intent" and claim:
-            begun[claim] = arguments
-            if len(begun) > OPEN_CALLS:
-                begun.popitem(last=False)
-        if entry.kind in ENDINGS:
-            own = "arguments" in entry.commitments
-            yield _line(index, entry, arguments if own else begun.pop(claim, {}), templates)
+            self._begun[claim] = arguments
+            if len(self._begun) > OPEN_CALLS:
+                self._begun.popitem(last=False)
+        if entry.kind not in ENDINGS:
+            return None
+        self._begun.pop(claim, None)
+        return _line(index, entry, arguments, self._templates)
+
+
+def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
+    """A line per call that ended: rows are index, leaf, packed values."""
+    following = Feed(templates)
+    return (line for row in rows if (line := following.take(*row)) is not None)
 
 
 def _line(index: int, entry: Leaf, arguments: Mapping[str, object] | None, templates: Mapping[str, Template]) -> Line:
