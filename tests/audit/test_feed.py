@@ -37,7 +37,7 @@ def test_what_was_erased_or_not_given_is_said():
 @pytest.mark.parametrize(
     "text",
     [
-        "{a.__class__}",
+        "{a.!}",
         "{a[0]}",
         "{a!r}",
         "{a:>1000000}",
@@ -131,3 +131,8 @@ def test_damaged_rows_and_strange_arguments_do_not_stop_the_feed():
     [good] = rows(("denial", call(1, code="x"), {"arguments": [1, 2]}))
     lines = list(feed([(0, b"damaged", None), (1, good[1], b"torn"), good], {"order": ORDER}))
     assert [line.text for line in lines] == ["Ordered [not given] for [not given]"]
+
+
+def test_a_path_leads_into_objects_of_the_arguments_and_nowhere_else():
+    template = Template.parse("To {to.city}: {a.__class__}")
+    assert template.render({"to": {"city": "Ulm"}, "a": "x"}) == "To Ulm: [not given]"

@@ -117,15 +117,15 @@ class StoreSubject:
     async def tile(self, tile: Tile) -> bytes | None:
         if self._tiles is None:
             return None
-        data = await self._tiles.read(tile)
+        wanted, data = tile.width * HASH, await self._tiles.read(tile)
         if data is None and (signed := self._signed(tile)) is not None:
             tile, data = signed, await self._tiles.read(signed)
         if data is not None and len(data) != tile.width * HASH:
             raise TornTile(f"{tile.path} has {len(data)} bytes where {tile.width * HASH} belong")
-        return data
+        return None if data is None else data[:wanted]
 
     def _signed(self, tile: Tile) -> Tile | None:
-        """The same tile as it was when the log was signed last, if it was narrower then."""
+        """The same tile as it was when the log was signed last."""
         try:
             size = checkpoints.parse(self.newest or b"")[0].size
         except BadNote:
