@@ -164,9 +164,12 @@ def seal(
     randomness: Callable[[int], bytes],
 ) -> Sealed:
     """The row to append: commits to every value with a fresh salt."""
-    salts = make_salts(sorted(values), randomness)
-    records = [_record(field, values[field], salt) for field, salt in salts.items()]
-    commitments = dict(zip(salts, map(_commitment, records), strict=True))
+    fields = sorted(values)
+    pool, commitments, records = randomness(SALT * len(fields)), {}, []
+    for place, field in enumerate(fields):
+        record = _record(field, values[field], pool[place * SALT : (place + 1) * SALT])
+        commitments[field] = _commitment(record)
+        records.append(record)
     return Sealed(leaf_bytes(kind, at, facts, commitments), _frame(records))
 
 
