@@ -64,10 +64,14 @@ def test_an_argument_that_looks_like_a_template_stays_text():
 
 @pytest.mark.parametrize(
     "char",
-    "\u202e\u2066\u200b\u200d\ufeff\x00\x1b\n\r\u2028\u2029\u00a0\u3000\u3164\u115f\u2800\ufe0f\U000e0041\u034f\u00ad\u180e",
+    "\u202e\u2066\u200b\u200d\ufeff\x00\x1b\u2028\u2029\u00a0\u3000\u3164\u115f\u2800\ufe0f\U000e0041\u034f\u00ad\u180e",
 )
 def test_invisible_and_reordering_characters_are_escaped(char):
     assert visible(f"a{char}b") == f"a\\u{{{ord(char):x}}}b"
+
+
+def test_line_breaks_are_written_out():
+    assert visible("a\nb\rc") == "a\\nb\\rc"
 
 
 def test_marks_may_not_pile_up():

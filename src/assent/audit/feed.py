@@ -1,7 +1,6 @@
 """What did the agents do, in sentences a person can read and hostile text cannot bend?"""
 
 import re
-import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,19 +8,16 @@ from dataclasses import dataclass
 import orjson
 
 from assent.contract.digest import NotCanonicalError, canonical
+from assent.core.render import visible
 
 from .entries import BadEntry, Leaf, parse_leaf, unpack
 
-TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, MARKS, OPEN_CALLS = 500, 80, 400, 2, 10_000
+TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, OPEN_CALLS = 500, 80, 400, 10_000
 ENDINGS = frozenset({"outcome", "read", "replay", "denial"})
 ERASED, ABSENT = "[erased]", "[not given]"
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_]{1,64})*)\}|([^{}]+)")
 _TOKEN = re.compile(r"[\w.@:/+#%&=~-]+")
-# Drawn as nothing although Unicode counts them as letters, marks or symbols.
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
 
 
 class BadTemplate(ValueError):
@@ -66,17 +62,6 @@ class Line:
     mode: str
     outcome: str
     open_world: bool
-
-
-def visible(text: str) -> str:
-    """The text with everything escaped that is invisible, reorders its neighbours or piles up on them."""
-    shown, marks = [], 0
-    for char in text:
-        category = unicodedata.category(char)
-        marks = marks + 1 if category[0] == "M" else 0
-        hidden = category[0] in "CZ" and char != " "
-        shown.append(f"\\u{{{ord(char):x}}}" if hidden or marks > MARKS or _UNSEEN.match(char) else char)
-    return "".join(shown)
 
 
 def _shown(name: str, values: Mapping[str, object] | None) -> str:
