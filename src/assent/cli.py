@@ -13,6 +13,7 @@ from assent.errors import AssentError, FaultsError
 # Each command lives in a module of its own and is imported when it is called.
 COMMANDS = {
     "approvals": "See and decide what waits for a person.",
+    "audit": "Read the log, prove what it says, and find out whether it was altered.",
     "classify": "Say what tools probably do, from their definitions.",
     "claims": "See what was started, and settle what is in doubt.",
     "contract": "Show contracts, and the schema of contract files.",

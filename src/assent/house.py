@@ -17,6 +17,7 @@ from typing import Any, cast
 import orjson
 from mcp.client.stdio import get_default_environment
 
+from assent.anchoring import ledger_of
 from assent.attention import Attention
 from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts, load_declared
@@ -65,6 +66,7 @@ from assent.pipeline.approve import OPERATOR
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
 from assent.settings import Caller, Settings, UpstreamSettings
+from assent.signing import Signing
 from assent.stores.address import open_store
 from assent.telemetry import Standing, Tally, render
 
@@ -99,6 +101,7 @@ class House:
         self.attention = Attention(self._refresh, lambda name: name in self._troubles, self._pass_on)
         self._gateway: Gateway | None = None
         self._retiring: set[asyncio.Future[None]] = set()
+        self.signing = None if settings.store.startswith("memory:") else Signing(ledger_of(settings, store))
 
     def catalogue(self) -> Catalogue:
         return self._catalogue
@@ -107,6 +110,8 @@ class House:
         """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it."""
         await asyncio.gather(*(self._refresh(name) for name in self.links))
         self.loaded.set()
+        if self.signing is not None:
+            self.signing.start()
         for name in self.links:
             self.attention.begin(name, self.links[name])
 
@@ -124,6 +129,8 @@ class House:
             self.strangers.write()
         stdio = [link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)]
         await asyncio.gather(*stdio)
+        if self.signing is not None:
+            await self.signing.stop()
         await self.store.close()
         return left
 

@@ -133,6 +133,15 @@ class Logged:
     entry: Entry
 
 
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    """An entry as the log keeps it: what is proved, and what lies beside it and can be erased."""
+
+    index: int
+    leaf: bytes
+    vals: bytes | None
+
+
 class Store(Protocol):
     """Where we remember. Every method is atomic; what it has returned from is durable.
 
@@ -287,6 +296,21 @@ class Store(Protocol):
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
         """Entries that are durable, in the order of the log: numbered from 0, without gaps."""
+        ...
+
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+        """The same entries as they lie there, believed by nobody yet."""
+        ...
+
+    async def length(self) -> int:
+        """How many entries are durable."""
+        ...
+
+    async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
+        """Delete values of an entry together with their salts, and append the entry that says so: both or neither.
+
+        Raises StoreError, and nothing is written, if one of them is not there.
+        """
         ...
 
     async def flush(self) -> None:

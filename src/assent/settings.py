@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -209,8 +209,14 @@ def anchored(settings: Settings, home: Path) -> Settings:
             "policies": tuple(map(at_home, settings.policies)),
             "pins": at_home(settings.pins) if settings.pins else None,
             "secrets": SecretsSettings(directory=at_home(settings.secrets.directory)),
+            "audit": AuditSettings(anchors=tuple(_anchor_at(at_home, anchor) for anchor in settings.audit.anchors)),
         }
     )
+
+
+def _anchor_at(at_home: Callable[[str], str], anchor: dict[str, Any]) -> dict[str, Any]:
+    places = {kind: at_home(anchor[kind]) for kind in ("directory", "git") if isinstance(anchor.get(kind), str)}
+    return {**anchor, **places}
 
 
 def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:

@@ -26,9 +26,9 @@ def keys_of(*secrets):
 def call_entry(number, chance, at=None):
     """An intent, outcome, denial or the like, as the pipeline writes them."""
     kind = ("intent", "outcome", "denial", "approval", "decision", "operator")[chance.randrange(6)]
-    facts = {"call": f"c_{number:08x}", "tool": f"tool_{number % 7}", "tier": "write", "risk": "medium"}
+    facts = {"claim": f"c_{number:08x}", "tool": f"tool_{number % 7}", "tier": "write", "risk": "medium"}
     facts |= {"mode": "live", "contract": DIGEST, "policy": DIGEST, "open_world": number % 3 == 0}
-    values = {"principal": {"id": f"agent-{number % 5}", "tenant": "acme"}}
+    values = {"principal": f"agent-{number % 5}", "tenant": "acme"}
     if kind in ("intent", "denial"):
         values["arguments"] = {"item": f"scene {number}", "amount": number, "note": "Überweisung"}
     if kind == "operator":

@@ -37,7 +37,7 @@ async def test_a_line_has_facts_values_and_the_leaf_hash(scene):
     entry = json.loads(line)
     assert entry["time"] == "2025-11-24T16:00:00.000Z"
     assert entry["leaf_hash"] == hash_leaf(scene.entries.rows[0][0]).hex()
-    assert entry["values"]["principal"] == {"id": "agent-0", "tenant": "acme"}
+    assert entry["values"] == {"principal": "agent-0", "tenant": "acme"} | entry["values"]
     assert "erased" not in entry
 
 
@@ -79,7 +79,7 @@ async def test_an_empty_log_exports_nothing():
         (Selection(kind="denial"), lambda line: line["kind"] == "denial"),
         (
             Selection(principal="agent-2"),
-            lambda line: line["values"].get("principal", {}).get("id") == "agent-2",
+            lambda line: line["values"].get("principal") == "agent-2",
         ),
         (Selection(tier="read"), lambda line: False),
         (Selection(since=START + 200, until=START + 300), lambda line: 20 <= line["index"] < 30),
@@ -122,14 +122,14 @@ REQUIRED = {"activity_id", "category_uid", "class_uid", "metadata", "severity_id
 
 def test_a_call_is_api_activity():
     facts = {
-        "call": "c_1",
+        "claim": "c_1",
         "tool": "delete_file",
         "upstream": "files",
         "tier": "destructive",
         "risk": "critical",
     }
-    facts |= {"outcome": "succeeded", "principal_kind": "agent", "mode": "live"}
-    made = event("outcome", facts, {"principal": {"id": "agent-7"}})
+    facts |= {"state": "succeeded", "mode": "live"}
+    made = event("outcome", facts, {"principal": "agent-7", "kind": "agent"})
     assert REQUIRED | {"actor", "api", "src_endpoint"} <= made.keys()
     assert (made["class_uid"], made["category_uid"], made["activity_id"], made["type_uid"]) == (
         6003,
@@ -159,7 +159,7 @@ def test_a_denial_is_a_failure_with_its_code():
     [("succeeded", 1), ("failed", 2), ("failed_no_effect", 2), ("in_doubt", 99)],
 )
 def test_outcomes_have_their_status(outcome, status):
-    made = event("outcome", {"tool": "t", "tier": "read", "outcome": outcome})
+    made = event("outcome", {"tool": "t", "tier": "read", "state": outcome})
     assert (made["status_id"], made["activity_id"]) == (status, 2)
 
 

@@ -37,7 +37,7 @@ def test_what_was_erased_or_not_given_is_said():
 @pytest.mark.parametrize(
     "text",
     [
-        "{a.__class__}",
+        "{a.!}",
         "{a[0]}",
         "{a!r}",
         "{a:>1000000}",
@@ -64,10 +64,14 @@ def test_an_argument_that_looks_like_a_template_stays_text():
 
 @pytest.mark.parametrize(
     "char",
-    "\u202e\u2066\u200b\u200d\ufeff\x00\x1b\n\r\u2028\u2029\u00a0\u3000\u3164\u115f\u2800\ufe0f\U000e0041\u034f\u00ad\u180e",
+    "\u202e\u2066\u200b\u200d\ufeff\x00\x1b\u2028\u2029\u00a0\u3000\u3164\u115f\u2800\ufe0f\U000e0041\u034f\u00ad\u180e",
 )
 def test_invisible_and_reordering_characters_are_escaped(char):
     assert visible(f"a{char}b") == f"a\\u{{{ord(char):x}}}b"
+
+
+def test_line_breaks_are_written_out():
+    assert visible("a\nb\rc") == "a\\nb\\rc"
 
 
 def test_marks_may_not_pile_up():
@@ -95,15 +99,15 @@ def rows(*entries):
 
 
 def call(number, tool="order", **facts):
-    return {"call": f"c_{number}", "tool": tool, "mode": "live", **facts}
+    return {"claim": f"c_{number}", "tool": tool, "mode": "live", **facts}
 
 
 def test_a_line_appears_when_a_call_ends_and_joins_its_arguments():
     entries = rows(
         ("intent", call(1, open_world=True), {"arguments": {"item": "a", "amount": 1}}),
         ("intent", call(2), {"arguments": {"item": "b", "amount": 2}}),
-        ("outcome", call(2, outcome="succeeded"), {}),
-        ("outcome", call(1, outcome="in_doubt", open_world=True), {}),
+        ("outcome", call(2, state="succeeded"), {}),
+        ("outcome", call(1, state="in_doubt", open_world=True), {}),
         ("denial", call(3, code="confirm.declined"), {"arguments": {"item": "c", "amount": 3}}),
         ("operator", {"action": "reload"}, {}),
     )
@@ -131,3 +135,8 @@ def test_damaged_rows_and_strange_arguments_do_not_stop_the_feed():
     [good] = rows(("denial", call(1, code="x"), {"arguments": [1, 2]}))
     lines = list(feed([(0, b"damaged", None), (1, good[1], b"torn"), good], {"order": ORDER}))
     assert [line.text for line in lines] == ["Ordered [not given] for [not given]"]
+
+
+def test_a_path_leads_into_objects_of_the_arguments_and_nowhere_else():
+    template = Template.parse("To {to.city}: {a.__class__}")
+    assert template.render({"to": {"city": "Ulm"}, "a": "x"}) == "To Ulm: [not given]"

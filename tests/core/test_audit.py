@@ -23,7 +23,6 @@ def test_facts_say_what_was_promised_and_name_nobody() -> None:
         "risk": "medium",
         "event": "mail.sent",
         "contract": CALL.tool.contract.digest,
-        "call": CALL.digest,
         "mode": "test",
     }
     assert "canary" not in json.dumps(facts)
@@ -38,7 +37,8 @@ def test_values_say_who_and_with_which_arguments() -> None:
         "principal": "agent-canary",
         "kind": "agent",
         "tenant": "tenant-canary",
-        "arguments": {"to": "argument-canary"},
+        "arguments": b'{"to":"argument-canary"}',
+        "call": CALL.digest,
     }
 
 

@@ -11,7 +11,7 @@ from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
 from assent.errors import StoreError
 from assent.stores import SqliteStore
-from assent.testing.stores.drafts import NOW, claim_draft, entry, kinds, succeeded
+from assent.testing.stores.drafts import NOW, claim_draft, entry, marks, succeeded
 from assent.testing.world import World
 
 CONTRACTS: dict[str, Any] = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
@@ -119,7 +119,7 @@ async def test_a_disk_that_fails_to_write_is_named_and_what_was_kept_is_still_th
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     await store.claim(claim_draft("after"), entry(), None, NOW)
     assert await store.recall("during") is None
-    assert await kinds(store) == ["intent", "intent"]
+    assert await marks(store) == ["intent", "intent"]
     await store.close()
 
 

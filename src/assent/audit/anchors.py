@@ -67,7 +67,7 @@ class DirectoryAnchor:
 
     async def read(self) -> Sequence[bytes]:
         found = [path.read_bytes() for path in sorted(self._root.glob("*.checkpoint*"))]
-        pairs = zip(found, [*found[1:], b""], strict=True)
+        pairs = itertools.pairwise([*found, b""])
         return [note for note, following in pairs if note == following or not following.startswith(note)]
 
 

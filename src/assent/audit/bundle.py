@@ -14,8 +14,9 @@ from typing import Protocol
 
 import orjson
 
+from assent.contract.digest import canonical
+
 from . import checkpoints
-from .canonical import canonical
 from .merkle import hash_leaf
 from .notes import PublicKey
 from .sources import EntrySource

@@ -14,16 +14,24 @@ from typing import Any
 
 import orjson
 
-from .canonical import STRICT, NotCanonical, canonical
+from assent.contract.digest import NotCanonicalError, canonical
+
 from .tiles import LEAF_LIMIT
 
 KINDS = frozenset(
     {
         "intent",
         "outcome",
+        "read",
+        "rehearsal",
+        "replay",
+        "pause",
         "denial",
+        "failure",
+        "violation",
         "approval",
         "decision",
+        "settlement",
         "definition",
         "configuration",
         "operator",
@@ -33,15 +41,14 @@ KINDS = frozenset(
     }
 )
 FACTS: Mapping[str, type] = {
-    "call": str,  # an id nobody can guess anything from; joins intent, approval and outcome
-    "approval": str,
+    "claim": str,  # joins intent, outcome and settlement
+    "approval": str,  # joins question, decision and intent
     "tool": str,
     "upstream": str,
     "tier": str,
     "risk": str,
     "mode": str,  # live or test
-    "observed": bool,  # recorded only, by `mode: observe`
-    "principal_kind": str,
+    "would": list,  # what would have stopped the call, had it not only been observed
     "contract": str,
     "policy": str,
     "configuration": str,
@@ -49,10 +56,15 @@ FACTS: Mapping[str, type] = {
     "before": str,
     "after": str,
     "event": str,
-    "outcome": str,
+    "state": str,  # how a claim stands since
     "code": str,
+    "epoch": int,
+    "again": str,  # why a claim was taken over
+    "by": str,  # whose approval is needed
+    "quorum": int,
+    "verdict": str,
+    "channel": str,
     "dry_run": bool,
-    "replayed": bool,
     "open_world": bool,
     "action": str,
     "count": int,
@@ -68,6 +80,13 @@ DOMAIN = b"assent/commitment/v1\n"
 VERSION = 1
 LAST_TIME = 253_402_300_799_999  # the end of the year 9999
 
+STRICT = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
 _FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|\d{1,16}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*\])"
@@ -145,9 +164,12 @@ def seal(
     randomness: Callable[[int], bytes],
 ) -> Sealed:
     """The row to append: commits to every value with a fresh salt."""
-    salts = make_salts(sorted(values), randomness)
-    records = [_record(field, values[field], salt) for field, salt in salts.items()]
-    commitments = dict(zip(salts, map(_commitment, records), strict=True))
+    fields = sorted(values)
+    pool, commitments, records = randomness(SALT * len(fields)), {}, []
+    for place, field in enumerate(fields):
+        record = _record(field, values[field], pool[place * SALT : (place + 1) * SALT])
+        commitments[field] = _commitment(record)
+        records.append(record)
     return Sealed(leaf_bytes(kind, at, facts, commitments), _frame(records))
 
 
@@ -271,8 +293,8 @@ def _record(field: str, value: object, salt: bytes) -> bytes:
     if len(salt) != SALT:
         raise BadEntry(f"a salt has {SALT} bytes")
     try:
-        return salt + _heading(field) + canonical(value)
-    except NotCanonical as error:
+        return salt + _heading(field) + (value if isinstance(value, bytes) else canonical(value))
+    except NotCanonicalError as error:
         raise BadEntry(f"the value of {field} cannot be recorded: {error}") from error
 
 

@@ -52,13 +52,11 @@ class Selection:
     open_world: bool | None = None
 
     def takes(self, row: Row) -> bool:
-        principal = row.values.get("principal")
-        name = principal.get("id") if isinstance(principal, dict) else principal
         texts = [
-            (self.principal, name),
+            (self.principal, row.values.get("principal") or row.values.get("person")),
             (self.tool, row.fact("tool")),
             (self.tier, row.fact("tier")),
-            (self.outcome, row.fact("outcome") or row.fact("code")),
+            (self.outcome, row.fact("state") or row.fact("code")),
             (self.kind, row.leaf.kind),
         ]
         if any(want is not None and not fnmatchcase(str(have or ""), want) for want, have in texts):

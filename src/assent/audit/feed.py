@@ -1,25 +1,23 @@
 """What did the agents do, in sentences a person can read and hostile text cannot bend?"""
 
 import re
-import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import orjson
 
-from .canonical import NotCanonical, canonical
-from .entries import BadEntry, parse_leaf, unpack
+from assent.contract.digest import NotCanonicalError, canonical
+from assent.core.render import visible
 
-TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, MARKS, OPEN_CALLS = 500, 80, 400, 2, 10_000
+from .entries import BadEntry, Leaf, parse_leaf, unpack
+
+TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, OPEN_CALLS = 500, 80, 400, 10_000
+ENDINGS = frozenset({"outcome", "read", "replay", "denial"})
 ERASED, ABSENT = "[erased]", "[not given]"
 
-_PIECE = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_-]{0,63})\}|([^{}]+)")
+_PIECE = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z0-9_]{1,64})*)\}|([^{}]+)")
 _TOKEN = re.compile(r"[\w.@:/+#%&=~-]+")
-# Drawn as nothing although Unicode counts them as letters, marks or symbols.
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
 
 
 class BadTemplate(ValueError):
@@ -66,27 +64,18 @@ class Line:
     open_world: bool
 
 
-def visible(text: str) -> str:
-    """The text with everything escaped that is invisible, reorders its neighbours or piles up on them."""
-    shown, marks = [], 0
-    for char in text:
-        category = unicodedata.category(char)
-        marks = marks + 1 if category[0] == "M" else 0
-        hidden = category[0] in "CZ" and char != " "
-        shown.append(f"\\u{{{ord(char):x}}}" if hidden or marks > MARKS or _UNSEEN.match(char) else char)
-    return "".join(shown)
-
-
 def _shown(name: str, values: Mapping[str, object] | None) -> str:
     if values is None:
         return ERASED
-    if name not in values:
-        return ABSENT
-    value = values[name]
+    value: object = values
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return ABSENT
+        value = value[part]
     if not isinstance(value, str):
         try:
             text = canonical(value).decode()
-        except NotCanonical:
+        except NotCanonicalError:
             return ABSENT
         return _cut(visible(text[: VALUE_LIMIT + 1]), VALUE_LIMIT)
     text = _cut(visible(value[: VALUE_LIMIT + 1]), VALUE_LIMIT)
@@ -98,25 +87,42 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "\u2026"
 
 
-def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
-    """A line per call that ended: rows are index, leaf, packed values; templates go by the tool's name."""
-    arguments: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
-    for index, leaf, blob in rows:
+class Feed:
+    """Follows a log: remembers the arguments of what has begun until it ends. Templates go by the tool's name."""
+
+    def __init__(self, templates: Mapping[str, Template]) -> None:
+        self._templates = templates
+        self._begun: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
+
+    def take(self, index: int, leaf: bytes, blob: bytes | None) -> Line | None:
+        """The line of a call that ends with this entry."""
         try:
             entry, values = parse_leaf(leaf), unpack(blob)[0]
         except BadEntry:
-            continue
-        call, tool = str(entry.facts.get("call", "")), str(entry.facts.get("tool", ""))
-        if "arguments" in entry.commitments:
-            arguments[call] = _arguments(values.get("arguments"))
-            if len(arguments) > OPEN_CALLS:
-                arguments.popitem(last=False)
-        if entry.kind in ("outcome", "denial"):
-            recorded = arguments.pop(call, {})
-            text = templates[tool].render(recorded) if tool in templates else visible(tool)
-            outcome = str(entry.facts.get("outcome") or entry.facts.get("code") or entry.kind)
-            mode, open_world = str(entry.facts.get("mode", "live")), bool(entry.facts.get("open_world"))
-            yield Line(index, entry.at, text, tool, mode, outcome, open_world)
+            return None
+        claim, own = str(entry.facts.get("claim", "")), "arguments" in entry.commitments
+        arguments = _arguments(values.get("arguments")) if own else self._begun.get(claim, {})
+        if entry.kind == "intent" and claim:
+            self._begun[claim] = arguments
+            if len(self._begun) > OPEN_CALLS:
+                self._begun.popitem(last=False)
+        if entry.kind not in ENDINGS:
+            return None
+        self._begun.pop(claim, None)
+        return _line(index, entry, arguments, self._templates)
+
+
+def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
+    """A line per call that ended: rows are index, leaf, packed values."""
+    following = Feed(templates)
+    return (line for row in rows if (line := following.take(*row)) is not None)
+
+
+def _line(index: int, entry: Leaf, arguments: Mapping[str, object] | None, templates: Mapping[str, Template]) -> Line:
+    facts, tool = entry.facts, str(entry.facts.get("tool", ""))
+    text = templates[tool].render(arguments) if tool in templates else visible(tool or entry.kind)
+    outcome = str(facts.get("state") or facts.get("code") or entry.kind)
+    return Line(index, entry.at, text, tool, str(facts.get("mode", "live")), outcome, bool(facts.get("open_world")))
 
 
 def open_world(lines: Iterable[Line]) -> Iterator[Line]:

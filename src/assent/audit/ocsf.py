@@ -18,7 +18,7 @@ _ACTIVITY = {
     "destructive": (4, "Delete"),
 }
 _STATUS = {"succeeded": (1, "Success"), "failed": (2, "Failure"), "failed_no_effect": (2, "Failure")}
-_MAPPED = frozenset({"call", "tool", "upstream", "outcome", "code", "count", "since", "until"})
+_MAPPED = frozenset({"tool", "upstream", "state", "code", "count", "since", "until"})
 _MANAGED = {"redaction": (4, "Delete"), "key": (1, "Create")}
 
 
@@ -43,7 +43,7 @@ def ocsf_event(row: Row, origin: str) -> dict[str, Any]:
 
 
 def _metadata(row: Row, origin: str) -> dict[str, Any]:
-    call = row.fact("call")
+    joins = row.fact("claim") or row.fact("approval")
     return {
         "version": SCHEMA,
         "product": {"name": "Assent", "vendor_name": "Assent"},
@@ -51,16 +51,15 @@ def _metadata(row: Row, origin: str) -> dict[str, Any]:
         "sequence": row.index,
         "log_name": origin,
         "event_code": row.leaf.kind,
-    } | ({"correlation_uid": call} if call else {})
+    } | ({"correlation_uid": joins} if joins else {})
 
 
 def _user(row: Row) -> dict[str, Any]:
-    principal = row.values.get("principal") or row.values.get("operator")
-    name = principal.get("id") if isinstance(principal, dict) else principal
+    name = row.values.get("principal") or row.values.get("person")
     if name is None:
-        name = "erased" if {"principal", "operator"} & row.leaf.commitments.keys() else "unknown"
+        name = "erased" if {"principal", "person"} & row.leaf.commitments.keys() else "unknown"
     kinds = {"human": (1, "User"), "agent": (4, "Service"), "service": (4, "Service")}
-    type_id, type_name = kinds.get(row.fact("principal_kind") or "", (0, "Unknown"))
+    type_id, type_name = kinds.get(str(row.values.get("kind", "")), (0, "Unknown"))
     return {"uid": str(name), "type_id": type_id, "type": type_name}
 
 
@@ -88,10 +87,12 @@ def _call(row: Row) -> dict[str, Any]:
 
 
 def _status(row: Row) -> tuple[int, str]:
-    if row.leaf.kind == "denial":
+    if row.leaf.kind in ("denial", "failure"):
         return 2, "Failure"
-    outcome = row.fact("outcome")
-    return _STATUS.get(outcome, (99, outcome)) if outcome else (0, "Unknown")
+    if row.leaf.kind in ("read", "replay"):
+        return 1, "Success"
+    state = row.fact("state")
+    return _STATUS.get(state, (99, state)) if state else (0, "Unknown")
 
 
 def _authentication(row: Row) -> dict[str, Any]:

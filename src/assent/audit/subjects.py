@@ -5,6 +5,7 @@ from typing import Protocol
 
 from . import checkpoints
 from .bundle import Evidence, parse_head, unpack_values
+from .notes import BadNote
 from .sources import EntrySource, TileStore
 from .tiles import (
     ENTRIES,
@@ -43,7 +44,7 @@ class Subject(Protocol):
     async def values(self, number: int, width: int) -> Sequence[bytes | None]: ...
 
     async def tile(self, tile: Tile) -> bytes | None:
-        """The tile; None where none is kept, as a log is free to do with derived things."""
+        """The tile, or its beginning; None where none is kept, as a log is free to do with derived things."""
 
     def surplus(self) -> Sequence[str]:
         """The names of files that a log of this size does not have."""
@@ -114,10 +115,23 @@ class StoreSubject:
         return rows
 
     async def tile(self, tile: Tile) -> bytes | None:
-        data = None if self._tiles is None else await self._tiles.read(tile)
+        if self._tiles is None:
+            return None
+        wanted, data = tile.width * HASH, await self._tiles.read(tile)
+        if data is None and (signed := self._signed(tile)) is not None:
+            tile, data = signed, await self._tiles.read(signed)
         if data is not None and len(data) != tile.width * HASH:
             raise TornTile(f"{tile.path} has {len(data)} bytes where {tile.width * HASH} belong")
-        return data
+        return None if data is None else data[:wanted]
+
+    def _signed(self, tile: Tile) -> Tile | None:
+        """The same tile as it was when the log was signed last."""
+        try:
+            size = checkpoints.parse(self.newest or b"")[0].size
+        except BadNote:
+            return None
+        row = size >> (8 * tile.level)
+        return Tile(tile.level, tile.number, row % WIDTH) if row // WIDTH == tile.number and row % WIDTH else None
 
     def surplus(self) -> Sequence[str]:
         return []

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from assent.core.call import Call, Request
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 
-EntryKind = Literal[
-    "intent",
-    "outcome",
-    "read",
-    "denial",
-    "pause",
-    "replay",
-    "approval",
-    "decision",
-    "settlement",
-    "operator",
-    "violation",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the log: facts that may be published, and values that may be erased."""
+    """One line of the log: facts that may be published, and values that may be erased.
+
+    Which kinds and facts there are is a closed list (`assent.audit.entries`); values are JSON, or bytes that are
+    canonical JSON already.
+    """
 
     kind: str
     at: float
@@ -37,7 +27,7 @@ class Entry:
 
 def call_facts(call: Call) -> dict[str, Any]:
     """What an entry says of a call without naming anybody or repeating anything they sent."""
-    facts = {**_tool_facts(call.tool), "call": call.digest, "mode": call.principal.mode}
+    facts = {**_tool_facts(call.tool), "mode": call.principal.mode}
     if call.dry_run:
         facts["dry_run"] = True
     return facts
@@ -46,9 +36,12 @@ def call_facts(call: Call) -> dict[str, Any]:
 @lru_cache(65_536)
 def _tool_facts(tool: Tool) -> dict[str, Any]:
     contract = tool.contract
+    elsewhere: dict[str, Any] = {"upstream": tool.upstream} if tool.upstream else {}
+    if contract.open_world:
+        elsewhere["open_world"] = True
     return {
+        **elsewhere,
         "tool": contract.name,
-        "upstream": tool.upstream,
         "tier": contract.side_effect.value,
         "risk": contract.risk.value,
         "event": contract.audit_event,
@@ -57,8 +50,18 @@ def _tool_facts(tool: Tool) -> dict[str, Any]:
 
 
 def call_values(call: Call) -> dict[str, Any]:
-    """What an entry keeps beside its facts: who, and with which arguments."""
-    return {**principal_values(call.principal), "arguments": dict(call.arguments)}
+    """What an entry keeps beside its facts: who, with which arguments, and the digest of both.
+
+    The digest is no fact: whoever guesses arguments could tell from it whether they guessed right.
+    """
+    return {**principal_values(call.principal), "arguments": _arguments(call), "call": call.digest}
+
+
+def _arguments(call: Call) -> bytes | dict[str, Any]:
+    """All that was sent. The canonical form is at hand where it leaves nothing out."""
+    contract = call.tool.contract
+    own = (contract.idempotency.argument, contract.dry_run.argument if contract.dry_run.mode != "none" else None)
+    return dict(call.arguments) if any(name in call.arguments for name in own if name) else call.canonical
 
 
 def principal_values(principal: Principal) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from assent.contract.model import PLACEHOLDER, Contract
 from assent.core.call import Call
 
 MOST_TEXT = 4_000
+MOST_MARKS = 2
+"""On one letter: a higher pile hides its neighbours."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 # Letters, marks and symbols that draw nothing although their category does not say so.
 BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159") | {
@@ -26,11 +28,22 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def visible(text: str) -> str:
-    """The text with every character that cannot be seen written out as `\\u{...}`, and backslashes doubled.
+    """The text with every character that cannot be seen, or that piles up on others, written out as `\\u{...}`, and
+    backslashes doubled.
 
     No two texts look the same: what is written out and what was sent that way differ in their backslashes.
     """
-    return text if _PLAIN.match(text) else "".join(map(_shown, text))
+    if _PLAIN.match(text):
+        return text
+    shown, marks = [], 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
+        shown.append(_written_out(character) if marks > MOST_MARKS else _shown(character))
+    return "".join(shown)
+
+
+def _written_out(character: str) -> str:
+    return f"\\u{{{ord(character):x}}}"
 
 
 def _shown(character: str) -> str:
@@ -38,7 +51,7 @@ def _shown(character: str) -> str:
         return "\\\\"
     if character in _ORDINARY:
         return _ORDINARY[character]
-    return f"\\u{{{ord(character):x}}}" if _is_hidden(character) else character
+    return _written_out(character) if _is_hidden(character) else character
 
 
 def _is_hidden(character: str) -> bool:

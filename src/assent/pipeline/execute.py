@@ -155,7 +155,9 @@ async def _end(
     facts = {**call_facts(call), "claim": claim.id, "state": state.value} | ({"code": code} if code else {})
     entries = [Entry("outcome", now, facts)]
     if violation is not None:
-        entries.append(Entry("violation", now, {**call_facts(call), "code": code}, {"failure": violation}))
+        entries.append(
+            Entry("violation", now, {**call_facts(call), "claim": claim.id, "code": code}, {"failure": violation})
+        )
     kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
     settlement = Settlement(
         state, now, kept, _valid_until(claim, result, forget=forget, now=now, retention=ports.retention)

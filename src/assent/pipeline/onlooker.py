@@ -10,7 +10,18 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import NOTHING, Dues
 from assent.core.keys import KeyRecord
-from assent.ports import ApprovalGone, CoolingDown, Logged, Place, Pruned, Rehearsal, Store, Taken, TooManyPending
+from assent.ports import (
+    ApprovalGone,
+    CoolingDown,
+    Logged,
+    Place,
+    Pruned,
+    Rehearsal,
+    SealedRow,
+    Store,
+    Taken,
+    TooManyPending,
+)
 
 _MANY = 1_000_000
 
@@ -153,6 +164,15 @@ class Onlooker:
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
         return await self._store.entries(after=after, limit=limit)
+
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+        return await self._store.sealed(after=after, limit=limit)
+
+    async def length(self) -> int:
+        return await self._store.length()
+
+    async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
+        return None
 
     async def flush(self) -> None:
         return None

@@ -26,7 +26,7 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
         journal.object("recall", Refusal("recall.in_doubt"))
         return None
     now = ports.now()
-    entry = Entry("intent", now, {**call_facts(call), "again": recovery, "epoch": record.epoch + 1}, call_values(call))
+    entry = _intent_again(call, record, recovery, record.epoch, now)
     taken = await ports.store.retake(record.id, record.epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
@@ -35,6 +35,11 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
     claim = reclaimed(call, taken, ports)
     ending = keep(claim, done, ports, journal) if isinstance(done, dict) else execute(claim, ports, journal)
     return await ports.work.shield(ending)
+
+
+def _intent_again(call: Call, record: ClaimRecord, why: str, epoch: int, now: float) -> Entry:
+    facts = {**call_facts(call), "claim": record.id, "again": why, "epoch": epoch + 1}
+    return Entry("intent", now, facts, call_values(call))
 
 
 async def _doubt(call: Call, record: ClaimRecord, ports: Ports, journal: Journal) -> None:
@@ -62,7 +67,7 @@ def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:
 async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, journal: Journal) -> Answer:
     """Go on with a claim that the tool's own question had suspended."""
     now = ports.now()
-    entry = Entry("intent", now, {**call_facts(call), "again": "resumed", "epoch": epoch + 1}, call_values(call))
+    entry = _intent_again(call, record, "resumed", epoch, now)
     taken = await ports.store.retake(record.id, epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)

@@ -113,6 +113,9 @@ class Front(ABC):
     async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
         return await self._change(operations.revoke_key(digest, now, entry))
 
+    async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
+        await self._change(operations.erase(index, fields, entry))
+
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return await self._sweep(Sweep(now, before, limit))
 

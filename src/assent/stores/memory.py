@@ -10,7 +10,7 @@ from assent.core.approval import Approval, ApprovalState
 from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
 from assent.core.keys import KeyRecord
-from assent.ports import Logged, Place, Pruned, Rehearsal
+from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records
@@ -27,7 +27,12 @@ class MemoryStore(Front):
         self._records = Records()
 
     async def _change(self, operation: Operation[T]) -> T:
-        return operation.apply(self._records)
+        log = self._records.changed.entries
+        self._records.places = {place: log[place] for place in operation.places if 0 <= place < len(log)}
+        result = operation.apply(self._records)
+        for place in operation.places:
+            log[place] = self._records.places[place]
+        return result
 
     async def _loaded(self, operation: Operation[Any]) -> Records:
         return Records(rates=dict(self._records.rates), tallies=dict(self._records.tallies))
@@ -139,6 +144,13 @@ class MemoryStore(Front):
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
         start, rows = after + 1, self._records.changed.entries
         return [logged(start + offset, *row) for offset, row in enumerate(rows[start : start + limit])]
+
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+        start, rows = after + 1, self._records.changed.entries
+        return [SealedRow(start + offset, *row) for offset, row in enumerate(rows[start : start + limit])]
+
+    async def length(self) -> int:
+        return len(self._records.changed.entries)
 
     async def close(self) -> None:
         return None

@@ -41,6 +41,8 @@ class Operation(Generic[T_co]):
     rates: tuple[str, ...] = ()
     tallies: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    """Of entries whose values it erases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,11 @@ def add_key(record: KeyRecord, entry: Entry) -> Operation[None]:
 def revoke_key(digest: str, now: float, entry: Entry) -> Operation[KeyRecord | None]:
     row = entry_row(entry)
     return Operation(lambda records: records.revoke_key(digest, now, row), keys=(digest,))
+
+
+def erase(index: int, fields: Sequence[str], entry: Entry) -> Operation[None]:
+    row, names = entry_row(entry), tuple(fields)
+    return Operation(lambda records: records.erase(index, names, row), places=(index,))
 
 
 Order = Operation[Any] | Sweep

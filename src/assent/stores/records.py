@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from assent.audit.entries import BadEntry, redact
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import Charge, Dues, Rate
@@ -40,6 +41,7 @@ class Changed:
     keys: set[str] = field(default_factory=set)
     rates: set[str] = field(default_factory=set)
     tallies: set[str] = field(default_factory=set)
+    places: set[int] = field(default_factory=set)
     entries: list[EntryRow] = field(default_factory=list)
 
 
@@ -53,10 +55,24 @@ class Records:
     keys: dict[str, KeyRecord] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
+    places: dict[int, EntryRow] = field(default_factory=dict)
+    """Entries of the log of which something is to be erased."""
     changed: Changed = field(default_factory=Changed)
 
     def append(self, rows: Iterable[EntryRow]) -> None:
         self.changed.entries.extend(rows)
+
+    def erase(self, index: int, fields: Sequence[str], row: EntryRow) -> None:
+        found = self.places.get(index)
+        if found is None:
+            raise StoreError(f"There is no entry {index}.")
+        try:
+            left = redact(found.vals, fields)
+        except BadEntry as error:
+            raise StoreError(f"Nothing of entry {index} was erased: {error}.") from error
+        self.places[index] = EntryRow(found.leaf, left)
+        self.changed.places.add(index)
+        self.append([row])
 
     def claim(self, draft: ClaimRecord, row: EntryRow, approval: str | None, now: float, dues: Dues) -> ClaimRecord:
         standing = self.claims.get(draft.id)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
+from secrets import token_bytes
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import orjson
 
+from assent.audit.entries import BadEntry, Sealed, seal, unpack
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
@@ -16,6 +19,8 @@ from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 from assent.errors import StoreError
 from assent.ports import Logged
+
+_LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
 
 class EntryRow(NamedTuple):
@@ -26,9 +31,27 @@ class EntryRow(NamedTuple):
 
 
 def entry_row(entry: Entry) -> EntryRow:
-    """Written when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
-    leaf = written({"kind": entry.kind, "at": entry.at, "facts": entry.facts})
-    return EntryRow(leaf, written(entry.values) if entry.values else None)
+    """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
+    at = round(entry.at * 1000)
+    try:
+        sealed = seal(entry.kind, at, entry.facts, entry.values, token_bytes)
+    except BadEntry:
+        sealed = _seal_plainly(entry, at)
+    return EntryRow(sealed.leaf, sealed.values)
+
+
+def _seal_plainly(entry: Entry, at: int) -> Sealed:
+    """With texts of facts in the letters a leaf may hold: a server may have named its tools in any."""
+    facts = {name: _plain(value) for name, value in entry.facts.items()}
+    try:
+        return seal(entry.kind, at, facts, entry.values, token_bytes)
+    except (BadEntry, TypeError) as error:
+        raise StoreError(f"The entry cannot be written down: {error}.") from error
+
+
+def _plain(value: Any) -> Any:
+    """A text with every letter but the plain ones percent-encoded."""
+    return quote(value, safe=_LETTERS, errors="surrogatepass")[:512] if isinstance(value, str) else value
 
 
 def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
@@ -36,8 +59,13 @@ def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
 
 
 def logged(index: int, leaf: bytes, vals: bytes | None) -> Logged:
-    said = orjson.loads(leaf)
-    return Logged(index, Entry(said["kind"], said["at"], said["facts"], orjson.loads(vals) if vals else {}))
+    """An entry read back; what was erased is not among its values."""
+    try:
+        said, values = orjson.loads(leaf), unpack(vals)[0]
+        entry = Entry(said["kind"], said["at"] / 1000, said["facts"], {n: orjson.loads(v) for n, v in values.items()})
+    except (BadEntry, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"Entry {index} of the log was altered; `assent audit verify` says how: {error}.") from error
+    return Logged(index, entry)
 
 
 def claim_row(record: ClaimRecord) -> tuple[Any, ...]:

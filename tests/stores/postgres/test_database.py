@@ -12,7 +12,7 @@ from assent.stores import open_store
 from assent.stores.address import open_lazily
 from assent.stores.migrate import migrations
 from assent.stores.postgres import PostgresStore
-from assent.testing.stores.drafts import NOW, claim_draft, entry, kinds, succeeded
+from assent.testing.stores.drafts import NOW, claim_draft, entry, marks, succeeded
 from postgres_server import drop_store, new_store_url, server_url
 
 
@@ -66,7 +66,7 @@ async def test_a_store_connects_when_it_is_first_used(url: str) -> None:
     store = open_lazily(url)
     store.note(entry("first"))
     assert await store.recall("claim") is None
-    assert await kinds(store) == ["first"]
+    assert await marks(store) == ["first"]
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await store.recall("claim")
@@ -84,7 +84,7 @@ async def test_text_that_no_database_takes_is_refused_alone(url: str) -> None:
         return_exceptions=True,
     )
     assert [isinstance(end, StoreError) for end in ends] == [False, True, True, False]
-    assert await kinds(store) == ["intent", "intent"]
+    assert await marks(store) == ["intent", "intent"]
     await store.close()
 
 
@@ -108,7 +108,7 @@ async def test_a_server_that_vanishes_and_returns_loses_nothing(url: str) -> Non
         await store.settle("claim", 1, succeeded(), [entry("outcome")])
     record = await store.recall("claim")
     assert record is not None and record.result == succeeded().result
-    assert await kinds(store) == ["intent", "noted", "outcome"]
+    assert await marks(store) == ["intent", "noted", "outcome"]
     await store.close()
 
 
@@ -131,7 +131,7 @@ async def test_a_commit_whose_answer_was_lost_is_found_out_about(url: str) -> No
     store._writer._connection = Deaf()
     claimed = await store.claim(claim_draft(), entry(), None, NOW)
     assert await store.recall("claim") == claimed
-    assert await kinds(store) == ["intent"]
+    assert await marks(store) == ["intent"]
     with pytest.raises(Taken):
         await store.claim(claim_draft(), entry(), None, NOW)
     await store.close()
@@ -144,7 +144,7 @@ async def test_a_process_that_stands_still_in_a_transaction_does_not_hold_up_the
     await connection.execute("SET idle_in_transaction_session_timeout = 50")
     await connection.execute("BEGIN; SELECT next FROM log_head FOR UPDATE")
     await going.claim(claim_draft(), entry(), None, NOW)
-    assert await kinds(going) == ["intent"]
+    assert await marks(going) == ["intent"]
     await still.claim(claim_draft("other"), entry(), None, NOW)
     await still.close()
     await going.close()

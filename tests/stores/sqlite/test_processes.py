@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from assent.stores import SqliteStore
+from assent.testing.stores.drafts import mark_of
 
 CLAIMS = 40
 CLAIMANT = """
@@ -39,5 +40,5 @@ async def test_processes_that_open_and_claim_at_once_share_one_log_and_no_claim(
     await store.close()
     assert sorted(record.id for record in claims) == sorted(str(number) for number in range(CLAIMS))
     assert [one.index for one in log] == list(range(4 * CLAIMS))
-    assert sum(one.entry.kind == "taken" for one in log) == 3 * CLAIMS
-    assert sorted(one.entry.kind for one in log if one.entry.kind != "taken") == sorted(c.principal for c in claims)
+    assert sum(mark_of(one) == "taken" for one in log) == 3 * CLAIMS
+    assert sorted(mark_of(one) for one in log if mark_of(one) != "taken") == sorted(c.principal for c in claims)

@@ -18,7 +18,7 @@ from assent.stores.records import Records
 from assent.stores.rows import EntryRow, entry_row
 from assent.stores.sqlite.file import failure, open_writer
 from assent.stores.sqlite.writer import Writer
-from assent.testing.stores.drafts import NOW, claim_draft, entry, kinds
+from assent.testing.stores.drafts import NOW, claim_draft, entry, mark_of, marks
 
 ROW = entry_row(entry("noted"))
 
@@ -63,7 +63,7 @@ async def test_an_operation_that_raises_fails_alone(tmp_path: Path) -> None:
     await writer.close()
     assert [type(end) for end in ends] == [type(None), Taken, StoreError, type(None)]
     store = SqliteStore(path)
-    assert await kinds(store) == ["before", "after"]
+    assert await marks(store) == ["before", "after"]
     await store.close()
 
 
@@ -76,7 +76,7 @@ async def test_text_that_no_database_takes_is_refused_alone(tmp_path: Path) -> N
         return_exceptions=True,
     )
     assert [isinstance(end, StoreError) for end in ends] == [False, True, False]
-    assert await kinds(store) == ["intent", "intent"]
+    assert await marks(store) == ["intent", "intent"]
     await store.close()
 
 
@@ -94,7 +94,7 @@ async def test_while_entries_cannot_be_kept_no_more_are_taken_and_then_none_is_l
     other.close()
     await store.claim(claim_draft(), entry("intent"), None, NOW)
     store.note(entry("last"))
-    assert await kinds(store) == ["first", "intent", "last"]
+    assert await marks(store) == ["first", "intent", "last"]
     await store.close()
 
 
@@ -110,7 +110,7 @@ async def test_every_batch_that_could_not_be_kept_comes_back_in_order(tmp_path: 
         await store.flush()
     other.close()
     await store.flush()
-    assert [one.entry.kind for one in await store.entries(limit=10_000)] == names
+    assert [mark_of(one) for one in await store.entries(limit=10_000)] == names
     await store.close()
 
 
@@ -120,13 +120,13 @@ async def test_a_full_disk_fails_the_whole_batch_and_leaves_nothing_of_it(tmp_pa
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 3}").fetchall()
     writer = Writer(connection, partial(failure, path))
-    large = entry_row(Entry("large", NOW, {"text": "x" * 10_000}))
+    large = entry_row(Entry("operator", NOW, {}, {"text": "x" * 10_000}))
     ends = await asyncio.gather(*(writer.run(appending(large)) for _ in range(5)), return_exceptions=True)
     assert all(isinstance(end, StoreError) and "the disk is full" in str(end) for end in ends)
     await writer.run(appending(ROW))
     await writer.close()
     store = SqliteStore(path)
-    assert await kinds(store) == ["noted"]
+    assert await marks(store) == ["noted"]
     await store.close()
 
 
@@ -157,7 +157,7 @@ async def test_notes_are_kept_without_anybody_waiting_for_them(tmp_path: Path) -
     store.note(entry("alone"))
     while not (log := await store.entries()):  # noqa: ASYNC110 - nobody is told of notes, which is the point
         await asyncio.sleep(0.001)
-    assert [one.entry.kind for one in log] == ["alone"]
+    assert [mark_of(one) for one in log] == ["alone"]
     await store.close()
 
 

@@ -15,7 +15,7 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Logged, Place, Pruned, Rehearsal
+from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.postgres.database import FAILURES, Database
@@ -151,6 +151,14 @@ class PostgresStore(Front):
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
         return [logged(*row) for row in await self._fetch("entries", after, limit)]
+
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+        return [SealedRow(*row) for row in await self._fetch("entries", after, limit)]
+
+    async def length(self) -> int:
+        rows = await self._fetch("length")
+        count: int = rows[0][0]
+        return count
 
     async def close(self) -> None:
         """Safe to repeat."""

@@ -35,6 +35,9 @@ async def load(connection: Any, operations: Sequence[Operation[Any]]) -> Records
         records.tallies = {name: Tally(Decimal(spent), until) for name, spent, until in rows}
     if names := _names(operation.keys for operation in operations):
         records.keys = {row[0]: key_of(row) for row in await connection.fetch(SQL["key"], names)}
+    if places := [place for operation in operations for place in operation.places]:
+        found = await connection.fetch(SQL["places"], places)
+        records.places = {index: EntryRow(leaf, vals) for index, leaf, vals in found}
     return records
 
 
@@ -57,6 +60,7 @@ async def keep(connection: Any, records: Records) -> int | None:
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
     await _keep(connection, "keep_keys", [key_row(records.keys[digest]) for digest in changed.keys])
+    await _keep(connection, "erase", [(place, records.places[place].vals) for place in changed.places])
     return await append(connection, changed.entries)
 
 

@@ -17,7 +17,7 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Logged, Place, Pruned, Rehearsal
+from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records
@@ -101,6 +101,12 @@ class SqliteStore(Front):
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
         return self._read(lambda tables: tables.entries(after, limit))
+
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+        return self._read(lambda tables: tables.sealed(after, limit))
+
+    async def length(self) -> int:
+        return self._read(lambda tables: tables.length())
 
     async def close(self) -> None:
         """Safe to repeat. The reader goes first, so that the last one out folds the write-ahead log into the file."""

@@ -12,7 +12,7 @@ from typing import Any
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
-from assent.ports import Logged, Place, Pruned, Rehearsal
+from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records, Tally
 from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row, logged
@@ -48,6 +48,8 @@ class Tables:
                 self._load_tally(name, records)
             for name in operation.keys:
                 records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
+            for place in operation.places:
+                records.places.update((place, EntryRow(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
         return records
 
     def _unknown(self, names: set[str], records: Records) -> set[str]:
@@ -103,6 +105,20 @@ class Tables:
         self._keep("keep_tally", [(name, str(tally.spent), tally.until) for name, tally in tallies])
         self._keep("keep_key", [key_row(records.keys[digest]) for digest in changed.keys])
         self.append(changed.entries)
+        if changed.places:
+            self._erase([(records.places[place].vals, place) for place in changed.places])
+
+    def _erase(self, rows: Sequence[Any]) -> None:
+        """Without a trace in the pages of the file."""
+        self._connection.execute("PRAGMA secure_delete = ON").fetchall()
+        try:
+            self._keep("erase", rows)
+        finally:
+            self._connection.execute("PRAGMA secure_delete = OFF").fetchall()
+
+    def forget_the_past(self) -> None:
+        """Fold the write-ahead log into the file, so that it no longer holds what was erased."""
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def append(self, rows: Sequence[EntryRow]) -> None:
         self._keep("append", rows)
@@ -160,6 +176,13 @@ class Tables:
 
     def entries(self, after: int, limit: int) -> list[Logged]:
         return [logged(*row) for row in self._rows("entries", (after, limit))]
+
+    def sealed(self, after: int, limit: int) -> list[SealedRow]:
+        return [SealedRow(*row) for row in self._rows("entries", (after, limit))]
+
+    def length(self) -> int:
+        count: int = self._rows("length", ())[0][0]
+        return count
 
     def _drop(self, name: str, values: Any) -> int:
         return self._connection.execute(_SQL[name], values).rowcount

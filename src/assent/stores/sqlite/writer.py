@@ -145,6 +145,9 @@ class Writer:
                     item.value = self._tables.prune(item.order)
             self._connection.execute("COMMIT")
             self._tables.committed(records)
+            if records.changed.places:
+                with suppress(sqlite3.Error):  # somebody is reading; the next one to close the file does it
+                    self._tables.forget_the_past()
         except BaseException:
             self._tables.forget()
             with suppress(sqlite3.Error):

@@ -11,7 +11,7 @@ from assent.core.approval import Approval, ApprovalState
 from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, CoolingDown, Rehearsal, Store, TooManyPending
-from assent.testing.stores.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, kinds
+from assent.testing.stores.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, marks
 
 
 class ApprovalPromises:
@@ -23,20 +23,20 @@ class ApprovalPromises:
         assert await store.approval(draft.id) == draft
         assert await store.approval_for("binding", NOW) == draft
         assert await store.approval("unknown") is None
-        assert await kinds(store) == ["approval"]
+        assert await marks(store) == ["approval"]
 
     async def test_a_question_that_stands_is_not_asked_again(self, store: Store) -> None:
         first = await store.ask(approval_draft("first"), NOW, 20, entry("approval"))
         assert await store.ask(approval_draft("second"), NOW + 1, 20, entry("approval")) == first
         assert await store.approval("second") is None
-        assert await kinds(store) == ["approval"]
+        assert await marks(store) == ["approval"]
 
     async def test_many_who_ask_at_once_get_one_question(self, open_store: OpenStore) -> None:
         stores = [await open_store() for _ in range(2)]
         drafts = [approval_draft(f"draft {number}") for number in range(20)]
         asked = [stores[number % 2].ask(draft, NOW, 20, entry("approval")) for number, draft in enumerate(drafts)]
         assert len({approval.id for approval in await asyncio.gather(*asked)}) == 1
-        assert await kinds(stores[0]) == ["approval"]
+        assert await marks(stores[0]) == ["approval"]
 
     async def test_an_unanswered_question_expires_on_the_second(self, store: Store) -> None:
         first = await store.ask(approval_draft("first"), NOW, 20, entry())
@@ -49,7 +49,7 @@ class ApprovalPromises:
         asked = await store.ask(approval_draft(), NOW, 20, entry("approval"))
         assert await store.decide(asked.id, decision(at=NOW + 60), NOW + 60, entry("decision")) is None
         assert await store.decide(asked.id, decision(at=NOW + 59), NOW + 59.999, entry("decision")) is not None
-        assert await kinds(store) == ["approval", "decision"]
+        assert await marks(store) == ["approval", "decision"]
 
     async def test_a_given_approval_expires_on_the_second(self, store: Store) -> None:
         given = await approved(store)
@@ -125,7 +125,7 @@ class ApprovalPromises:
         taken = [decided for decided in await asyncio.gather(*tries) if decided is not None]
         assert len(taken) == 1
         assert await stores[0].approval(asked.id) == taken[0]
-        assert await kinds(stores[1]) == ["approval", "decision"]
+        assert await marks(stores[1]) == ["approval", "decision"]
 
     async def test_distinct_persons_who_decide_at_once_all_count(self, open_store: OpenStore) -> None:
         stores = [await open_store() for _ in range(2)]
@@ -138,7 +138,7 @@ class ApprovalPromises:
 
     async def test_an_unknown_approval_cannot_be_decided(self, store: Store) -> None:
         assert await store.decide("unknown", decision(), NOW, entry()) is None
-        assert await kinds(store) == []
+        assert await marks(store) == []
 
     async def test_open_questions_of_one_requester_are_bounded(self, store: Store) -> None:
         for number in range(3):
@@ -146,7 +146,7 @@ class ApprovalPromises:
         with pytest.raises(TooManyPending):
             await store.ask(approval_draft("more", binding="more"), NOW, 3, entry("approval"))
         assert await store.approval("more") is None
-        assert await kinds(store) == ["approval"] * 3
+        assert await marks(store) == ["approval"] * 3
 
     async def test_a_standing_question_is_answered_at_the_bound(self, store: Store) -> None:
         asked = await store.ask(approval_draft(), NOW, 1, entry())
@@ -210,7 +210,7 @@ class ApprovalPromises:
         with pytest.raises(StoreError):
             await store.ask(approval_draft(binding="another"), NOW, 20, entry("approval"))
         assert await store.approval(given.id) == given
-        assert await kinds(store) == ["approval", "decision"]
+        assert await marks(store) == ["approval", "decision"]
 
     async def test_the_newest_that_answers_is_found_even_by_a_clock_that_is_behind(self, store: Store) -> None:
         await store.ask(approval_draft("older"), NOW, 20, entry())
@@ -243,7 +243,7 @@ class ApprovalPromises:
         await store.remember(second, entry("rehearsal"))
         assert await store.rehearsed("d") == second
         assert await store.rehearsed("other") is None
-        assert await kinds(store) == ["rehearsal", "rehearsal"]
+        assert await marks(store) == ["rehearsal", "rehearsal"]
 
     async def test_approvals_are_listed_in_pages_of_one_tenant_or_requester(self, store: Store) -> None:
         names = ["a", "b", "c", "d"]

@@ -18,7 +18,7 @@ from assent.testing.stores.drafts import (
     approved,
     claim_draft,
     entry,
-    kinds,
+    marks,
     succeeded,
 )
 
@@ -56,7 +56,7 @@ class ClaimPromises:
             await store.claim(claim_draft(fingerprint="other"), entry(), None, NOW)
         assert taken.value.record == first
         assert await store.recall("claim") == first
-        assert await kinds(store) == ["intent"]
+        assert await marks(store) == ["intent"]
 
     async def test_a_claim_is_refused_however_long_ago_its_lease_ended(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
@@ -71,7 +71,7 @@ class ClaimPromises:
         granted = [end for end in ends if isinstance(end, ClaimRecord)]
         assert len(granted) == 1
         assert all(isinstance(end, Taken) and end.record == granted[0] for end in ends if end is not granted[0])
-        assert await kinds(stores[0]) == ["intent"]
+        assert await marks(stores[0]) == ["intent"]
 
     async def test_a_refused_claim_leaves_its_neighbours_alone(self, store: Store) -> None:
         names = ["a", "b", "a", "c", "b"]
@@ -79,7 +79,7 @@ class ClaimPromises:
             *(store.claim(claim_draft(name), entry(), None, NOW) for name in names), return_exceptions=True
         )
         assert [isinstance(end, ClaimRecord) for end in ends] == [True, True, False, True, False]
-        assert await kinds(store) == ["intent"] * 3
+        assert await marks(store) == ["intent"] * 3
 
     async def test_a_stale_claim_is_replaced_and_its_epoch_counted_up(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
@@ -109,7 +109,7 @@ class ClaimPromises:
             with pytest.raises(ApprovalGone):
                 await store.claim(claim_draft(), entry(), approval, NOW)
         assert await store.recall("claim") is None
-        assert await kinds(store) == ["approval"]
+        assert await marks(store) == ["approval"]
 
     async def test_a_taken_claim_does_not_use_up_the_approval(self, store: Store) -> None:
         given = await approved(store)
@@ -130,7 +130,7 @@ class ClaimPromises:
             valid_until=NOW + 3,
             lease_until=NOW + 4,
         )
-        assert await kinds(store) == ["intent", "outcome", "violation"]
+        assert await marks(store) == ["intent", "outcome", "violation"]
 
     async def test_a_settlement_that_names_no_lease_leaves_it(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
@@ -145,7 +145,7 @@ class ClaimPromises:
         ended = await store.recall("claim")
         assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
         assert await store.recall("claim") == ended
-        assert await kinds(store) == ["intent", "outcome"]
+        assert await marks(store) == ["intent", "outcome"]
 
     @pytest.mark.parametrize("state", [State.SUSPENDED, State.IN_DOUBT])
     async def test_a_claim_that_is_suspended_or_in_doubt_can_still_be_settled(self, store: Store, state: State) -> None:
@@ -160,13 +160,13 @@ class ClaimPromises:
         for name, epoch in (("another", 1), ("claim", 0), ("claim", 2)):
             assert await store.settle(name, epoch, succeeded(), [entry("outcome")]) is False
         assert await store.recall("claim") == draft
-        assert await kinds(store) == ["intent"]
+        assert await marks(store) == ["intent"]
 
     async def test_one_of_many_settlements_at_once_counts(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         tries = [store.settle("claim", 1, succeeded(b"%d" % number), [entry("outcome")]) for number in range(20)]
         assert sorted(await asyncio.gather(*tries)) == [False] * 19 + [True]
-        assert await kinds(store) == ["intent", "outcome"]
+        assert await marks(store) == ["intent", "outcome"]
 
     async def test_a_claim_is_retaken_from_the_moment_its_lease_ends(self, store: Store) -> None:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
@@ -174,7 +174,7 @@ class ClaimPromises:
         taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry("again"))
         assert taken == replace(draft, epoch=2, lease_until=LATER + LEASE)
         assert await store.recall("claim") == taken
-        assert await kinds(store) == ["intent", "again"]
+        assert await marks(store) == ["intent", "again"]
 
     async def test_a_late_owner_is_fenced_by_the_epoch(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
@@ -223,7 +223,7 @@ class ClaimPromises:
         assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
         assert await store.recall("claim") == doubted
         assert await store.doubt("claim", 2, LATER, entry("doubt")) == doubted
-        assert await kinds(store) == ["intent", "doubt"]
+        assert await marks(store) == ["intent", "doubt"]
         assert await store.settle("claim", 2, succeeded(b"settled"), [entry("operator")]) is True
 
     async def test_nothing_is_doubted_under_a_wrong_name_or_epoch_or_after_its_end(self, store: Store) -> None:
@@ -232,7 +232,7 @@ class ClaimPromises:
             assert await store.doubt(name, epoch, LATER, entry("doubt")) is None
         await store.settle("claim", 1, succeeded(), [])
         assert await store.doubt("claim", 1, LATER, entry("doubt")) is None
-        assert await kinds(store) == ["intent"]
+        assert await marks(store) == ["intent"]
 
     async def test_an_abandoned_question_of_the_tool_becomes_a_doubt(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
@@ -247,7 +247,7 @@ class ClaimPromises:
         tries = [stores[number % 2].retake("claim", 1, LATER + LEASE, LATER, entry("again")) for number in range(20)]
         taken = [record for record in await asyncio.gather(*tries) if record is not None]
         assert [record.epoch for record in taken] == [2]
-        assert await kinds(stores[1]) == ["intent", "again"]
+        assert await marks(stores[1]) == ["intent", "again"]
 
     async def test_leases_of_started_claims_are_extended_and_no_others(self, store: Store) -> None:
         for name in ("started", "moved on", "ended", "suspended"):

@@ -11,7 +11,7 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
-from assent.ports import Store
+from assent.ports import Logged, Store
 
 NOW = 1_800_000_000.0
 LEASE = 15.0
@@ -65,8 +65,9 @@ def decision(person: str = "ann", verdict: Verdict = "approve", at: float = NOW 
     return Decision(person, verdict, at)
 
 
-def entry(kind: str = "intent", **values: Any) -> Entry:
-    return Entry(kind, NOW, {"tool": "orders.place"}, values)
+def entry(mark: str = "intent", **values: Any) -> Entry:
+    """An entry to be recognised by its mark."""
+    return Entry("operator", NOW, {"tool": "orders.place"}, {"mark": mark, **values})
 
 
 def succeeded(result: bytes = b'{"ok":true}', **changes: Any) -> Settlement:
@@ -81,7 +82,12 @@ async def approved(store: Store, **changes: Any) -> Approval:
     return given
 
 
-async def kinds(store: Store) -> list[str]:
-    """The log so far, by the kinds of its entries."""
+async def marks(store: Store) -> list[str]:
+    """The log so far, by the marks of its entries."""
     await store.flush()
-    return [logged.entry.kind for logged in await store.entries()]
+    return [mark_of(logged) for logged in await store.entries()]
+
+
+def mark_of(logged: Logged) -> str:
+    mark: str = logged.entry.values["mark"]
+    return mark

@@ -10,7 +10,7 @@ import pytest
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import Charge, Dues, Rate
 from assent.ports import OverBudget, RateLimited, Store, Taken
-from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, kinds, succeeded
+from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, marks, succeeded
 
 DAY = 86400.0
 
@@ -33,7 +33,7 @@ class DuesPromises:
             await store.claim(claim_draft("more"), entry(), None, NOW, charge("0.01"))
         assert (over.value.limit, over.value.left) == (Decimal(100), Decimal(0))
         assert await store.recall("more") is None
-        assert await kinds(store) == ["intent"] * 3
+        assert await marks(store) == ["intent"] * 3
 
     async def test_amounts_are_decimals_not_binary_fractions(self, store: Store) -> None:
         for number in range(10):

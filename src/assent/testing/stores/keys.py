@@ -10,7 +10,7 @@ import pytest
 from assent.core.principal import Principal
 from assent.errors import StoreError
 from assent.ports import Store
-from assent.testing.stores.drafts import NOW, OpenStore, entry, key_draft, kinds
+from assent.testing.stores.drafts import NOW, OpenStore, entry, key_draft, marks
 
 
 class KeyPromises:
@@ -23,14 +23,14 @@ class KeyPromises:
         assert await store.key_by_digest(record.digest) == record
         assert await store.keys() == [record]
         assert await store.key_by_digest("unknown") is None
-        assert await kinds(store) == ["operator"]
+        assert await marks(store) == ["operator"]
 
     async def test_a_key_is_added_once(self, store: Store) -> None:
         await store.add_key(key_draft("1"), entry("operator"))
         with pytest.raises(StoreError):
             await store.add_key(replace(key_draft("1"), created_at=NOW + 1), entry("operator"))
         assert await store.keys() == [key_draft("1")]
-        assert await kinds(store) == ["operator"]
+        assert await marks(store) == ["operator"]
 
     async def test_a_key_is_revoked_once_and_for_all_processes(self, open_store: OpenStore) -> None:
         one, other = await open_store(), await open_store()
@@ -40,7 +40,7 @@ class KeyPromises:
         assert await one.key_by_digest("digest 1") == revoked
         assert await one.revoke_key("digest 1", NOW + 6, entry("operator")) is None
         assert await one.revoke_key("unknown", NOW + 6, entry("operator")) is None
-        assert await kinds(one) == ["operator", "operator"]
+        assert await marks(one) == ["operator", "operator"]
 
     async def test_many_who_revoke_at_once_are_one_revocation(self, open_store: OpenStore) -> None:
         stores = [await open_store() for _ in range(2)]

@@ -7,19 +7,20 @@ from typing import Any
 
 import pytest
 
+from assent.audit.entries import agree
 from assent.core.audit import Entry
 from assent.errors import StoreError
 from assent.ports import Logged, Store
-from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, kinds, succeeded
+from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, mark_of, marks, succeeded
 
 
 class LogPromises:
     """Promises about entries."""
 
     async def test_entries_come_back_as_they_were_written(self, store: Store) -> None:
-        facts = {"tool": "orders.place", "n": 9007199254740991, "dry_run": True, "would": ["a", "b"]}
+        facts = {"tool": "orders.place", "count": 9007199254740991, "dry_run": True, "would": ["a", "b"]}
         values = {"arguments": {"text": 'é\u2028\x00"\\', "deep": [[{"x": None}]], "price": 0.1}}
-        written = Entry("intent", NOW + 0.123456, facts, values)
+        written = Entry("intent", NOW + 0.123, facts, values)
         store.note(written)
         store.note(Entry("read", NOW, {}))
         await store.flush()
@@ -41,14 +42,14 @@ class LogPromises:
         store.note(entry("third"))
         await store.settle("claim", 1, succeeded(), [entry("fourth"), entry("fifth")])
         store.note(entry("sixth"))
-        assert await kinds(store) == ["first", "second", "third", "fourth", "fifth", "sixth"]
+        assert await marks(store) == ["first", "second", "third", "fourth", "fifth", "sixth"]
 
     async def test_the_log_is_read_in_pages(self, store: Store) -> None:
         for number in range(25):
             store.note(entry(f"{number}"))
         await store.flush()
         assert [one.index for one in await store.entries(after=9, limit=10)] == list(range(10, 20))
-        assert [one.entry.kind for one in await store.entries(after=19)] == ["20", "21", "22", "23", "24"]
+        assert [mark_of(one) for one in await store.entries(after=19)] == ["20", "21", "22", "23", "24"]
         assert await store.entries(after=24) == []
         assert await store.entries(after=1000) == []
 
@@ -62,16 +63,16 @@ class LogPromises:
         await asyncio.gather(*(store.flush() for store in stores))
         log = await stores[0].entries()
         assert [one.index for one in log] == list(range(180))
-        assert {one.entry.kind for one in log} == {*names, *(f"note {name}" for name in names)}
+        assert {mark_of(one) for one in log} == {*names, *(f"note {name}" for name in names)}
 
     async def test_notes_outlive_the_process_without_a_flush(self, open_store: OpenStore) -> None:
         store = await open_store()
         store.note(entry("last words"))
         await store.close()
         again = await open_store()
-        assert await kinds(again) == ["last words"]
+        assert await marks(again) == ["last words"]
         again.note(entry("more"))
-        assert await kinds(again) == ["last words", "more"]
+        assert await marks(again) == ["last words", "more"]
 
     async def test_an_entry_that_is_no_json_is_refused_at_once_and_alone(self, store: Store) -> None:
         store.note(entry("before"))
@@ -80,7 +81,38 @@ class LogPromises:
         with pytest.raises(StoreError):
             await store.claim(claim_draft(), Entry("bad", NOW, {1: {2}}), None, NOW)  # type: ignore[dict-item]
         assert await store.recall("claim") is None
-        assert await kinds(store) == ["before"]
+        assert await marks(store) == ["before"]
+
+    async def test_the_log_can_be_read_as_it_lies_there(self, store: Store) -> None:
+        store.note(entry("first"))
+        store.note(entry("second"))
+        await store.flush()
+        rows = await store.sealed()
+        assert [row.index for row in rows] == [0, 1]
+        assert [one.index for one in await store.sealed(after=0, limit=5)] == [1]
+        assert await store.length() == 2
+        assert all(agree(row.leaf, row.vals) for row in rows)
+        assert b"first" not in rows[0].leaf and b"first" in (rows[0].vals or b"")
+
+    async def test_what_is_erased_is_gone_and_said_to_be(self, store: Store) -> None:
+        store.note(entry("first", secret="canary", other="kept"))
+        await store.flush()
+        [before] = await store.sealed()
+        await store.erase(0, ["secret"], entry("erased"))
+        [after, _] = await store.sealed()
+        assert after.leaf == before.leaf
+        assert b"canary" not in (after.vals or b"")
+        assert (await store.entries())[0].entry.values == {"mark": "first", "other": "kept"}
+        assert await marks(store) == ["first", "erased"]
+
+    async def test_what_is_not_there_is_not_erased_and_nothing_says_so(self, store: Store) -> None:
+        store.note(entry("first", secret="canary"))
+        await store.flush()
+        for index, fields in ((0, ["secret", "unknown"]), (7, ["secret"]), (-1, ["secret"])):
+            with pytest.raises(StoreError):
+                await store.erase(index, fields, entry("erased"))
+        assert (await store.entries())[0].entry.values["secret"] == "canary"
+        assert await marks(store) == ["first"]
 
     async def test_a_store_is_closed_as_often_as_one_likes(self, store: Store) -> None:
         await store.close()

@@ -65,7 +65,7 @@ class StoreModel(RuleBasedStateMachine):
         assert self.runner.run(_outcome(operation, self.subject)) == expected
 
     def written(self, kind: str) -> Entry:
-        return Entry(kind, self.now, {"now": self.now}, {"who": "agent"})
+        return Entry("operator", self.now, {"action": kind}, {"who": "agent", "now": self.now})
 
     @rule(by=seconds)
     def wait(self, by: float) -> None:

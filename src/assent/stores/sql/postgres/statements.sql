@@ -156,3 +156,15 @@ SELECT leaf FROM audit_entries WHERE idx >= $1 ORDER BY idx LIMIT $2;
 
 -- name: tell
 SELECT pg_notify($1, names) FROM unnest($2::text[]) AS told (names);
+
+-- name: length
+SELECT coalesce(max(idx) + 1, 0) FROM audit_entries;
+
+-- name: places
+SELECT idx, leaf, vals FROM audit_entries WHERE idx = ANY($1::bigint[]);
+
+-- name: erase
+UPDATE audit_entries AS kept
+   SET vals = given.vals
+  FROM unnest($1::bigint[], $2::bytea[]) AS given (idx, vals)
+ WHERE kept.idx = given.idx;

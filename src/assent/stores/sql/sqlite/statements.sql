@@ -139,3 +139,12 @@ SELECT coalesce(max(idx) + 1, 0), ?, ? FROM audit_entries;
 
 -- name: entries
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > ? ORDER BY idx LIMIT ?;
+
+-- name: length
+SELECT coalesce(max(idx) + 1, 0) FROM audit_entries;
+
+-- name: place
+SELECT leaf, vals FROM audit_entries WHERE idx = ?;
+
+-- name: erase
+UPDATE audit_entries SET vals = ? WHERE idx = ?;

@@ -1,0 +1,73 @@
+"""Which anchors does the configuration name?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assent.audit.anchors import Anchor, DirectoryAnchor, GitAnchor, WebhookAnchor
+from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.pool import Limits, Pool
+from assent.edges.upstreams.target import BadTarget, Target
+from assent.errors import Fault, SettingsError
+from assent.ledger import Ledger, host_of
+from assent.ports import Store
+from assent.settings import Settings
+
+_FORMS = "Write {directory: PATH}, {git: PATH, remote: NAME} or {webhook: URL}; a name may be added"
+_ALLOWED = {"directory": {"name"}, "git": {"name", "remote"}, "webhook": {"name"}}
+
+
+def ledger_of(settings: Settings, store: Store) -> Ledger:
+    """The log of the configured store, with its keys and anchors."""
+    return Ledger(store, Path(settings.secrets.directory), host_of(settings.public_url), anchors_of(settings))
+
+
+def anchors_of(settings: Settings) -> list[Anchor]:
+    """The configured anchors; two of one kind are told apart by their numbers, or by the names they are given."""
+    found: list[Anchor] = []
+    for number, given in enumerate(settings.audit.anchors):
+        anchor = _anchor(given, number)
+        if anchor.name in [other.name for other in found]:
+            raise _bad(f"two anchors are called {anchor.name}", "Give one of them another name", number)
+        found.append(anchor)
+    return found
+
+
+def _anchor(given: Mapping[str, Any], number: int) -> Anchor:
+    kinds = [kind for kind in _ALLOWED if kind in given]
+    if len(kinds) != 1 or set(given) - {kinds[0]} - _ALLOWED[kinds[0]]:
+        raise _bad("this is not an anchor", _FORMS, number)
+    if not all(isinstance(value, str) and value for value in given.values()):
+        raise _bad("every part of an anchor is a text", _FORMS, number)
+    kind, name = kinds[0], given.get("name") or (kinds[0] if number == 0 else f"{kinds[0]}-{number}")
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise _bad(f"{name!r} is no name", "Use letters, digits, - and _", number)
+    if kind == "directory":
+        return DirectoryAnchor(Path(given["directory"]), name)
+    if kind == "git":
+        return GitAnchor(Path(given["git"]), given.get("remote"), name)
+    try:
+        Target.of(given["webhook"])
+    except BadTarget as error:
+        raise _bad(str(error), "Correct the address", number) from None
+    return WebhookAnchor(given["webhook"], send, name=name)
+
+
+def _bad(message: str, remedy: str, number: int) -> SettingsError:
+    return SettingsError(Fault(message, remedy, f"audit.anchors.{number}"))
+
+
+async def send(url: str, body: bytes, headers: Mapping[str, str]) -> int:
+    """Post a checkpoint; the status of the answer. Bounded, and no redirects."""
+    limits = Limits(connections=1, silence=5, total=10)
+    pool = Pool("anchor", Target.of(url), limits, Breaker("anchor", time.monotonic))
+    try:
+        fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        response = await pool.send(b"POST", fields, body)
+        await response.read(64 * 1024)
+        return response.status
+    finally:
+        await pool.close()

@@ -1,0 +1,145 @@
+"""`assent audit`: what was done, and how can anybody tell that the log still says so?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import click
+
+from assent.audit.bundle import BadBundle, BundleFiles
+from assent.audit.checkpoints import Checkpoint
+from assent.audit.faults import Report
+from assent.audit.inspection import inspect_bundle
+from assent.commands.audit_reading import export_, show, tail
+from assent.commands.auditing import progress_bar, with_ledger
+from assent.commands.options import config_option, operator
+from assent.core.audit import Entry, principal_values
+from assent.ledger import Ledger
+from assent.settings import Settings
+
+
+@click.group()
+def audit() -> None:
+    """Read the log, prove what it says, and find out whether anybody has altered it."""
+
+
+audit.add_command(tail)
+audit.add_command(show)
+audit.add_command(export_)
+
+
+@audit.command()
+@click.argument("bundle", type=click.Path(path_type=Path, exists=True), required=False)
+@click.option(
+    "--kept",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="A file of checkpoints that you kept yourself; may be repeated.",
+)
+@click.option("--key", "trusted", multiple=True, help="A public key you trust; may be repeated.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+def verify(
+    bundle: Path | None, kept: tuple[Path, ...], trusted: tuple[str, ...], form: str, config: Path | None
+) -> None:
+    """Hold every entry against every checkpoint that was kept, here and at the anchors; ends with 1 if something is
+    wrong, and says what and where. With BUNDLE, an exported log instead of the configured store."""
+    held = [(path.name, path.read_bytes()) for path in kept]
+
+    async def verifying(ledger: Ledger, settings: Settings) -> Report:
+        with progress_bar(await ledger.store.length(), "Verifying") as progress:
+            report = await ledger.inspect(progress, held, trusted)
+        if report.ok:
+            await ledger.sign()
+        return report
+
+    if bundle is None:
+        report = with_ledger(config, verifying)
+    else:
+        try:
+            report = asyncio.run(inspect_bundle(BundleFiles(bundle), held, trusted))
+        except (BadBundle, OSError) as error:
+            raise click.UsageError(f"{bundle} is not a bundle: {error}.") from None
+    _print(report, form)
+    if not report.ok:
+        raise click.exceptions.Exit(1)
+
+
+def _print(report: Report, form: str) -> None:
+    if form == "json":
+        faults = [{"code": one.code, "place": one.place, "detail": one.detail} for one in report.faults]
+        counts = {"entries": report.entries, "checkpoints": report.checkpoints, "erased": report.erased}
+        click.echo(json.dumps({"ok": report.ok, **counts, "faults": faults, "remarks": report.remarks}, indent=2))
+        return
+    for remark in report.remarks:
+        click.echo(f"note: {remark}")
+    for fault in report.faults:
+        click.echo(f"{fault.code}: {fault.place}: {fault.detail}")
+    erased = f", {report.erased} values erased" if report.erased else ""
+    said = "as signed" if report.ok else f"{len(report.faults)} things are wrong"
+    click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {said}")
+
+
+@audit.command()
+@click.argument("index", type=click.IntRange(0))
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: entry-INDEX.tlog-proof.")
+@config_option
+def prove(index: int, output: Path | None, config: Path | None) -> None:
+    """Write a proof that an entry is in the log, as C2SP tlog-proof; the entry's leaf goes beside it as .leaf."""
+
+    async def proving(ledger: Ledger, settings: Settings) -> tuple[bytes, bytes]:
+        proof, leaf = await ledger.prove(index)
+        return proof.encode(), leaf
+
+    proof, leaf = with_ledger(config, proving)
+    path = output or Path(f"entry-{index}.tlog-proof")
+    path.write_bytes(proof)
+    path.with_suffix(".leaf").write_bytes(leaf)
+    click.echo(f"{path} {path.with_suffix('.leaf')}")
+
+
+@audit.command()
+@config_option
+def anchor(config: Path | None) -> None:
+    """Sign the log as it is now, hand the checkpoint to the configured anchors, and print it: keep it where nobody of
+    this machine can change it."""
+
+    async def anchoring(ledger: Ledger, settings: Settings) -> tuple[Checkpoint, dict[str, str], int]:
+        signed = await ledger.sign(always=True)
+        assert signed is not None
+        return signed, await ledger.publish(signed.note), len(ledger.anchors)
+
+    signed, failed, anchors = with_ledger(config, anchoring)
+    click.echo(signed.note.decode(), nl=False)
+    for name, why in failed.items():
+        click.echo(f"The anchor {name} has not got it: {why}.", err=True)
+    if not anchors:
+        click.echo("No anchors are configured (audit.anchors): keep what is printed above yourself.", err=True)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+@audit.command()
+@click.argument("index", type=click.IntRange(0))
+@click.argument("fields", metavar="FIELD...", nargs=-1, required=True)
+@click.option("--because", required=True, help="Why; this is recorded, and can be erased in turn.")
+@click.option("--yes", is_flag=True, help="Do not ask again.")
+@config_option
+def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config: Path | None) -> None:
+    """Erase values of an entry, such as arguments or principal. Every proof stays valid, and the log says who erased
+    what, and why."""
+    named = sorted(set(fields))
+    if not yes:
+        click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be taken back.", abort=True, err=True)
+
+    async def erasing(ledger: Ledger, settings: Settings) -> None:
+        facts = {"action": "redact", "entry": index, "fields": named}
+        values = {**principal_values(operator()), "because": because}
+        await ledger.store.erase(index, named, Entry("redaction", time.time(), facts, values))
+        await ledger.sign()
+
+    with_ledger(config, erasing)
+    click.echo(f"entry {index}: {', '.join(named)} erased")

@@ -1,0 +1,201 @@
+"""`assent audit tail|show|export`: what does the log say?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assent.audit.bundle import DirectorySink, ZipSink, write_bundle
+from assent.audit.entries import check, unpack
+from assent.audit.export import Row, Selection, export, json_line, read_row, timestamp
+from assent.audit.feed import BadTemplate, Feed, Template
+from assent.audit.ocsf import shape_for
+from assent.bootstrap import contract_paths
+from assent.commands.auditing import progress_bar, selecting, selection, with_ledger
+from assent.commands.options import config_option
+from assent.contract.files import load_contracts
+from assent.core.render import visible
+from assent.ledger import CHUNK, Ledger, StoredEntries
+from assent.ports import SealedRow
+from assent.settings import Settings
+
+POLL = 0.5
+LOOK_BACK = 50_000
+Show = Callable[[SealedRow], str | None]
+
+
+@click.command()
+@click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many.")
+@click.option("--follow", is_flag=True, help="Go on as entries come in. Ctrl-C stops.")
+@click.option("--feed", "as_feed", is_flag=True, help="One sentence per call that ended.")
+@click.option("--open-world", is_flag=True, help="Only calls that reach systems outside.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@selecting
+@config_option
+def tail(
+    lines: int,
+    follow: bool,
+    as_feed: bool,
+    open_world: bool,
+    form: str,
+    config: Path | None,
+    **wanted: str | None,
+) -> None:
+    """Print the newest entries of the log, oldest first."""
+    chosen = selection(open_world=True if open_world else None, **wanted)  # type: ignore[arg-type]
+
+    async def tailing(ledger: Ledger, settings: Settings) -> None:
+        show = _feed_of(settings, chosen) if as_feed else _entries_as(form, chosen)
+        position = await _print_last(ledger, lines, show)
+        while follow:
+            await asyncio.sleep(POLL)
+            while rows := await ledger.store.sealed(after=position):
+                position = rows[-1].index
+                for line in filter(None, map(show, rows)):
+                    click.echo(line)
+
+    try:
+        with_ledger(config, tailing)
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+
+
+async def _print_last(ledger: Ledger, lines: int, show: Show) -> int:
+    """Print that many of what is shown; the place of the last entry looked at."""
+    end = await ledger.store.length()
+    last, shown = max(-1, end - LOOK_BACK - 1), list[str]()
+    while rows := await ledger.store.sealed(after=last, limit=CHUNK):
+        last = rows[-1].index
+        shown = [*shown, *filter(None, map(show, rows))][-lines:]
+    for line in shown:
+        click.echo(line)
+    return last
+
+
+def _entries_as(form: str, chosen: Selection) -> Show:
+    def show(sealed: SealedRow) -> str | None:
+        row = read_row(sealed.index, sealed.leaf, sealed.vals)
+        if not chosen.takes(row):
+            return None
+        return json.dumps(json_line(row), ensure_ascii=False) if form == "json" else _text(row)
+
+    return show
+
+
+def _text(row: Row) -> str:
+    who = row.values.get("principal") or row.values.get("person") or ("[erased]" if row.erased else "-")
+    how = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action") or "-"
+    parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, row.fact("tool") or "-", row.fact("tier") or "-", how)
+    return "\t".join([*map(str, parts), visible(str(who))])
+
+
+def _feed_of(settings: Settings, chosen: Selection) -> Show:
+    feed = Feed(_templates(settings))
+
+    def show(sealed: SealedRow) -> str | None:
+        line = feed.take(sealed.index, sealed.leaf, sealed.vals)
+        if line is None or not chosen.takes(read_row(sealed.index, sealed.leaf, sealed.vals)):
+            return None
+        test = " (test)" if line.mode == "test" else ""
+        return f"{timestamp(line.at)}  {line.text}: {visible(line.outcome)}{test}"
+
+    return show
+
+
+def _templates(settings: Settings) -> dict[str, Template]:
+    contracts = load_contracts(contract_paths(settings.contracts)) if settings.contracts else {}
+    found = {}
+    for name, contract in contracts.items():
+        try:
+            found[name] = Template.parse(contract.activity or contract.title)
+        except BadTemplate:
+            continue
+    return found
+
+
+@click.command()
+@click.argument("index", type=click.IntRange(0))
+@config_option
+def show(index: int, config: Path | None) -> None:
+    """Print everything one entry says; ends with 1 if its values are not those that were recorded."""
+
+    async def looking(ledger: Ledger, settings: Settings) -> SealedRow | None:
+        found = await ledger.store.sealed(after=index - 1, limit=1)
+        return found[0] if found and found[0].index == index else None
+
+    sealed = with_ledger(config, looking)
+    if sealed is None:
+        click.echo(f"There is no entry {index}.", err=True)
+        raise click.exceptions.Exit(1)
+    values, salts = unpack(sealed.vals)
+    click.echo(json.dumps(json_line(read_row(index, sealed.leaf, sealed.vals)), indent=2, ensure_ascii=False))
+    if wrong := check(sealed.leaf, values, salts):
+        click.echo(f"Not the values that were recorded: {', '.join(wrong)}.", err=True)
+        raise click.exceptions.Exit(1)
+
+
+@click.command("export")
+@click.option("--format", "form", type=click.Choice(["jsonl", "ocsf", "bundle"]), default="jsonl", show_default=True)
+@click.option("--after", "cursor", metavar="CURSOR", help="Go on where an earlier export stopped.")
+@click.option("--output", type=click.Path(path_type=Path), help="The bundle: a new directory, or a .zip file.")
+@click.option("--without-values", is_flag=True, help="A bundle of leaves alone: no names, no arguments.")
+@selecting
+@config_option
+def export_(
+    form: str,
+    cursor: str | None,
+    output: Path | None,
+    without_values: bool,
+    config: Path | None,
+    **wanted: str | None,
+) -> None:
+    """Write entries as JSON lines or OCSF events to the standard output, and the cursor to go on after them to the
+    standard error; or write everything an auditor needs into a bundle."""
+    if form == "bundle":
+        if output is None:
+            raise click.UsageError("A bundle needs --output: a new directory, or a .zip file.")
+        if cursor or any(wanted.values()):
+            raise click.UsageError("A bundle is the whole log: it takes no cursor and no selection.")
+        size = with_ledger(config, lambda ledger, _: _bundle(ledger, output, values=not without_values))
+        click.echo(f"{output}: {size} entries", err=True)
+        return
+    if output or without_values:
+        raise click.UsageError("--output and --without-values are for bundles; lines go to the standard output.")
+    chosen = selection(**wanted)
+    with_ledger(config, lambda ledger, _: _lines(ledger, form, cursor, chosen))
+
+
+async def _lines(ledger: Ledger, form: str, cursor: str | None, chosen: Selection) -> None:
+    shape: Callable[[Row], Mapping[str, Any]] = json_line
+    if form == "ocsf":
+        shape = shape_for(ledger.keys().newest.name)
+    entries = StoredEntries(ledger.store)
+    while True:
+        lines, cursor = await export(entries, cursor, selection=chosen, shape=shape)
+        for line in lines:
+            sys.stdout.write(line.decode() + "\n")
+        if not lines:
+            break
+    click.echo(f"cursor: {cursor}", err=True)
+
+
+async def _bundle(ledger: Ledger, output: Path, *, values: bool) -> int:
+    await ledger.sign()
+    evidence, total = await ledger.evidence(), await ledger.store.length()
+    entries = StoredEntries(ledger.store)
+    with progress_bar(total, "Writing") as advance:
+
+        def progress(done: int, _: int) -> None:
+            advance(done)
+
+        if output.suffix != ".zip":
+            return await write_bundle(DirectorySink(output), evidence, entries, values=values, progress=progress)
+        with zipfile.ZipFile(output, "x") as archive:
+            return await write_bundle(ZipSink(archive), evidence, entries, values=values, progress=progress)

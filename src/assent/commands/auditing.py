@@ -1,0 +1,88 @@
+"""How does a command get at the log, and which entries does it take?"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from assent.anchoring import ledger_of
+from assent.audit.bundle import BadBundle
+from assent.audit.entries import BadEntry
+from assent.audit.export import Selection, StaleCursor
+from assent.contract.durations import parse_duration
+from assent.ledger import Ledger, LedgerError, Progress
+from assent.settings import Settings, find_settings
+from assent.stores.address import open_store
+
+LONG = 20_000
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def with_ledger(config: Path | None, work: Callable[[Ledger, Settings], Awaitable[Any]]) -> Any:
+    """Run something on the log of the configured store."""
+    settings = find_settings(config)
+    if settings.store.startswith("memory:"):
+        raise click.UsageError("The configured store lives in the gateway's memory; it has no log that outlives it.")
+
+    async def run() -> Any:
+        store = await open_store(settings.store)
+        try:
+            return await work(ledger_of(settings, store), settings)
+        finally:
+            await store.close()
+
+    try:
+        return asyncio.run(run())
+    except (LedgerError, BadEntry, BadBundle, StaleCursor) as error:
+        click.echo(str(error), err=True)
+        raise click.exceptions.Exit(1) from None
+
+
+@contextmanager
+def progress_bar(total: int, label: str) -> Iterator[Progress]:
+    """A bar on the terminal where there is one and the work is long."""
+    if total < LONG or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
+        yield lambda done: bar.update(max(0, min(done, total) - bar.pos))
+
+
+def selecting(command: Command) -> Command:
+    """`--principal`, `--tool` and the like; they arrive as one Selection."""
+    names = (
+        ("principal", "Who called; `*` stands for anything."),
+        ("tool", "The tool; `*` stands for anything."),
+        ("tier", "What the tool does: read, write, …"),
+        ("outcome", "How it ended: a state or a code; `*` stands for anything."),
+        ("kind", "The kind of entry: intent, outcome, denial, …"),
+        ("since", "From then on: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 15m, 2h, 7d."),
+    )
+    for name, text in reversed(names):
+        command = click.option(f"--{name}", help=text)(command)
+    return command
+
+
+def selection(since: str | None, **wanted: str | None) -> Selection:
+    return Selection(since=None if since is None else moment(since), **wanted)  # type: ignore[arg-type]
+
+
+def moment(text: str) -> int:
+    """Milliseconds since 1970 of a time, or of so long ago."""
+    try:
+        found = datetime.fromisoformat(text)
+        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
+    except ValueError:
+        pass
+    try:
+        return int((time.time() - parse_duration(text)) * 1000)
+    except ValueError:
+        raise click.UsageError(f"{text!r} is no time: write 2026-01-31, or 15m, 2h or 7d for so long ago.") from None

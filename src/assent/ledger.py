@@ -1,0 +1,205 @@
+"""How does the store's log come to be signed, and how is it looked at?
+
+Entries are in the store; keys, tiles and checkpoints are in the directory of our secrets. Nothing is held between two
+signatures but files, so any number of processes may look while one of them, whoever has the lock, signs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from assent.audit.anchors import Anchor, AnchorFailed, publish_all
+from assent.audit.bundle import Evidence
+from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
+from assent.audit.directory import DirectoryCheckpoints, DirectoryTiles
+from assent.audit.faults import Report
+from assent.audit.inspection import inspect
+from assent.audit.keys import KeyFile, Keys
+from assent.audit.log import Log, RolledBack, open_log
+from assent.audit.notes import BadKey, BadNote
+from assent.audit.sources import StaleCheckpoint
+from assent.audit.subjects import StoreSubject
+from assent.audit.tiles import WIDTH, Tile
+from assent.errors import AssentError
+from assent.ports import SealedRow, Store
+
+EVERY = 60.0
+PATIENCE = 10.0
+CHUNK = 4096
+Progress = Callable[[int], None]
+
+
+class LedgerError(AssentError):
+    """The log cannot be signed or read; what it says stays true."""
+
+
+class StoredEntries:
+    """The log's entries as a store keeps them. What comes after a gap is not there."""
+
+    def __init__(self, store: Store, progress: Progress = lambda done: None) -> None:
+        self._store, self._progress = store, progress
+        self._page: list[SealedRow] = []
+
+    async def count(self) -> int:
+        return await self._store.length()
+
+    async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
+        rows = await self.rows(start, stop)
+        self._progress(stop)
+        return [row.leaf for row in rows]
+
+    async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
+        return [row.vals for row in await self.rows(start, stop)]
+
+    async def rows(self, start: int, stop: int) -> list[SealedRow]:
+        """Read in pages: whoever wants leaves wants the values beside them next, and then those that follow."""
+        if start < 0 or stop <= start:
+            return []
+        if not self._page or not self._page[0].index <= start <= stop <= self._page[-1].index + 1:
+            page = await self._store.sealed(after=start - 1, limit=max(CHUNK, stop - start))
+            self._page = [row for place, row in enumerate(page, start) if row.index == place]
+        first = self._page[0].index if self._page else start
+        return self._page[start - first : stop - first]
+
+
+class Ledger:
+    """The log of one store, signed with the keys of one directory."""
+
+    def __init__(
+        self,
+        store: Store,
+        directory: Path,
+        host: str = "localhost",
+        anchors: Sequence[Anchor] = (),
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.store, self.anchors, self._host, self._now = store, list(anchors), host, now
+        self._root = directory / "log"
+        self._keys = KeyFile(directory / "log.key")
+        self.tiles, self._checkpoints = DirectoryTiles(self._root), DirectoryCheckpoints(self._root)
+
+    def keys(self) -> Keys:
+        """Made when first needed."""
+        try:
+            if not self._keys.path.exists():
+                self._keys.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                name = f"{self._host}/assent/{secrets.token_hex(4)}"
+                return self._keys.create(name, secrets.token_bytes)
+            return self._keys.load()
+        except FileExistsError:
+            return self._keys.load()
+        except (OSError, BadKey) as error:
+            raise LedgerError(f"The log's key cannot be used: {error}.") from error
+
+    async def sign(self, *, always: bool = False) -> Checkpoint | None:
+        """Sign what is new, or with `always` an idle log too; the checkpoint, or None if there was nothing to sign."""
+        async with self._opened() as log:
+            before = log.latest
+            if before is not None and before.size == log.size and not always:
+                return None
+            signed = await log.checkpoint(int(self._now()))
+            await log.flush()
+            if before is not None:
+                await asyncio.to_thread(self._drop_partial, before.size, log.size)
+            return signed
+
+    async def latest(self) -> bytes | None:
+        return await self._checkpoints.latest()
+
+    async def publish(self, note: bytes) -> dict[str, str]:
+        """Hand a checkpoint to every anchor; those that failed, and why."""
+        return await publish_all(self.anchors, note)
+
+    async def prove(self, index: int) -> tuple[Proof, bytes]:
+        """The proof that an entry is in the log as signed last, and its leaf; signs first what is not signed yet."""
+        await self.sign()
+        async with self._opened() as log:
+            if not 0 <= index < log.size:
+                raise LedgerError(f"There is no entry {index}; the log has {log.size}.")
+            [leaf] = await StoredEntries(self.store).leaves(index, index + 1)
+            return await log.prove_inclusion(index), leaf
+
+    async def evidence(self) -> Evidence:
+        """What is known of the log beside its entries: keys, checkpoints, and what the anchors kept."""
+        keys, kept = self.keys(), await self._checkpoints.kept()
+        found: dict[str, Sequence[bytes]] = {}
+        for anchor in self.anchors:
+            try:
+                found[anchor.name] = await anchor.read()
+            except AnchorFailed as error:
+                raise LedgerError(f"The anchor {anchor.name} cannot be read: {error}.") from error
+        return Evidence(keys.newest.name, keys.public, kept, found)
+
+    async def inspect(
+        self,
+        progress: Progress = lambda done: None,
+        kept: Sequence[tuple[str, bytes]] = (),
+        trusted: Sequence[str] = (),
+    ) -> Report:
+        """Everything that is wrong with the log; a log that nobody has signed yet is signed first."""
+        await self.store.flush()
+        if await self.latest() is None:
+            await self.sign(always=True)
+        entries = StoredEntries(self.store, progress)
+        return await inspect(await StoreSubject(await self.evidence(), entries, self.tiles).measure(), kept, trusted)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Log]:
+        await self.store.flush()
+        keys = self.keys()
+        async with self._lock():
+            try:
+                entries = StoredEntries(self.store)
+                yield await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
+            except (RolledBack, Inconsistent, StaleCheckpoint, BadNote) as error:
+                raise LedgerError(f"The log is not signed: {error}.") from error
+            except OSError as error:
+                raise LedgerError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error
+
+    @asynccontextmanager
+    async def _lock(self) -> AsyncIterator[None]:
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while not _lock_file(descriptor):
+                if time.monotonic() > deadline:
+                    raise LedgerError(f"Another process is signing the log in {self._root}. Try again.")
+                await asyncio.sleep(0.02)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _drop_partial(self, before: int, size: int) -> None:
+        """Partial tiles of the last signature that this one has replaced."""
+        for tile in set(_partial(before)) - set(_partial(size)):
+            (self._root / tile.path).unlink(missing_ok=True)
+
+
+def _partial(size: int) -> list[Tile]:
+    rows = [(level, size >> (8 * level)) for level in range(8)]
+    return [Tile(level, row // WIDTH, row % WIDTH) for level, row in rows if row % WIDTH]
+
+
+def _lock_file(descriptor: int) -> bool:
+    """Where files cannot be locked so, a checkpoint that somebody else has replaced is noticed all the same."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def host_of(url: str) -> str:
+    return urlsplit(url).hostname or "localhost"

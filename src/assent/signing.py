@@ -1,0 +1,56 @@
+"""When does a running gateway sign the log?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from assent.errors import AssentError
+from assent.ledger import EVERY, Ledger
+
+logger = logging.getLogger("assent")
+
+
+class Signing:
+    """Signs at the start, whenever there is something new, and at the end. What goes wrong stops no call: it is said
+    once, and tried again."""
+
+    def __init__(self, ledger: Ledger, every: float = EVERY) -> None:
+        self._ledger, self._every = ledger, every
+        self._task: asyncio.Task[None] | None = None
+        self.trouble: str | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._keep_signing())
+
+    async def stop(self) -> None:
+        if self._task is None:
+            return
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        self._task = None
+        await self.sign(always=True)
+
+    async def sign(self, *, always: bool = False) -> None:
+        """Sign and anchor what is new."""
+        try:
+            signed = await self._ledger.sign(always=always)
+            failed = await self._ledger.publish(signed.note) if signed is not None else {}
+            self._say("; ".join(f"anchor {name}: {why}" for name, why in failed.items()) or None)
+        except AssentError as error:
+            self._say(str(error))
+        except Exception as error:  # the log is still whole: whatever this is, calls go on
+            self._say(f"{type(error).__name__}: {error}")
+
+    async def _keep_signing(self) -> None:
+        await self.sign(always=True)
+        while True:
+            await asyncio.sleep(self._every)
+            await self.sign()
+
+    def _say(self, trouble: str | None) -> None:
+        if trouble is not None and trouble != self.trouble:
+            logger.error("audit log: %s", trouble)
+        self.trouble = trouble

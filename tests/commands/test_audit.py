@@ -1,0 +1,258 @@
+"""Can a person read the log, prove it, erase from it, and find out that somebody altered it?"""
+
+import asyncio
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assent.audit import verifier
+from assent.audit.checkpoints import Proof
+from assent.audit.keys import KeyFile
+from assent.cli import cli
+from assent.core.outcome import Answer
+from assent.stores import SqliteStore
+from assent.testing.world import AGENT, World
+
+CANARY = "canary-argument"
+SECRET = "canary-one-time-secret"
+CONTRACTS = {
+    "orders.place": {
+        "title": "Place an order",
+        "description": "Places an order.",
+        "side_effect": "write",
+        "activity": "Ordered {item} for {to.name}",
+        "secrets": ["/token"],
+    },
+    "orders.list": {"title": "List orders", "description": "Lists orders.", "side_effect": "read"},
+}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A store in which three orders were placed, one list was read, and one unknown tool was asked for."""
+
+    async def fill() -> None:
+        store = SqliteStore(tmp_path / "assent.db")
+        world = World(CONTRACTS, {"orders.place": lambda arguments: {"ok": True, "token": SECRET}}, store=store)
+        for number in range(3):
+            arguments = {"item": f"{CANARY} {number}", "to": {"name": "Ann"}}
+            assert isinstance(await world.call("orders.place", arguments, key=f"key-{number}"), Answer)
+        await world.call("orders.list", {}, by=AGENT)
+        await world.call("orders.burn", {}, by=AGENT)
+        await store.close()
+
+    asyncio.run(fill())
+    contracts = tmp_path / "contracts.yaml"
+    contracts.write_text(json.dumps({"tools": CONTRACTS}))
+    path = tmp_path / "assent.yaml"
+    anchors = "audit: {anchors: [{directory: elsewhere}]}"
+    path.write_text(f"store: sqlite:///assent.db\ncontracts: [contracts.yaml]\n{anchors}\n")
+    return path
+
+
+def run(config: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["audit", *arguments, "-c", str(config)], standalone_mode=False)
+
+
+def sql(config: Path, statement: str, *values: object) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(config.parent / "assent.db")) as connection, connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def verified(config: Path) -> str:
+    result = run(config, "verify")
+    assert result.return_value is None and not result.exception, result.output
+    return result.output
+
+
+def found_wrong(config: Path, *arguments: str) -> str:
+    result = run(config, "verify", *arguments)
+    assert result.return_value == 1 or getattr(result.exception, "exit_code", 0) == 1, result.output
+    return result.output
+
+
+def stranger(bundle: Path) -> subprocess.CompletedProcess[str]:
+    """The one file in an isolated Python, as an auditor runs it."""
+    script = bundle.parent / "verifier.py"
+    shutil.copy(verifier.__file__, script)
+    return subprocess.run([sys.executable, "-I", str(script), str(bundle)], capture_output=True, text=True, timeout=60)
+
+
+def test_a_log_that_nobody_touched_verifies_and_says_how_long_it_is(config: Path) -> None:
+    assert "8 entries" in verified(config)
+    assert "as signed" in verified(config)
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["all of it signed", "with entries since"])
+def test_a_flipped_byte_in_a_leaf_is_found_and_named(config: Path, signed: bool) -> None:
+    verified(config)
+    if not signed:
+        append_notes(config, 3)
+    leaf = bytearray(sql(config, "SELECT leaf FROM audit_entries WHERE idx = 2")[0][0])  # type: ignore[call-overload]
+    place = leaf.index(b"orders.place") + 3
+    leaf[place] ^= 1
+    sql(config, "UPDATE audit_entries SET leaf = ? WHERE idx = 2", bytes(leaf))
+    said = found_wrong(config)
+    assert "checkpoint.inconsistent" in said
+    assert "entry.altered: entry 2" in said
+
+
+def append_notes(config: Path, count: int) -> None:
+    async def note() -> None:
+        store = SqliteStore(config.parent / "assent.db")
+        world = World(CONTRACTS, store=store)
+        for _ in range(count):
+            await world.call("orders.list", {})
+        await store.close()
+
+    asyncio.run(note())
+
+
+def test_an_altered_value_is_found_and_named(config: Path) -> None:
+    verified(config)
+    vals = sql(config, "SELECT vals FROM audit_entries WHERE idx = 0")[0][0]
+    assert isinstance(vals, bytes)
+    sql(config, "UPDATE audit_entries SET vals = ? WHERE idx = 0", vals.replace(b"Ann", b"Eve"))
+    assert "value.wrong: entry 0 arguments" in found_wrong(config)
+    shown = run(config, "show", "0")
+    assert "Not the values that were recorded: arguments." in shown.output
+
+
+def test_entries_cut_off_or_taken_out_are_missed(config: Path) -> None:
+    verified(config)
+    sql(config, "DELETE FROM audit_entries WHERE idx = 7")
+    assert "checkpoint.beyond" in found_wrong(config)
+    sql(config, "DELETE FROM audit_entries WHERE idx = 3")
+    assert "entries are missing" in found_wrong(config)
+
+
+def test_a_log_rolled_back_with_its_checkpoints_is_betrayed_by_the_anchor(config: Path) -> None:
+    assert not run(config, "anchor").exception
+    sql(config, "DELETE FROM audit_entries WHERE idx >= 6")
+    shutil.rmtree(config.parent / ".assent" / "log")
+    said = found_wrong(config)
+    assert "anchors/directory" in said and "checkpoint.beyond" in said
+
+
+def test_a_checkpoint_kept_by_hand_counts_too(config: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.checkpoint"
+    kept.write_text(run(config, "anchor").stdout)
+    assert not run(config, "verify", "--kept", str(kept)).exception
+    shutil.rmtree(tmp_path / "elsewhere")
+    shutil.rmtree(tmp_path / ".assent" / "log")
+    sql(config, "DELETE FROM audit_entries WHERE idx >= 6")
+    assert "kept kept.checkpoint" in found_wrong(config, "--kept", str(kept))
+
+
+def test_what_is_erased_is_nowhere_and_every_proof_holds(config: Path, tmp_path: Path) -> None:
+    verified(config)
+    before = tmp_path / "before.tlog-proof"
+    assert not run(config, "prove", "0", "--output", str(before)).exception
+    erased = run(config, "redact", "0", "arguments", "principal", "--because", "a wish", "--yes")
+    assert "arguments, principal erased" in erased.output
+    said = verified(config)
+    assert "2 values erased" in said
+    shown = json.loads(run(config, "show", "0").output)
+    assert shown["erased"] == ["arguments", "principal"]
+    data = b"".join(path.read_bytes() for path in tmp_path.glob("assent.db*"))
+    assert f"{CANARY} 0".encode() not in data
+    assert f"{CANARY} 1".encode() in data
+    keys = KeyFile(tmp_path / ".assent" / "log.key").load()
+    leaf = sql(config, "SELECT leaf FROM audit_entries WHERE idx = 0")[0][0]
+    assert isinstance(leaf, bytes)
+    proof = Proof.decode(before.read_bytes())
+    assert proof.verify(leaf, keys.newest.name, keys.public).size == 8
+    last = json.loads(run(config, "tail", "-n", "1", "--format", "json").output)
+    assert (last["kind"], last["entry"], last["fields"]) == ("redaction", 0, ["arguments", "principal"])
+    assert last["values"]["because"] == "a wish"
+
+
+def test_what_is_not_there_cannot_be_erased(config: Path) -> None:
+    result = run(config, "redact", "0", "nonsense", "--because", "x", "--yes")
+    assert "there is no value to erase for nonsense" in str(result.exception)
+    assert "8 entries" in verified(config)
+
+
+def test_a_value_erased_behind_our_back_is_missed(config: Path) -> None:
+    verified(config)
+    sql(config, "UPDATE audit_entries SET vals = NULL WHERE idx = 0")
+    assert "value.missing: entry 0 arguments" in found_wrong(config)
+
+
+def test_facts_and_one_time_secrets(config: Path, tmp_path: Path) -> None:
+    """Leaves name nobody; a secret shown once is in no table, no checkpoint, no bundle."""
+    run(config, "export", "--format", "bundle", "--output", str(tmp_path / "bundle"))
+    leaves = b"".join(row[0] for row in sql(config, "SELECT leaf FROM audit_entries"))  # type: ignore[misc]
+    assert CANARY.encode() not in leaves and b"agent" not in leaves
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("name", ["bundle", "bundle.zip"])
+def test_a_stranger_verifies_a_bundle_and_agrees_with_us(config: Path, tmp_path: Path, name: str) -> None:
+    run(config, "redact", "2", "arguments", "--because", "a wish", "--yes")
+    bundle = tmp_path / name
+    assert not run(config, "export", "--format", "bundle", "--output", str(bundle)).exception
+    ours = CliRunner().invoke(cli, ["audit", "verify", str(bundle)], standalone_mode=False)
+    assert not ours.exception and "9 entries" in ours.output, ours.output
+    theirs = stranger(bundle)
+    assert theirs.returncode == 0, theirs.stdout + theirs.stderr
+
+
+def test_a_bundle_with_a_flipped_byte_is_refused_by_both(config: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    run(config, "export", "--format", "bundle", "--output", str(bundle))
+    path = bundle / "tile" / "entries" / "000.p" / "8"
+    path.write_bytes(path.read_bytes().replace(b"orders.list", b"orders.lisp"))
+    ours = CliRunner().invoke(cli, ["audit", "verify", str(bundle)], standalone_mode=False)
+    assert "entry.altered" in ours.output
+    theirs = stranger(bundle)
+    assert theirs.returncode == 1 and "entry.altered" in theirs.stdout
+
+
+def test_the_tail_is_filtered_and_hides_nothing_invisible(config: Path) -> None:
+    kinds = [line.split("\t")[2] for line in run(config, "tail").output.splitlines()]
+    assert kinds == ["intent", "outcome"] * 3 + ["read", "denial"]
+    assert len(run(config, "tail", "-n", "2").output.splitlines()) == 2
+    assert len(run(config, "tail", "--tool", "orders.p*", "--kind", "intent").output.splitlines()) == 3
+    assert len(run(config, "tail", "--outcome", "succeeded").output.splitlines()) == 3
+    assert len(run(config, "tail", "--tier", "read").output.splitlines()) == 1
+    assert run(config, "tail", "--principal", "nobody").output == ""
+    assert run(config, "tail", "--since", "2099-01-01").output == ""
+    assert "is no time" in str(run(config, "tail", "--since", "tomorrow").exception)
+
+
+def test_the_feed_says_in_sentences_what_was_done(config: Path) -> None:
+    lines = [line.split("  ", 1)[1] for line in run(config, "tail", "--feed").output.splitlines()]
+    assert lines[0] == f"Ordered \u201c{CANARY} 0\u201d for Ann: succeeded"
+    assert lines[3] == "List orders: read"
+
+
+def test_an_export_goes_on_where_it_stopped(config: Path) -> None:
+    first = run(config, "export")
+    assert len(first.stdout.splitlines()) == 8
+    cursor = first.stderr.strip().removeprefix("cursor: ")
+    append_notes(config, 2)
+    more = run(config, "export", "--format", "ocsf", "--after", cursor)
+    assert [json.loads(line)["metadata"]["sequence"] for line in more.stdout.splitlines()] == [8, 9]
+    assert "is not a cursor" in run(config, "export", "--after", "x").stderr
+
+
+def test_a_proof_names_its_entry_and_none_is_given_for_one_that_is_not_there(config: Path, tmp_path: Path) -> None:
+    path = tmp_path / "one.tlog-proof"
+    assert not run(config, "prove", "3", "--output", str(path)).exception
+    assert Proof.decode(path.read_bytes()).index == 3
+    assert path.with_suffix(".leaf").read_bytes() == sql(config, "SELECT leaf FROM audit_entries WHERE idx = 3")[0][0]
+    assert "There is no entry 99" in run(config, "prove", "99").output
+
+
+def test_an_anchor_that_is_none_is_refused_with_the_remedy(config: Path) -> None:
+    config.write_text("store: sqlite:///assent.db\naudit: {anchors: [{ftp: somewhere}]}\n")
+    assert "audit.anchors.0" in str(run(config, "anchor").exception)
