@@ -130,7 +130,8 @@ class GovernedClient:
             if refused.code == "execute.in_doubt":
                 self._preparation.doubts.add(intent.digest)
             raise
-        self._preparation.doubts.discard(intent.digest)
+        if self._preparation.doubts:
+            self._preparation.doubts.discard(intent.digest)
         self.journal.note("answered", name, is_error=bool(result.is_error))
         return result
 
@@ -141,9 +142,9 @@ class GovernedClient:
             if result is not delivery.result:
                 (self._on_secret or self.secrets.append)(delivery)
                 self.journal.note("secret", intent.name)
-        if self._conduct.trusted:
-            return result
-        return result.model_copy(update={"meta": {**(result.meta or {}), UNTRUSTED: True}})
+        if not self._conduct.trusted:
+            result.meta = {**(result.meta or {}), UNTRUSTED: True}
+        return result
 
     def _connect(self) -> AbstractAsyncContextManager[Client]:
         asks = None if self._asker is leave_to_server else self._questions
