@@ -1,12 +1,13 @@
 """What does the governed client add to a call that needs no question?
 
-The same in-memory server is called through the official client and through a governed one, in turns; the difference of
-the medians is what governing costs.
+The same in-memory server is called through the official client and through governed ones, in short turns. What is
+measured is processor time; the median of the differences between neighbouring turns is what governing costs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import operator
 import statistics
 import time
 from collections.abc import Awaitable, Callable
@@ -19,7 +20,7 @@ from mcp.server.lowlevel import Server
 from assent import GovernedClient
 
 BAR = 100.0
-ROUNDS, CALLS = 9, 500
+ROUNDS, CALLS = 60, 50
 ARGUMENTS = {
     "item": "archive scene",
     "quantity": 2,
@@ -45,14 +46,14 @@ async def _call(context: Any, params: Any) -> types.CallToolResult:
 
 
 async def _microseconds(call: Callable[[], Awaitable[object]]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(CALLS):
         await call()
-    return (time.perf_counter() - start) / CALLS * 1e6
+    return (time.process_time() - start) / CALLS * 1e6
 
 
 async def measure() -> dict[str, float]:
-    """Microseconds per call: plain, governed and untrusted."""
+    """Microseconds per call through the official client, and what a governed one adds."""
     server: Server[Any] = Server("bench", on_list_tools=_list, on_call_tool=_call)
     taken: dict[str, list[float]] = {"plain": [], "trusted": [], "untrusted": []}
     async with (
@@ -65,17 +66,18 @@ async def measure() -> dict[str, float]:
             taken["plain"].append(await _microseconds(lambda: plain.call_tool("list_orders", ARGUMENTS)))
             taken["trusted"].append(await _microseconds(lambda: trusted.call_tool("list_orders", ARGUMENTS)))
             taken["untrusted"].append(await _microseconds(lambda: other.call_tool("list_orders", ARGUMENTS)))
-    return {name: statistics.median(values) for name, values in taken.items()}
+    added = {
+        name: statistics.median(map(operator.sub, taken[name], taken["plain"])) for name in ("trusted", "untrusted")
+    }
+    return {"plain": statistics.median(taken["plain"]), **added}
 
 
 def main() -> int:
     found = asyncio.run(measure())
-    worst = 0.0
-    print(f"official client   {found['plain']:8.1f} µs per call")
-    for name in ("trusted", "untrusted"):
-        added = found[name] - found["plain"]
-        worst = max(worst, added)
-        print(f"governed, {name:<9}{found[name]:7.1f} µs per call, {added:+.1f} µs")
+    worst = max(found["trusted"], found["untrusted"])
+    print(f"official client       {found['plain']:7.1f} µs per call")
+    print(f"governed, trusted   + {found['trusted']:7.1f} µs")
+    print(f"governed, untrusted + {found['untrusted']:7.1f} µs")
     print(f"bar: {BAR:.0f} µs added: {'kept' if worst <= BAR else 'MISSED'}")
     return int(worst > BAR)
 

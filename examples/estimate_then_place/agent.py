@@ -16,8 +16,7 @@ from typing import Any
 
 from mcp import StdioServerParameters
 
-from assent import GovernedClient
-from assent.edges.client.askers import Terminal
+from assent.client import GovernedClient, Terminal
 
 UPSTREAM = Path(__file__).with_name("upstream.py")
 Turn = Callable[[list[Any]], tuple[str, dict[str, Any]] | str]

@@ -8,6 +8,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
+from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
@@ -70,3 +71,56 @@ async def test_entering_a_client_whose_server_is_away_says_so() -> None:
     with pytest.raises(Unreached):
         async with GovernedClient("http://127.0.0.1:9/mcp", timeout=5):
             pass
+
+
+async def test_a_list_is_fetched_over_a_new_connection_where_the_old_one_broke() -> None:
+    plain, opened = Plain(tool("list_orders")), 0
+    lists = plain._list
+    broken = [True]
+
+    async def list_once_broken(context: Any, params: Any) -> types.ListToolsResult:
+        if broken:
+            broken.clear()
+            raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
+        return await lists(context, params)
+
+    plain.server = Server("plain", on_list_tools=list_once_broken, on_call_tool=plain._call)
+
+    def connect(**callbacks: Any) -> Client:
+        nonlocal opened
+        opened += 1
+        return Client(plain.server, **callbacks)
+
+    async with GovernedClient(connect=connect) as client:
+        assert [listed.name for listed in await client.list_tools()] == ["list_orders"]
+    assert opened == 2
+
+
+async def test_a_server_that_never_lists_is_left() -> None:
+    async def never(context: Any, params: Any) -> Any:
+        await asyncio.Event().wait()
+
+    server: Any = Server("plain", on_list_tools=never)
+    async with GovernedClient(server, timeout=0.05, attempts=1) as client:
+        result = await client.call_tool("list_orders")
+    assert result.structured_content["code"] == "execute.unavailable"
+
+
+async def test_whoever_stops_waiting_for_a_charge_is_asked_before_it_is_made_again() -> None:
+    plain, started = Plain(tool("place_order", "idempotency_key")), asyncio.Event()
+
+    async def slow(context: Any, params: Any) -> Any:
+        started.set()
+        await asyncio.Event().wait()
+
+    plain.does["place_order"] = [slow, said({"order": 1})]
+    asked: list[Any] = []
+    async with GovernedClient(plain.server, asker=lambda question: asked.append(question) or True) as client:
+        waiting = asyncio.create_task(client.call_tool("place_order"))
+        await started.wait()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert not (await client.call_tool("place_order")).is_error
+    first, second = (arguments["idempotency_key"] for _, arguments in plain.log)
+    assert first == second
+    assert "nobody knows how it ended" in asked[1].why

@@ -152,15 +152,21 @@ async def test_what_is_left_to_the_server_waits_for_somebody_there(era: str, tmp
 
 
 @asynccontextmanager
-async def cutting(url: str, cut: asyncio.Event) -> AsyncIterator[str]:
-    """A wire in between, which is cut as an answer comes while `cut` is set; then it works again."""
+async def cutting(url: str, cut: asyncio.Event, instead: bytes | None = None) -> AsyncIterator[str]:
+    """A wire in between, which is cut as an answer comes while `cut` is set; then it works again.
+
+    With `instead`, the call never arrives and that is its answer.
+    """
     port = int(url.split(":")[2].split("/")[0])
 
-    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, back: bool) -> None:
+    mark = b"structuredContent" if instead is None else b'"tools/call"'
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, home: asyncio.StreamWriter) -> None:
         try:
             while data := await source.read(65536):
-                if back and cut.is_set() and b"structuredContent" in data:
+                if cut.is_set() and mark in data:
                     cut.clear()
+                    home.write(instead or b"")
                     break
                 sink.write(data)
                 await sink.drain()
@@ -168,16 +174,39 @@ async def cutting(url: str, cut: asyncio.Event) -> AsyncIterator[str]:
             pass
         finally:
             sink.close()
+            if instead is not None:
+                home.close()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(pump(reader, far_writer, False), pump(far_reader, writer, True))
+        await asyncio.gather(pump(reader, far_writer, writer), pump(far_reader, writer, writer))
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
     finally:
         server.close()
+
+
+SERVER_ERROR = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+async def test_a_server_error_of_http_is_retried_under_the_same_key(era: str, tmp_path: Path) -> None:
+    server, assent = build(f"sqlite:///{tmp_path}/shop.db", tmp_path / "shop.log")
+    cut = asyncio.Event()
+
+    def agree(question: Any) -> bool:
+        cut.set()
+        return True
+
+    async with over_http(server) as url, cutting(url, cut, SERVER_ERROR) as wire:
+        async with governed(wire, era, agree, trusted=True) as client:
+            result = await client.call_tool("place_order", {"item": "print"})
+            failed = [noted.facts["why"] for noted in client.journal.entries if noted.what == "failed"]
+    await assent.close()
+    assert result.structured_content == {"order_id": "o-1", "amount": 240}
+    assert failed == ["the server failed"]
+    assert len((tmp_path / "shop.log").read_text().splitlines()) == 1
 
 
 async def test_a_wire_cut_after_the_charge_leaves_one_charge_and_the_answer(era: str, tmp_path: Path) -> None:

@@ -92,8 +92,12 @@ class Allowances:
         self._declined = {one: until for one, until in self._declined.items() if until > now}
         self._declined[action] = now + self._declined_for
 
+    @property
+    def any_declined(self) -> bool:
+        return bool(self._declined)
+
     def declined(self, action: str, now: float) -> bool:
-        return bool(self._declined) and now < self._declined.get(action, now)
+        return now < self._declined.get(action, now)
 
     def forget(self) -> None:
         """Nothing is allowed any more; what was declined stays so."""

@@ -4,6 +4,7 @@ its contract says?
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any, Self
 import mcp_types as types
 from mcp import Client
 
+from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal, error_result
 from assent.edges.client.askers import leave_to_server, refuse
 from assent.edges.client.budget import Budget
@@ -24,6 +26,7 @@ from assent.edges.client.keys import Keys, new_key
 from assent.edges.client.preparing import Preparation
 from assent.edges.client.question import Asker
 from assent.edges.client.quoting import UNTRUSTED
+from assent.edges.client.retries import failure_of
 from assent.edges.client.secrets import Delivery, is_sensitive, redact
 from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
@@ -88,7 +91,7 @@ class GovernedClient:
 
     async def list_tools(self) -> list[types.Tool]:
         """The tools the agent may see, without the arguments that are not the model's to fill."""
-        await self._catalogue.fetch(await self._connection.client())
+        await self._fetch()
         return [listed.for_model() for listed in self._catalogue.tools]
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> types.CallToolResult:
@@ -111,13 +114,26 @@ class GovernedClient:
         listed = self._catalogue.get(name)
         if listed is None or self._catalogue.is_stale:
             try:
-                await self._catalogue.fetch(await self._connection.client())
+                await self._fetch()
             except Unreached as error:
                 raise Refusal("execute.unavailable") from error
             listed = self._catalogue.get(name)
         if listed is None:
             raise Refusal("discover.unknown_tool")
         return listed
+
+    async def _fetch(self) -> None:
+        """List the tools, over a new connection where the old one broke; raises Unreached."""
+        for _ in range(self._conduct.attempts):
+            client = await self._connection.client()
+            try:
+                async with asyncio.timeout(self._conduct.timeout):
+                    return await self._catalogue.fetch(client)
+            except Exception as error:
+                if failure_of(error) is None:
+                    raise
+                self._connection.broken(client)
+        raise Unreached("the server does not list its tools")
 
     async def _send(self, intent: Intent) -> types.CallToolResult:
         name, standing = intent.name, intent.listed.standing
@@ -130,7 +146,13 @@ class GovernedClient:
             if refused.code == "execute.in_doubt":
                 self._preparation.doubts.add(intent.digest)
             raise
-        self._preparation.doubts.discard(intent.digest)
+        except asyncio.CancelledError:
+            # Whoever stopped waiting does not know either.
+            if standing.tier is not Tier.READ:
+                self._preparation.doubts.add(intent.digest)
+            raise
+        if self._preparation.doubts:
+            self._preparation.doubts.discard(intent.digest)
         self.journal.note("answered", name, is_error=bool(result.is_error))
         return result
 
@@ -141,9 +163,9 @@ class GovernedClient:
             if result is not delivery.result:
                 (self._on_secret or self.secrets.append)(delivery)
                 self.journal.note("secret", intent.name)
-        if self._conduct.trusted:
-            return result
-        return result.model_copy(update={"meta": {**(result.meta or {}), UNTRUSTED: True}})
+        if not self._conduct.trusted:
+            result.meta = {**(result.meta or {}), UNTRUSTED: True}
+        return result
 
     def _connect(self) -> AbstractAsyncContextManager[Client]:
         asks = None if self._asker is leave_to_server else self._questions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from assent.contract.digest import NotCanonicalError, canonical, digest_of
+from assent.contract.digest import NotCanonicalError, canonical
 from assent.core.outcome import Refusal
 from assent.edges.client.catalogue import Listed
 
@@ -21,12 +22,20 @@ class Intent:
 
     listed: Listed
     arguments: dict[str, Any]
-    digest: str
+    form: bytes
     agreed: bool = False
     price: str | None = None
     preview: Any = None
     answered_server: bool = False
     timer: asyncio.Timeout | None = None
+    _digest: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """What makes two calls the same; made when first needed, since most calls never need it."""
+        if self._digest is None:
+            self._digest = hashlib.sha256(self.name.encode() + b"\0" + self.form).hexdigest()
+        return self._digest
 
     @property
     def name(self) -> str:
@@ -40,10 +49,10 @@ def intend(listed: Listed, given: Mapping[str, Any]) -> Intent:
     """The arguments as they will be shown and sent: plain JSON of our own, and no key of the model's."""
     plain = {name: value for name, value in given.items() if name != listed.key_argument}
     try:
-        arguments = orjson.loads(canonical(plain))
-        return Intent(listed, arguments, digest_of([listed.tool.name, arguments]))
+        form = canonical(plain)
     except NotCanonicalError as error:
         raise Refusal("validate.malformed", f"The arguments are not plain JSON: {error}.") from None
+    return Intent(listed, orjson.loads(form), form)
 
 
 def is_rehearsal(intent: Intent) -> bool:

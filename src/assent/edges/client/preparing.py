@@ -50,7 +50,7 @@ class Preparation:
             raise Refusal("guard.denied", "This tool is forbidden for agents.", remedy="Do not call it.")
         if is_rehearsal(intent):
             return
-        if self.allowances.declined(intent.digest, self._conduct.now()):
+        if self.allowances.any_declined and self.allowances.declined(intent.digest, self._conduct.now()):
             raise Refusal("confirm.declined")
         why = self._why(intent)
         # Only a trusted contract says so: what an untrusted server calls a preview may be the deed itself.
@@ -61,7 +61,7 @@ class Preparation:
 
     def _why(self, intent: Intent) -> str | None:
         standing, listed = intent.listed.standing, intent.listed
-        if intent.digest in self.doubts:
+        if self._doubted(intent):
             return "the same call was made before and nobody knows how it ended"
         if listed.changed:
             return "the tool is not what it was: " + "; ".join(listed.changed[:3])
@@ -71,9 +71,12 @@ class Preparation:
             return "the budget for work that runs unasked is used up"
         return None
 
+    def _doubted(self, intent: Intent) -> bool:
+        return bool(self.doubts) and intent.digest in self.doubts
+
     def _remembered(self, intent: Intent) -> bool:
         """Whether a decision from before covers this call. What changed or is in doubt is asked about anew."""
-        if intent.listed.changed or intent.digest in self.doubts:
+        if intent.listed.changed or self._doubted(intent):
             return False
         listed, now = intent.listed, self._conduct.now()
         if not self.allowances.allowed(intent.name, listed.digest, intent.arguments, now):
