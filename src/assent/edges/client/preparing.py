@@ -154,7 +154,7 @@ class Preparation:
         try:
             async with asyncio.timeout(self._conduct.question_patience):
                 said = self._asker(question)
-                return as_answer(await said if inspect.isawaitable(said) else said), "a person"
+                return as_answer(await said if inspect.isawaitable(said) else said), "the asker"
         except TimeoutError:
             return Answer("cancel"), "nobody: they walked away"
         except Exception as error:
