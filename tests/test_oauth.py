@@ -227,5 +227,5 @@ async def test_a_hundred_strangers_are_one_entry(tmp_path: Path) -> None:
         there.house.strangers.write()
         await there.house.store.flush()
         (logged,) = await there.house.store.entries()
-        assert logged.entry.facts["failed_authentications"] == {"authenticate.invalid": 100}
-        assert logged.entry.values == {"addresses": {"127.0.0.1": 100}}
+        assert logged.entry.values["codes"] == {"authenticate.invalid": 100}
+        assert logged.entry.values["addresses"] == {"127.0.0.1": 100}

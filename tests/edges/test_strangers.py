@@ -22,10 +22,9 @@ async def test_ten_thousand_failures_are_one_entry() -> None:
     (entry,) = log
     assert entry.kind == "denial"
     assert entry.at == clock.at
-    assert entry.facts == {
-        "failed_authentications": {"authenticate.missing": 2500, "authenticate.invalid": 7500},
-        "since": clock.at - 60,
-    }
+    since = int((clock.at - 60) * 1000)
+    assert entry.facts == {"event": "authentication.failed", "count": 10_000, "since": since}
+    assert entry.values["codes"] == {"authenticate.missing": 2500, "authenticate.invalid": 7500}
     assert len(entry.values["addresses"]) == MOST_ADDRESSES
     strangers.write()
     assert len(log) == 1, "nothing happened since"
@@ -42,8 +41,8 @@ async def test_the_entry_is_written_when_the_interval_ends() -> None:
     for _ in range(3):
         strangers.turned_away("authenticate.invalid", {})
     await written.wait()
-    assert [entry.facts["failed_authentications"] for entry in log] == [{"authenticate.invalid": 3}]
-    assert log[0].values == {"addresses": {"unknown": 3}}
+    assert [entry.values["codes"] for entry in log] == [{"authenticate.invalid": 3}]
+    assert log[0].values["addresses"] == {"unknown": 3}
 
 
 async def test_what_could_not_be_written_is_in_the_next_summary() -> None:
@@ -60,4 +59,4 @@ async def test_what_could_not_be_written_is_in_the_next_summary() -> None:
     broken[0] = False
     strangers.turned_away("authenticate.invalid", {"client": None})
     strangers.write()
-    assert [entry.facts["failed_authentications"] for entry in log] == [{"authenticate.invalid": 2}]
+    assert [entry.values["codes"] for entry in log] == [{"authenticate.invalid": 2}]

@@ -50,7 +50,9 @@ class Strangers:
             self._timer = None
         if not self._codes:
             return
-        facts = {"failed_authentications": dict(self._codes), "since": self._since}
-        self._note(Entry("denial", self._now(), facts, {"addresses": dict(self._addresses)}))
+        since = int(self._since * 1000)
+        facts = {"event": "authentication.failed", "count": sum(self._codes.values()), "since": since}
+        values = {"codes": dict(self._codes), "addresses": dict(self._addresses)}
+        self._note(Entry("denial", self._now(), facts, values))
         self._codes.clear()
         self._addresses.clear()
