@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+WORKERS ?= 2
 
 .PHONY: install test demo bench torture lint clean
 
@@ -16,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 test: install lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 lint: install
 	$(BIN)/ruff check .
