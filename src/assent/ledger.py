@@ -64,7 +64,8 @@ class StoredEntries:
             return []
         if not self._page or not self._page[0].index <= start <= stop <= self._page[-1].index + 1:
             page = await self._store.sealed(after=start - 1, limit=max(CHUNK, stop - start))
-            self._page = [row for place, row in enumerate(page, start) if row.index == place]
+            whole = page and page[-1].index - start == len(page) - 1
+            self._page = page if whole else [row for place, row in enumerate(page, start) if row.index == place]
         first = self._page[0].index if self._page else start
         return self._page[start - first : stop - first]
 

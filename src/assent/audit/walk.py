@@ -1,10 +1,11 @@
 """What do the entries say, read once from the first to the last?"""
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 from .entries import BadEntry, agree, commitments_of, parse_leaf
 from .faults import Report
-from .merkle import EMPTY_ROOT, hash_leaf
+from .merkle import EMPTY_ROOT
 from .subjects import Subject
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
 
@@ -54,7 +55,7 @@ class Walk:
             self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
 
     async def _take(self, first: int, leaves: Sequence[bytes], wanted: list[int]) -> None:
-        hashes = [hash_leaf(leaf) for leaf in leaves]
+        hashes = [sha256(b"\x00" + leaf).digest() for leaf in leaves]
         full: list[tuple[Tile, bytes]] = []
         done = 0
         while wanted and wanted[-1] <= first + len(leaves):
@@ -98,19 +99,22 @@ class Walk:
             except (KeyError, TornTile) as error:
                 code = "values.missing" if isinstance(error, KeyError) else "values.torn"
                 self.report.wrong(code, bundle_path(VALUES, number, width), str(error))
+        self._check_times(number * 256, leaves)
         for at, leaf in enumerate(leaves):
-            index = number * 256 + at
-            self._check_time(index, leaf)
             if blobs is not None and not agree(leaf, blobs[at]):
-                self._check_values(index, leaf, blobs[at])
+                self._check_values(number * 256 + at, leaf, blobs[at])
             if leaf.endswith(_SPECIAL):
-                self._take_special(index, leaf)
+                self._take_special(number * 256 + at, leaf)
 
-    def _check_time(self, index: int, leaf: bytes) -> None:
-        at = _time(leaf) or self._last
-        if at + CLOCK_SLACK < self._last:
-            self._clock.append((index, self._last - at))
-        self._last = at
+    def _check_times(self, first: int, leaves: Sequence[bytes]) -> None:
+        last = self._last
+        for index, leaf in enumerate(leaves, first):
+            digits = leaf[6 : leaf.find(b",")]
+            at = (int(digits) if digits.isdigit() else 0) or last
+            if at + CLOCK_SLACK < last:
+                self._clock.append((index, last - at))
+            last = at
+        self._last = last
 
     def _check_values(self, index: int, leaf: bytes, blob: bytes | None) -> None:
         try:
