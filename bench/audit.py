@@ -13,6 +13,8 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 from assent.audit import verifier
@@ -25,10 +27,14 @@ from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
 from assent.audit.sources import MemoryCheckpoints, MemoryTiles
 from assent.core.audit import Entry
+from assent.core.outcome import Answer
 from assent.ledger import Ledger
+from assent.signing import Signing
 from assent.stores.rows import entry_row
 from assent.stores.sqlite.store import SqliteStore
+from assent.testing import World
 
+ROUNDS, CALLS = 7, 3200
 ORIGIN, START, BATCH = "bench.example/log", 1_764_000_000_000, 100
 DIGEST = "sha256:5b0f2c7a9d1e48c3b6a7f0e2d4c19b8370a6e5d2c1f4b39807e6a5d4c3b2f1e0"
 FACTS = {"upstream": "billing", "open_world": True, "tool": "place_order", "tier": "external_spend"}
@@ -72,11 +78,22 @@ def per_entry(seconds: float, count: int) -> str:
     return f"{seconds / count * 1e6:7.2f} us/entry {count / seconds:12,.0f} entries/s"
 
 
+def measure_floor() -> None:
+    """How fast this machine hashes just now, to hold the rest against."""
+    row = sealed(0)
+    best = min(_timed(lambda: [sha256(row.leaf).digest() for _ in range(5000)]) for _ in range(7))
+    print(f"one SHA-256 of a leaf of {len(row.leaf)} bytes        {per_entry(best, 5000)}")
+
+
 def measure_seal() -> None:
-    for name, first in (("intent, five values", 0), ("outcome, no values", 1)):
-        entries = [entry(number) for number in range(first, 10_000, 2)]
-        best = min(_timed(lambda rows=entries: [entry_row(one) for one in rows]) for _ in range(7))
+    for name, one in (("intent, five values", entry(2)), ("outcome, no values", entry(3))):
+        best = min(_timed(partial(_seal_many, one)) for _ in range(7))
         print(f"seal ({name})".ljust(41) + per_entry(best, 5000))
+
+
+def _seal_many(one: Entry) -> None:
+    for _ in range(5000):
+        entry_row(one)
 
 
 def _timed(act) -> float:
@@ -167,9 +184,40 @@ async def measure_store(count: int, folder: Path, values: bool) -> None:
     await store.close()
 
 
+async def measure_calls(folder: Path) -> None:
+    """Governed calls on SQLite, 32 at a time, while the log is signed once a second, or not at all."""
+    spent: dict[bool, list[float]] = {True: [], False: []}
+    for number in range(2 * ROUNDS):
+        signed = bool(number % 2)
+        place = folder / f"calls-{number}"
+        place.mkdir()
+        store = SqliteStore(place / "assent.db")
+        world = World({"write": {"side_effect": "write"}}, store=store)
+        signing = Signing(Ledger(store, place / "secrets"), every=1.0)
+        if signed:
+            signing.start()
+        spent[signed].append(await _calls(world))
+        await signing.stop()
+        await store.close()
+    off, on = statistics.median(spent[False]), statistics.median(spent[True])
+    print(f"a governed call, unsigned / signed       {off:7.1f} / {on:.1f} us CPU, {on / off:.2f} times")
+
+
+async def _calls(world: World) -> float:
+    async def caller() -> None:
+        for _ in range(CALLS // 32):
+            outcome = await world.call("write", {"item": "SCENE", "amount": 120})
+            assert isinstance(outcome, Answer), outcome
+
+    before = time.process_time()
+    await asyncio.gather(*(caller() for _ in range(32)))
+    return (time.process_time() - before) / (CALLS // 32 * 32) * 1e6
+
+
 async def run(total: int, verify: int) -> None:
     key = SecretKey.generate(ORIGIN, os.urandom)
     keys = Keys((key.public,), (key,))
+    measure_floor()
     measure_seal()
     with tempfile.TemporaryDirectory() as name:
         folder, entries, store = Path(name), Repeated(), MemoryCheckpoints()
@@ -180,6 +228,7 @@ async def run(total: int, verify: int) -> None:
         await measure_proofs(log, entries, cold=True)
         await measure_resume(log, entries, tiles, store, keys)
         await measure_verification(key, verify, folder)
+        await measure_calls(folder)
 
 
 def main() -> None:
