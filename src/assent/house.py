@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assent.anchoring import ledger_of
+from assent.anchoring import ledger_of, signing_of
 from assent.attention import Attention
 from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
@@ -31,7 +31,6 @@ from assent.pipeline.work import Work
 from assent.ports import Ports, Store
 from assent.reception import Reception
 from assent.settings import Settings
-from assent.signing import Signing
 from assent.stock import Contracts, Definitions, Stock, contracts_of, tools_of
 from assent.stores.address import open_store
 from assent.telemetry import Standing, Tally, render
@@ -62,7 +61,7 @@ class House:
         self.attention = Attention(self.stock.refresh, lambda name: name in self.stock.troubles, self._pass_on)
         self.facade = Facade(self.links, self.stock, self.wiring, self.attention, self.sessions, self.notices)
         self._gateway: Gateway | None = None
-        self.signing = None if settings.store.startswith("memory:") else Signing(ledger_of(settings, store))
+        self.signing = signing_of(settings, store)
 
     def catalogue(self) -> Catalogue:
         return self.stock.catalogue
@@ -105,7 +104,7 @@ class House:
 
         New upstreams are asked for their tools before anything is swapped, removed ones finish what is under way.
         """
-        contracts = contracts_of(settings)
+        contracts, ledger = contracts_of(settings), ledger_of(settings, self.store)
         kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
         before, pools = dict(self.links), list(self.wiring.pools)
         fresh: dict[str, Link] = {}
@@ -122,6 +121,8 @@ class House:
             await self.attention.leave(name)
         gone = self.wiring.take_out(pools, kept)
         self._swap(settings, contracts, fresh, loaded)
+        if self.signing is not None:
+            self.signing.follow(ledger, settings.audit.sign_every, settings.audit.heartbeat)
         for name in fresh:
             self.attention.begin(name, fresh[name])
         for name in kept:
