@@ -12,6 +12,7 @@ from typing import Any
 
 from assent.anchoring import ledger_of, signing_of
 from assent.attention import Attention
+from assent.chronicle import Chronicle
 from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.edges.api import Api
@@ -46,7 +47,8 @@ class House:
         self.settings, self.store = settings, store
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.links: dict[str, Link] = {}
-        self.stock = Stock(settings, self.links, self._tell_tools_changed)
+        self.chronicle = Chronicle(store.note, time.time, self.keyring.blind)
+        self.stock = Stock(settings, self.links, self._tell_tools_changed, self.chronicle.said)
         self.wiring = Wiring(self.stock.refresh)
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
@@ -69,6 +71,7 @@ class House:
     async def start(self) -> None:
         """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it."""
         await asyncio.gather(*(self.stock.refresh(name) for name in self.links))
+        self.chronicle.configured(self.settings, "configuration.started", len(self.stock.catalogue.tools))
         self.loaded.set()
         if self.signing is not None:
             self.signing.start()
@@ -121,6 +124,7 @@ class House:
             await self.attention.leave(name)
         gone = self.wiring.take_out(pools, kept)
         self._swap(settings, contracts, fresh, loaded)
+        self.chronicle.configured(settings, "configuration.changed", len(self.stock.catalogue.tools))
         if self.signing is not None:
             self.signing.follow(ledger, settings.audit.sign_every, settings.audit.heartbeat)
         for name in fresh:

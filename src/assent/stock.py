@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assent.bootstrap import contract_paths
+from assent.chronicle import Said
 from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
@@ -34,10 +35,16 @@ Contracts = tuple[dict[str, Contract], dict[str, dict[str, Any]]]
 class Stock:
     """The tools of every upstream under the contracts that hold now, and what is wrong with which upstream."""
 
-    def __init__(self, settings: Settings, links: Mapping[str, Link], on_changed: Callable[[], None]) -> None:
-        self._settings, self._links, self._on_changed = settings, links, on_changed
+    def __init__(
+        self,
+        settings: Settings,
+        links: Mapping[str, Link],
+        on_changed: Callable[[], None],
+        on_said: Callable[[str, Said | None, Said], None],
+    ) -> None:
+        self._settings, self._links, self._on_changed, self._on_said = settings, links, on_changed, on_said
         self._contracts, self._declared = contracts_of(settings)
-        self._said: dict[str, tuple[Definitions, dict[str, str]]] = {}
+        self._said: dict[str, Said] = {}
         self._taken: dict[str, TakenIn] = {}
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self.catalogue = Catalogue()
@@ -55,6 +62,7 @@ class Stock:
         self.troubles.pop(name, None)
         unaccepted = self._unaccepted(name, definitions)
         if (definitions, unaccepted) != self._said.get(name):
+            self._on_said(name, self._said.get(name), (definitions, unaccepted))
             self._said[name] = definitions, unaccepted
             self._taken[name] = self._take_in(name, definitions)
             for tool, reason in unaccepted.items():
@@ -85,7 +93,10 @@ class Stock:
                 known[name] = definitions
             else:
                 self.troubles[name] = definitions
-        self._said = {name: (found, self._unaccepted(name, found)) for name, found in known.items()}
+        before, self._said = self._said, {name: (found, self._unaccepted(name, found)) for name, found in known.items()}
+        for name, said in self._said.items():
+            if said != before.get(name):
+                self._on_said(name, before.get(name), said)
         self._taken = {name: self._take_in(name, found) for name, found in known.items()}
 
     def publish(self) -> None:
