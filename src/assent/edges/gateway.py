@@ -17,6 +17,7 @@ from assent.edges.http import (
     BodyTooLarge,
     Disconnected,
     Headers,
+    Patrol,
     Receive,
     Scope,
     Send,
@@ -122,6 +123,7 @@ class Gateway:
     path: str = "/mcp"
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
+    _patrol: Patrol = field(default_factory=Patrol, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
@@ -247,7 +249,7 @@ class Gateway:
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""
         watch = Watch(exchange.receive, after=None)
-        reply = Reply(exchange.send, watch, session)
+        reply = Reply(exchange.send, watch, self._patrol, session)
         try:
             if session is not None:
                 with self.sessions.using(session), session.running(inbound.id):

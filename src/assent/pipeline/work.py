@@ -18,6 +18,23 @@ T = TypeVar("T")
 RETENTION = 30 * 86400.0
 
 
+async def _carry(effect: Coroutine[Any, Any, T], end: asyncio.Future[T]) -> None:
+    """Tell how an effect ended to whoever still waits for it."""
+    try:
+        result = await effect
+    except asyncio.CancelledError:
+        end.cancel()
+        raise
+    except BaseException as error:
+        if not end.done():
+            end.set_exception(error)
+        if not isinstance(error, Exception):
+            raise
+    else:
+        if not end.done():
+            end.set_result(result)
+
+
 class Work:
     """The tasks that run effects, and the leases they hold."""
 
@@ -38,15 +55,12 @@ class Work:
             effect.close()
             raise Refusal("claim.unavailable", "The server is shutting down, so the call was not made.")
         self._sweep_sometimes()
-        task = asyncio.get_running_loop().create_task(effect)
+        loop = asyncio.get_running_loop()
+        end: asyncio.Future[T] = loop.create_future()
+        task = loop.create_task(_carry(effect, end))
         self._tasks.add(task)
-        task.add_done_callback(self._finished)
-        return await asyncio.shield(task)
-
-    def _finished(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()
+        task.add_done_callback(self._tasks.discard)
+        return await end
 
     def _sweep_sometimes(self) -> None:
         """Whoever has work also tidies up, now and then; a clock that was set back does not stop it."""
