@@ -74,6 +74,8 @@ class Incoming:
     headers: Headers
     session: Session | None
     reply: Way
+    key: str | None = None
+    mirrors: Headers = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -269,7 +271,10 @@ class Gateway:
     async def _answer(self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply) -> None:
         try:
             check_params(inbound)
-            incoming = Incoming(inbound, exchange.caller, exchange.scope["headers"], session, reply)
+            incoming = Incoming(
+                inbound, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
+                exchange.head.mirrors,
+            )  # fmt: skip
             serve = self.call if inbound.method == "tools/call" else self.more.get(inbound.method, self.listing)
             body, status = result_body(inbound.id, await serve(incoming)), 200
         except Challenge as challenge:
