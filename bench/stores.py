@@ -31,7 +31,7 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.ports import Store
 from assent.stores import SqliteStore
-from assent.stores.rows import claim_row, entry_row
+from assent.stores.rows import claim_row, entry_row, move_row
 from assent.stores.sqlite.file import open_writer
 from assent.stores.statements import statements
 from assent.testing.stores.drafts import NOW, claim_draft
@@ -49,7 +49,8 @@ FACTS = {
 }
 WHO = {"principal": "agent-7", "kind": "agent", "tenant": "local", "call": "d" * 64}
 ARGUMENTS = b'{"address":"12 Long Street","amount":"25.00","item":"' + b"x" * 40 + b'","note":"","quantity":3}'
-Batches = Sequence[tuple[list[Any], list[Any]]]
+Batches = Sequence[tuple[str, list[Any], list[Any]]]
+"""For each commit, what to do with the claims, their rows, and the rows of their entries."""
 
 
 def intent(draft: ClaimRecord) -> Entry:
@@ -68,21 +69,22 @@ async def claim_and_settle(store: Store, draft: ClaimRecord) -> None:
 def raw_batches(drafts: Sequence[ClaimRecord]) -> Batches:
     """The claims with their intents, then their ends with their outcomes."""
     first = [claim_row(draft) for draft in drafts], [entry_row(intent(draft)) for draft in drafts]
-    second = [claim_row(draft.settled(END)) for draft in drafts], [entry_row(outcome(draft)) for draft in drafts]
-    return [first, second]
+    second = [move_row(draft.settled(END)) for draft in drafts], [entry_row(outcome(draft)) for draft in drafts]
+    return [("keep_claim", *first), ("move_claim", *second)]
 
 
 class RawSqlite:
     """The rows alone."""
 
     def __init__(self, path: Path) -> None:
-        self._connection, self._sql = open_writer(path), statements("sqlite")
+        self._connection, self._sql, self._next = open_writer(path), statements("sqlite"), 0
 
     async def write(self, batches: Batches) -> None:
-        for claims, entries in batches:
+        for change, claims, entries in batches:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(self._sql["keep_claim"], claims)
-            self._connection.executemany(self._sql["append"], entries)
+            self._connection.executemany(self._sql[change], claims)
+            self._connection.executemany(self._sql["append"], [(n, *row) for n, row in enumerate(entries, self._next)])
+            self._next += len(entries)
             self._connection.execute("COMMIT")
 
     def close(self) -> None:
@@ -96,9 +98,9 @@ class RawPostgres:
         self._connection, self._sql = connection, statements("postgres")
 
     async def write(self, batches: Batches) -> None:
-        for claims, entries in batches:
+        for change, claims, entries in batches:
             async with self._connection.transaction():
-                await self._connection.execute(self._sql["keep_claims"], *map(list, zip(*claims, strict=True)))
+                await self._connection.execute(self._sql[change + "s"], *map(list, zip(*claims, strict=True)))
                 await self._connection.fetchval(self._sql["append"], *map(list, zip(*entries, strict=True)))
 
 

@@ -40,6 +40,7 @@ class Writer:
         self._items: deque[Item] = deque()
         self._unkept: list[EntryRow] = []
         self._broken: StoreError | None = None
+        self._calling: asyncio.AbstractEventLoop | None = None
         self._stirring = self._closed = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
@@ -54,11 +55,17 @@ class Writer:
 
     def _ordered(self, order: Order) -> asyncio.Future[Any]:
         self._check_open()
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
         self._items.append(Waiting(order, future))
-        if not self._wake.is_set():  # asking is cheaper, and whoever clears it looks for items afterwards
-            self._wake.set()
+        if self._calling is not loop:  # once for all that this turn of the loop brings
+            self._calling = loop
+            loop.call_soon(self._call)
         return future
+
+    def _call(self) -> None:
+        self._calling = None
+        self._wake.set()
 
     def note(self, row: EntryRow) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""

@@ -34,6 +34,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        created_at = excluded.created_at, expires_at = excluded.expires_at, valid_until = excluded.valid_until,
        settled_at = excluded.settled_at, result = excluded.result, charges = excluded.charges;
 
+-- name: move_claim
+UPDATE claims
+   SET state = ?, epoch = ?, lease_until = ?, valid_until = ?, settled_at = ?, result = ?, charges = ?
+ WHERE id = ?;
+
 -- name: bury
 UPDATE claims SET result = NULL, charges = NULL
  WHERE id IN (SELECT id FROM claims
@@ -134,8 +139,7 @@ INSERT OR REPLACE INTO tallies (name, spent, until) VALUES (?, ?, ?);
 DELETE FROM tallies WHERE name IN (SELECT name FROM tallies WHERE until <= ? LIMIT ?);
 
 -- name: append
-INSERT INTO audit_entries (idx, leaf, vals)
-SELECT coalesce(max(idx) + 1, 0), ?, ? FROM audit_entries;
+INSERT INTO audit_entries (idx, leaf, vals) VALUES (?, ?, ?);
 
 -- name: entries
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > ? ORDER BY idx LIMIT ?;
