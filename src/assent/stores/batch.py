@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,9 @@ from assent.stores.operations import Operation, Order
 from assent.stores.records import Records
 from assent.stores.rows import EntryRow
 
-MOST_PER_COMMIT = 1000
+MOST_PER_COMMIT = 100
+"""Orders. More would save little, and make those who wait for the commit wait while nobody prepares the next."""
+MOST_NOTES_PER_COMMIT = 1000
 MOST_NOTES = 100_000
 LINGER = 0.01
 """Seconds that notes wait for company: they hold nobody up, and a commit each would."""
@@ -41,6 +44,17 @@ class Waiting:
 
 
 Item = Waiting | EntryRow
+
+
+def take(items: deque[Item]) -> list[Item]:
+    """What goes into the next commit, in order."""
+    batch: list[Item] = []
+    orders = 0
+    while items and orders < MOST_PER_COMMIT and len(batch) < MOST_NOTES_PER_COMMIT:
+        item = items.popleft()
+        orders += type(item) is Waiting
+        batch.append(item)
+    return batch
 
 
 def orders_in(batch: Iterable[Item]) -> list[Waiting]:

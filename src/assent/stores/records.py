@@ -36,7 +36,9 @@ class Changed:
     """The names of what operations have changed, and what they wrote into the log, in order."""
 
     claims: set[str] = field(default_factory=set)
-    """New ones, and those that took the place of a stale one."""
+    """New ones, and those that took the place of another."""
+    replacing: set[str] = field(default_factory=set)
+    """Those of them that did."""
     moved: set[str] = field(default_factory=set)
     """Claims of which no more has changed than where they stand (`rows.move_row`)."""
     approvals: set[str] = field(default_factory=set)
@@ -90,8 +92,8 @@ class Records:
             self._put_approval(consumed)
         if dues.charges:
             draft = replace(draft, charges=tuple({charge.tally: charge.amount for charge in dues.charges}.items()))
-        self._put_claim(draft)
-        self.append([row])
+        self._put_claim(draft, replacing=standing is not None)
+        self.changed.entries.append(row)
         return draft
 
     def _consumed(self, approval_id: str, now: float) -> Approval:
@@ -228,10 +230,12 @@ class Records:
         self.keys[record.digest] = record
         self.changed.keys.add(record.digest)
 
-    def _put_claim(self, record: ClaimRecord) -> None:
+    def _put_claim(self, record: ClaimRecord, *, replacing: bool) -> None:
         self.claims[record.id] = record
         self.changed.claims.add(record.id)
-        self.changed.moved.discard(record.id)
+        if replacing:
+            self.changed.replacing.add(record.id)
+            self.changed.moved.discard(record.id)
 
     def _move_claim(self, record: ClaimRecord) -> None:
         self.claims[record.id] = record

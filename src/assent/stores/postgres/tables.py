@@ -58,7 +58,7 @@ def _take(records: Records, rows: Iterable[Any]) -> None:
 async def keep(connection: Any, records: Records) -> int | None:
     """Write what has changed; the place of the first entry, if there are any."""
     changed = records.changed
-    await _keep(connection, "keep_claims", [claim_row(records.claims[name]) for name in changed.claims])
+    await _keep(connection, "add_claims", [claim_row(records.claims[name]) for name in changed.claims])
     await _keep(connection, "move_claims", [move_row(records.claims[name]) for name in changed.moved])
     await _keep(connection, "keep_approvals", [approval_row(records.approvals[name]) for name in changed.approvals])
     rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)

@@ -27,10 +27,12 @@ from assent.stores.rows import (
     logged,
     move_row,
 )
-from assent.stores.statements import statements
+from assent.stores.statements import for_rows, statements
 
 _SQL = statements("sqlite")
 MOST_KNOWN = 10_000
+AT_ONCE = 64, 8
+"""Rows to a statement."""
 
 
 class Tables:
@@ -110,8 +112,10 @@ class Tables:
     def keep(self, records: Records) -> None:
         """Write what has changed, and give the entries the next places in the log."""
         changed = records.changed
-        self._keep("keep_claim", [claim_row(records.claims[name]) for name in changed.claims])
-        self._keep("move_claim", [move_row(records.claims[name]) for name in changed.moved])
+        claims = records.claims
+        self._keep_many("add_claim", [claim_row(claims[name]) for name in changed.claims - changed.replacing])
+        self._keep("replace_claim", [claim_row(claims[name]) for name in changed.replacing])
+        self._keep_many("move_claim", [move_row(claims[name]) for name in changed.moved])
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
         rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
         self._keep("keep_rehearsal", [(one.digest, one.preview, one.at) for one in rehearsals])
@@ -139,7 +143,17 @@ class Tables:
         """The place of the first is looked up: nobody else writes until we commit."""
         if rows:
             first = self.length()
-            self._keep("append", [(first + offset, row.leaf, row.vals) for offset, row in enumerate(rows)])
+            self._keep_many("append", [(first + offset, row.leaf, row.vals) for offset, row in enumerate(rows)])
+
+    def _keep_many(self, name: str, rows: Sequence[Any]) -> None:
+        """Many rows to a statement: with each one the interpreter would be let go of, and waited for again."""
+        done = 0
+        for size in AT_ONCE:
+            while len(rows) - done >= size:
+                values = list(chain.from_iterable(rows[done : done + size]))
+                self._connection.execute(for_rows(_SQL[name], size), values)
+                done += size
+        self._keep(name, rows[done:])
 
     def _keep(self, name: str, rows: Sequence[Any]) -> None:
         if len(rows) == 1:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, MOST_PER_COMMIT, Item, Waiting, apply, operations_in, orders_in
+from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.rows import EntryRow
 from assent.stores.sqlite.tables import Tables
@@ -108,16 +108,12 @@ class Writer:
             self._stirring = False
             last = self._closed
             while self._items or self._unkept:
-                self._write(self._next())
+                self._write(take(self._items))
                 if self._broken is not None and not self._items:
                     break
             if last:
                 self._connection.close()
                 return
-
-    def _next(self) -> list[Item]:
-        count = min(len(self._items), MOST_PER_COMMIT)
-        return [self._items.popleft() for _ in range(count)]
 
     def _write(self, batch: Sequence[Item]) -> None:
         """One transaction, all of it or nothing; entries that were not kept come first in the next one."""

@@ -18,7 +18,7 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
  ORDER BY created_at DESC, id COLLATE "C"
  LIMIT $6;
 
--- name: keep_claims
+-- name: add_claims
 INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
                     lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
