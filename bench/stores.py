@@ -3,9 +3,9 @@
 A claim with its settlement is four row changes: the claim and its intent, durable; then its end and its outcome,
 durable. *Raw* is the fastest a batched insert of those rows goes: the same tables and indices, the same statements, the
 same bytes made beforehand, the same durability (SQLite `synchronous=FULL` with a write-ahead log, PostgreSQL
-`synchronous_commit=on`), a hundred claims to a commit, one connection, with no rules, no look before a change, no sealing
-and nobody to answer. *Ours* is the store's own port with 200 callers in one process on the gateway's own loop; no commit
-of ours holds more than a hundred either. Entries are as long as the pipeline's own.
+`synchronous_commit=on`), a hundred claims to a commit, one connection, with no rules, no look before a change, no
+sealing and nobody to answer. *Ours* is the store's own port with 200 callers in one process on the gateway's own loop;
+no commit of ours holds more than a hundred either. Entries are as long as the pipeline's own.
 
 Both take turns, first one and then the other ahead, on files that grow alike. The share is the median of the shares of
 the rounds, since two neighbours in time see the same machine. Then one caller alone: how long does a claim with its

@@ -32,7 +32,8 @@ from assent.ports import SealedRow, Store
 
 EVERY = 60.0
 PATIENCE = 10.0
-CHUNK = 4096
+CHUNK, SHORT = 4096, 512
+"""How many entries are read at once: where nobody waits, and while calls are served."""
 Progress = Callable[[int], None]
 
 
@@ -43,8 +44,8 @@ class LedgerError(AssentError):
 class StoredEntries:
     """The log's entries as a store keeps them. What comes after a gap is not there."""
 
-    def __init__(self, store: Store, progress: Progress = lambda done: None) -> None:
-        self._store, self._progress = store, progress
+    def __init__(self, store: Store, progress: Progress = lambda done: None, page: int = CHUNK) -> None:
+        self._store, self._progress, self._size = store, progress, page
         self._page: list[SealedRow] = []
 
     async def count(self) -> int:
@@ -53,6 +54,7 @@ class StoredEntries:
     async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         rows = await self.rows(start, stop)
         self._progress(stop)
+        await asyncio.sleep(0)  # a store may answer at once, and whoever else lives in this loop must not wait
         return [row.leaf for row in rows]
 
     async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
@@ -63,8 +65,9 @@ class StoredEntries:
         if start < 0 or stop <= start:
             return []
         if not self._page or not self._page[0].index <= start <= stop <= self._page[-1].index + 1:
-            page = await self._store.sealed(after=start - 1, limit=max(CHUNK, stop - start))
-            self._page = [row for place, row in enumerate(page, start) if row.index == place]
+            page = await self._store.sealed(after=start - 1, limit=max(self._size, stop - start))
+            whole = page and page[-1].index - start == len(page) - 1
+            self._page = page if whole else [row for place, row in enumerate(page, start) if row.index == place]
         first = self._page[0].index if self._page else start
         return self._page[start - first : stop - first]
 
@@ -156,7 +159,7 @@ class Ledger:
         keys = self.keys()
         async with self._lock():
             try:
-                entries = StoredEntries(self.store)
+                entries = StoredEntries(self.store, page=SHORT)
                 yield await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
             except (RolledBack, Inconsistent, StaleCheckpoint, BadNote) as error:
                 raise LedgerError(f"The log is not signed: {error}.") from error

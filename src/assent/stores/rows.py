@@ -59,7 +59,7 @@ def entry_row(entry: Entry) -> EntryRow:
         sealed = seal(entry.kind, at, entry.facts, entry.values, randomness)
     except BadEntry:
         sealed = _seal_plainly(entry, at)
-    return EntryRow(sealed.leaf, sealed.values)
+    return EntryRow(*sealed)
 
 
 def _seal_plainly(entry: Entry, at: int) -> Sealed:
