@@ -13,9 +13,7 @@ from assent.stores.operations import Operation, Order
 from assent.stores.records import Records
 from assent.stores.rows import EntryRow
 
-MOST_PER_COMMIT = 100
-"""Orders. More would save little, and make those who wait for the commit wait while nobody prepares the next."""
-MOST_NOTES_PER_COMMIT = 1000
+MOST_PER_COMMIT = 1000
 MOST_NOTES = 100_000
 LINGER = 0.01
 """Seconds that notes wait for company: they hold nobody up, and a commit each would."""
@@ -48,13 +46,7 @@ Item = Waiting | EntryRow
 
 def take(items: deque[Item]) -> list[Item]:
     """What goes into the next commit, in order."""
-    batch: list[Item] = []
-    orders = 0
-    while items and orders < MOST_PER_COMMIT and len(batch) < MOST_NOTES_PER_COMMIT:
-        item = items.popleft()
-        orders += type(item) is Waiting
-        batch.append(item)
-    return batch
+    return [items.popleft() for _ in range(min(len(items), MOST_PER_COMMIT))]
 
 
 def orders_in(batch: Iterable[Item]) -> list[Waiting]:
