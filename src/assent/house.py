@@ -19,7 +19,7 @@ from assent.edges.api_links import OpenApiLink
 from assent.edges.gateway import Gateway
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
@@ -48,7 +48,7 @@ class House:
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.links: dict[str, Link] = {}
         self.stock = Stock(settings, self.links, self._tell_tools_changed)
-        self.wiring = Wiring(self.stock.refresh)
+        self.wiring = Wiring()
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
             self.links[name] = self.wiring.link(name, upstream, relayed=alone)
@@ -81,11 +81,11 @@ class House:
         await self.hush()
         await self.attention.end()
         left = await self.work.drain(within)
+        await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, HttpLink)))
         await self.wiring.close()
         with suppress(StoreError):
             self.reception.strangers.write()
-        stdio = [link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)]
-        await asyncio.gather(*stdio)
+        await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, StdioLink)))
         if self.signing is not None:
             await self.signing.stop()
         await self.store.close()

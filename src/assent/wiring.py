@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import secrets as random
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
 from mcp.client.stdio import get_default_environment
 
 from assent.edges.api_links import OpenApiLink
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.stdio_links import StdioLink
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.child import Launch
@@ -27,7 +27,6 @@ from assent.fetching import fetch_text
 from assent.settings import UpstreamSettings
 
 Link = HttpLink | OpenApiLink | StdioLink
-Refresh = Callable[[str], Coroutine[Any, Any, None]]
 
 _STREAMS = Limits(connections=1000)
 _RETIRE = 300.0
@@ -36,8 +35,7 @@ _RETIRE = 300.0
 class Wiring:
     """The connections behind the links: made with them, and closed with the house or when their upstream is gone."""
 
-    def __init__(self, refresh: Refresh) -> None:
-        self._refresh = refresh
+    def __init__(self) -> None:
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
@@ -87,8 +85,8 @@ class Wiring:
     def retire(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
         """Let go of upstreams that are gone, once what is under way there is over."""
         for link in links:
-            if isinstance(link, StdioLink):
-                self._soon(link.upstream.close())
+            if not isinstance(link, OpenApiLink):
+                self._soon(link.close())
         for pool in pools:
             self._soon(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 
@@ -108,7 +106,6 @@ class Wiring:
             clock=time.monotonic,
             patience=float(upstream.timeout),
         )
-        server.on_changed = lambda: self._soon(self._refresh(name))
         return StdioLink(server)
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:

@@ -51,8 +51,14 @@ class StdioUpstream:
     ) -> None:
         self.name, self.patience = launch.name, patience
         self.described: Described | None = None
+        self.known: Described | None = None
+        """What it last said of itself, whether or not it runs now."""
         self.listen: Listener = self.answer_alone
-        self.on_changed: Callable[[], None] = lambda: None
+        self.on_log: Listener = lambda _: None
+        self.on_notice: Listener = lambda _: None
+        """Told what the server says unasked, where nobody else listens."""
+        self.level: str | None = None
+        """How much a server of the old era may log: it is told whenever it is started."""
         self.is_asking: Callable[[], bool] = lambda: False
         """Whether a question of the server waits for its answer: then it is not silent."""
         self._launch, self._client_info, self._mark, self._clock = launch, client_info, mark, clock
@@ -80,7 +86,7 @@ class StdioUpstream:
             await self._run()
             if self.described is None:
                 try:
-                    self.described = await self._introduce()
+                    self.described = self.known = await self._introduce()
                 except BaseException:
                     await self._abandon()
                     raise
@@ -91,7 +97,8 @@ class StdioUpstream:
         async with self._turn:
             await self._run()
             result = await self.exchange("initialize", params)
-            self.described = described_by(str(result.get("protocolVersion")), result.get("serverInfo"), result)
+            version = str(result.get("protocolVersion"))
+            self.described = self.known = described_by(version, result.get("serverInfo"), result)
             return result
 
     async def ended(self) -> str:
@@ -122,16 +129,27 @@ class StdioUpstream:
         await self.ready()
         return await self.exchange(method, self.enveloped(params, capabilities), audience)
 
-    async def exchange(self, method: str, params: dict[str, Any], audience: Audience | None = None) -> dict[str, Any]:
+    def new_id(self) -> str:
+        return f"{self._mark}-{next(self._ids)}"
+
+    async def exchange(
+        self,
+        method: str,
+        params: dict[str, Any],
+        audience: Audience | None = None,
+        *,
+        request_id: str | None = None,
+        endless: bool = False,
+    ) -> dict[str, Any]:
         """One request as it is, and its result. Raises `RpcError` as the server sent it, or a `Fault`.
 
-        Cancelling it tells the server.
+        Cancelling it tells the server. `endless` is for one that is answered when it is over, whenever that is.
         """
-        request_id = f"{self._mark}-{next(self._ids)}"
+        request_id = request_id or self.new_id()
         answer = self._waiting[request_id] = asyncio.get_running_loop().create_future()
         try:
             await self._post(request_id, method, params, audience)
-            return await self._patiently(answer, method)
+            return await (answer if endless else self._patiently(answer, method))
         except (asyncio.CancelledError, TimedOut):
             self._spawn(self._tell_cancelled(request_id))
             raise
@@ -252,7 +270,11 @@ class StdioUpstream:
         if not isinstance(version, str):
             raise Garbled(self.name, "initialize gave no protocol version", sent=True)
         await self.notify("notifications/initialized")
-        return described_by(version, result.get("serverInfo"), result)
+        described = described_by(version, result.get("serverInfo"), result)
+        if self.level is not None and "logging" in described.capabilities:
+            with suppress(RpcError):
+                await self.exchange("logging/setLevel", {"level": self.level})
+        return described
 
     # What it says
 
@@ -278,7 +300,7 @@ class StdioUpstream:
         return True
 
     def answer_alone(self, message: dict[str, Any]) -> None:
-        """Nobody listens: a ping is answered, a question refused, a changed list looked at again."""
+        """Nobody listens: a ping is answered, a question refused, the rest is a notice."""
         if "id" in message and "method" in message:
             answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
             if message["method"] == "ping":
@@ -286,8 +308,10 @@ class StdioUpstream:
             else:
                 answer["error"] = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
             self._spawn(self._quietly(answer))
-        elif message.get("method") == "notifications/tools/list_changed":
-            self.on_changed()
+        elif message.get("method") == "notifications/message":
+            self.on_log(message)
+        elif isinstance(message.get("method"), str):
+            self.on_notice(message)
 
     async def _quietly(self, message: dict[str, Any]) -> None:
         with suppress(Fault):
