@@ -116,7 +116,7 @@ class House:
             loaded = dict(zip(fresh, await asyncio.gather(*map(tools_of, fresh.values())), strict=True))
             self.stock.check(settings, contracts, loaded)
         except BaseException:
-            await self.wiring.forget(pools)
+            await self.wiring.forget(pools, fresh.values())
             raise
         for name in before.keys() - kept.keys():
             await self.attention.leave(name)

@@ -71,10 +71,10 @@ class Wiring:
             retiring.cancel()
         await asyncio.gather(*self.retiring, return_exceptions=True)
 
-    async def forget(self, before: list[Pool]) -> None:
+    async def forget(self, before: list[Pool], links: Iterable[Link]) -> None:
         """Close what was made since, as if it had never been."""
         made, self.pools[:] = self.pools[len(before) :], before
-        await asyncio.gather(*(pool.close() for pool in made))
+        await asyncio.gather(*(pool.close() for pool in made), *map(_close, links))
 
     def take_out(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
         """The pools of upstreams that are gone, which no new call finds any more."""
@@ -85,8 +85,7 @@ class Wiring:
     def retire(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
         """Let go of upstreams that are gone, once what is under way there is over."""
         for link in links:
-            if not isinstance(link, OpenApiLink):
-                self._soon(link.close())
+            self._soon(_close(link))
         for pool in pools:
             self._soon(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 
@@ -128,6 +127,12 @@ class Wiring:
         streams = Pool(name, target, _STREAMS, breaker)
         self.pools += [calls, streams]
         return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
+
+
+async def _close(link: Link) -> None:
+    """End what a link has beside its pools: a process, calls that wait for an answer."""
+    if not isinstance(link, OpenApiLink):
+        await link.close()
 
 
 def _target(name: str, url: str, headers: Mapping[str, str]) -> Target:
