@@ -20,7 +20,7 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel
 
 from aging import aged
-from assent.edges.parking import NotParked, Parking
+from assent.edges.parking import NotParked, Parking, asks_of
 from assent.house import House
 from houses import ANN_KEY, CI, gateway, post, rpc
 from serving import serving
@@ -227,8 +227,8 @@ async def park(parking: Parking, stage: Any) -> dict[str, Any]:
     return await parking.begin(stage.ask, "ann", "this", ASKING, stage)
 
 
-async def test_only_so_many_calls_wait_and_the_oldest_is_given_up_first() -> None:
-    parking, stage = Parking(most=2), Stage()
+async def test_an_owners_oldest_question_gives_way_to_its_newest() -> None:
+    parking, stage = Parking(most_of_one=2), Stage()
     states = [(await park(parking, stage))["requestState"] for _ in range(3)]
     assert len(parking) == 2
     with pytest.raises(NotParked):
@@ -237,6 +237,26 @@ async def test_only_so_many_calls_wait_and_the_oldest_is_given_up_first() -> Non
     assert done["said"] == {"jsonrpc": "2.0", "id": 7, "result": {"action": "cancel"}}
     await parking.close()
     assert len(parking) == 0
+
+
+async def test_where_too_many_wait_an_upstream_is_told_that_nobody_can_be_asked() -> None:
+    parking, stage = Parking(most=1), Stage()
+    await park(parking, stage)
+    refused = await parking.begin(stage.ask, "bob", "this", ASKING, stage)  # type: ignore[arg-type]
+    assert refused == {"said": None}
+    assert len(parking) == 1, "nobody's question is given up for another's"
+    await parking.close()
+
+
+def test_what_a_client_can_be_asked_is_told_in_few_words() -> None:
+    said = {
+        "elicitation": {"form": {}, "x": 1},
+        "sampling": {},
+        "roots": {"listChanged": True},
+        "extensions": {"a": {}},
+    }
+    assert asks_of(said) == {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
+    assert asks_of({"elicitation": "yes"}) == asks_of(None) == {}
 
 
 async def test_a_call_waits_only_so_long() -> None:

@@ -18,10 +18,12 @@ from assent.edges.reply import Way, can_answer
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.line import Audience
 
-MOST_PARKED = 1000
+# A call that waits holds one of the hundred connections of its upstream, and the answer needs one too.
+MOST_PARKED = 50
+MOST_OF_ONE = 20
 WAITS = 600.0
 QUESTION = "question"
-_ASKS = ("elicitation", "sampling", "roots")
+_ASKS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 
 Answer = dict[str, Any]
 Ask = Callable[[Audience], Awaitable[Answer]]
@@ -37,7 +39,8 @@ class NotParked(RpcError):
 class Parked:
     """One call under way, and what its upstream asks; the audience of the upstream for as long as it talks."""
 
-    def __init__(self, owner: Hashable, said: Any, capabilities: dict[str, Any], token: Any) -> None:
+    def __init__(self, parking: Parking, owner: Hashable, said: Any, capabilities: dict[str, Any], token: Any) -> None:
+        self._parking = parking
         self.owner, self.said, self.capabilities = owner, said, capabilities
         self._first_token = self.token = token
         self.reply: Way | None = None
@@ -69,7 +72,7 @@ class Parked:
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """Wait, as long as it is let, for what the client says when it calls again."""
-        if not can_answer(self.capabilities, question["method"]):
+        if not can_answer(self.capabilities, question["method"]) or not self._parking.admit(self):
             return None
         self.question, self.answered = question, asyncio.get_running_loop().create_future()
         self.asked.set()
@@ -77,6 +80,7 @@ class Parked:
             return {"jsonrpc": "2.0", "id": question["id"], "result": await self.answered}
         finally:
             self.question = self.answered = None
+            self._parking.leave(self)
 
     def settle(self, responses: Any) -> None:
         """Hand over what the client answered; without an answer the question stands."""
@@ -87,10 +91,11 @@ class Parked:
 
 
 class Parking:
-    """The calls of one upstream that wait for an answer: bounded in number and in time, the oldest given up first."""
+    """The calls of one upstream that wait for an answer: bounded in number, in all and for each owner, and in time."""
 
-    def __init__(self, most: int = MOST_PARKED, waits: float = WAITS) -> None:
-        self._most, self._waits = most, waits
+    def __init__(self, most: int = MOST_PARKED, most_of_one: int = MOST_OF_ONE, waits: float = WAITS) -> None:
+        self._most, self._most_of_one, self._waits = most, most_of_one, waits
+        self._asking: set[Parked] = set()
         self._parked: dict[str, Parked] = {}
 
     def __len__(self) -> int:
@@ -100,7 +105,7 @@ class Parking:
         self, ask: Ask, owner: Hashable, said: Any, capabilities: dict[str, Any], reply: Way, token: Any = None
     ) -> dict[str, Any]:
         """Make a call; its result, or its first question as one."""
-        parked = Parked(owner, said, capabilities, token)
+        parked = Parked(self, owner, said, capabilities, token)
         parked.reply = reply
         parked.task = asyncio.ensure_future(ask(parked))
         return await self._wait(parked, reply)
@@ -116,6 +121,19 @@ class Parking:
         parked.token = token
         parked.settle(responses)
         return await self._wait(parked, reply)
+
+    def admit(self, parked: Parked) -> bool:
+        """Whether there is room for another question; an owner's oldest gives way to its newest, and to no other's."""
+        own = [name for name, one in self._parked.items() if one.owner == parked.owner]
+        if len(own) >= self._most_of_one:
+            self._give_up(own[0])
+        elif len(self._asking) >= self._most:
+            return False
+        self._asking.add(parked)
+        return True
+
+    def leave(self, parked: Parked) -> None:
+        self._asking.discard(parked)
 
     async def close(self) -> None:
         """Give up every call that waits."""
@@ -141,8 +159,6 @@ class Parking:
         return await parked.task if parked.task.done() else self._put(parked)
 
     def _put(self, parked: Parked) -> dict[str, Any]:
-        while len(self._parked) >= self._most:
-            self._give_up(next(iter(self._parked)))
         name = secrets.token_urlsafe(24)
         self._parked[name] = parked
         parked.timer = asyncio.get_running_loop().call_later(self._waits, self._give_up, name)
@@ -164,8 +180,13 @@ class Parking:
 
 
 def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a client can be asked, as a server of the old era wants to be told."""
-    return {name: (capabilities or {})[name] for name in _ASKS if isinstance((capabilities or {}).get(name), dict)}
+    """What a client can be asked, as far as the old era has words for it: few enough for a session each."""
+    found = {name: (capabilities or {}).get(name) for name in _ASKS}
+    return {
+        name: {kind: {} for kind in _ASKS[name] if isinstance(said.get(kind), dict)}
+        for name, said in found.items()
+        if isinstance(said, dict)
+    }
 
 
 def _heard(task: asyncio.Future[Answer]) -> None:
