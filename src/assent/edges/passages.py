@@ -10,7 +10,7 @@ from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.edges.gateway import Exchange
-from assent.edges.http import Headers, Send, Watch, respond, respond_error
+from assent.edges.http import Headers, Scope, Send, Watch, respond, respond_error
 from assent.edges.inbound import Era, Inbound, accepts, check_params, http_status, is_request
 from assent.edges.injection import injecting
 from assent.edges.notices import SUBSCRIPTION_ID, Notices
@@ -22,6 +22,11 @@ from assent.edges.upstreams.faults import Garbled, Unreachable
 from assent.edges.upstreams.sse import render
 
 _PING_AFTER = 15.0
+# Headers of one era mean nothing in the other, so nobody has checked them there: whose session, which method.
+_NOT_OF = {
+    Era.MODERN: (b"mcp-session-id", b"last-event-id"),
+    Era.HANDSHAKE: (b"mcp-method", b"mcp-name", b"mcp-param-"),
+}
 
 
 @dataclass(slots=True)
@@ -85,7 +90,14 @@ class RelayPassage:
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
             return await respond(exchange.send, fault.status, fault_body(message, fault))
-        await relay.forward(exchange.scope, exchange.receive, send, message, on_answer)
+        await relay.forward(_in_its_era(exchange), exchange.receive, send, message, on_answer)
+
+
+def _in_its_era(exchange: Exchange) -> Scope:
+    """The request with the headers of its own era alone."""
+    foreign = _NOT_OF[exchange.head.era]
+    kept = [(name, value) for name, value in exchange.scope["headers"] if not name.startswith(foreign)]
+    return {**exchange.scope, "headers": kept}
 
 
 @dataclass(frozen=True, slots=True)
