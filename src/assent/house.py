@@ -23,7 +23,7 @@ from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
-from assent.core.catalogue import Catalogue, catalogue_of, safe_names
+from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.outcome import Refusal
 from assent.core.pins import changed, read_pins
 from assent.core.principal import Principal
@@ -60,7 +60,7 @@ from assent.edges.upstreams.openapi.pooled import send_over
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.stdio import StdioUpstream
 from assent.edges.upstreams.target import BadTarget, Target
-from assent.errors import ContractError, Fault, FaultsError, SettingsError, StoreError
+from assent.errors import Fault, FaultsError, SettingsError, StoreError
 from assent.keyring import Keyring
 from assent.pipeline.approve import OPERATOR
 from assent.pipeline.work import Work
@@ -412,6 +412,9 @@ class House:
         """Ask one upstream for its tools, and put what it says into a new catalogue."""
         try:
             definitions = await self.links[name].load()
+            unaccepted = self._unaccepted(name, definitions)
+            is_new = (definitions, unaccepted) != self._said.get(name)
+            taken = self._take_in(name, definitions) if is_new else None
         except Exception as error:
             trouble = str(error) if isinstance(error, FaultsError) else words(error)
             if self._troubles.get(name) != trouble:
@@ -419,10 +422,8 @@ class House:
             self._troubles[name] = trouble
             return
         self._troubles.pop(name, None)
-        unaccepted = self._unaccepted(name, definitions)
-        if (definitions, unaccepted) != self._said.get(name):
-            self._said[name] = definitions, unaccepted
-            self._taken[name] = self._take_in(name, definitions)
+        if taken is not None:
+            self._said[name], self._taken[name] = (definitions, unaccepted), taken
             for tool, reason in unaccepted.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self._publish()
@@ -447,13 +448,9 @@ class House:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
         tools = [tool for taken in self._taken.values() for tool in taken.tools]
         withheld = {name: why for taken in self._taken.values() for name, why in taken.withheld.items()}
-        try:
-            if self.settings.names == "safe":
-                safe_names(tool.wire_name for tool in tools)
-            catalogue = catalogue_of(tools, withheld)
-        except ContractError as error:
-            logger.error("the new list of tools is not used: %s", error)
-            return
+        catalogue = catalogue_that_holds(tools, withheld)
+        for name in catalogue.withheld.keys() - withheld.keys() - self._catalogue.withheld.keys():
+            logger.error("%s is withheld: %s", name, catalogue.withheld[name])
         differs = _shown(catalogue) != _shown(self._catalogue)
         self._catalogue = catalogue
         if differs and self.loaded.is_set():
