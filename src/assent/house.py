@@ -96,7 +96,7 @@ class House:
         self.keys = KeptKeys(store, time.monotonic)
         self.strangers = Strangers(store.note, time.time)
         self.ports = self._make_ports()
-        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
+        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notices = Notices(self.sessions)
         self.attention = Attention(self._refresh, lambda name: name in self._troubles, self._pass_on)
         self._gateway: Gateway | None = None
@@ -616,6 +616,10 @@ async def fetch(url: str, most: int, what: str) -> bytes:
         return await response.read(most)
     finally:
         await pool.close()
+
+
+def _identity_of(caller: Principal) -> tuple[object, ...]:
+    return caller.identity
 
 
 async def _known(principal: Principal) -> Principal:

@@ -130,12 +130,14 @@ class SessionTable:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         *,
+        who: Callable[[Any], Hashable] = lambda owner: owner,
         limit: int = 10_000,
         per_owner: int = 1_000,
         idle: float = 1800.0,
     ) -> None:
         self._clock = clock
         self._new_id = new_id
+        self._who = who
         self._limit = limit
         self._per_owner = per_owner
         self._idle = idle
@@ -153,12 +155,13 @@ class SessionTable:
     def check_room(self, owner: Hashable) -> None:
         """Raise where another session of this caller would be one too many."""
         self._expire()
-        if len(self._sessions) >= self._limit or self._owned[owner] >= self._per_owner:
+        if len(self._sessions) >= self._limit or self._owned[self._who(owner)] >= self._per_owner:
             raise TooManySessions
 
     def open(self, owner: Hashable, session_id: str | None = None) -> Session:
         """A new session; an upstream's own id may be adopted as its name."""
         self.check_room(owner)
+        owner = self._who(owner)
         session = Session(session_id or self._new_id(), owner)
         if (earlier := self._sessions.get(session.id)) is not None:
             if earlier.owner != owner:
@@ -173,7 +176,7 @@ class SessionTable:
         """The session, if it is open and this caller's; a stranger's looks exactly like none."""
         self._expire()
         session = self._sessions.get(session_id)
-        if session is None or session.owner != owner:
+        if session is None or session.owner != self._who(owner):
             return None
         self._touch(session)
         return session
@@ -194,9 +197,11 @@ class SessionTable:
         try:
             yield
         finally:
-            self._busy[session.id] -= 1
-            if session.id in self._sessions:
+            if self._sessions.get(session.id) is session:  # its name may be another's by now
+                self._busy[session.id] -= 1
                 self._touch(session)
+            elif session.id not in self._sessions:
+                self._busy.pop(session.id, None)
 
     def _touch(self, session: Session) -> None:
         self._used[session.id] = self._clock()
