@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from houses import gateway, post, rpc
@@ -22,11 +23,17 @@ RESULTS: dict[str, dict[str, Any]] = {
 
 
 async def obedient(conversation: Conversation) -> None:
-    """Answers every message that names a method, whether it has an id or not."""
+    """Answers every message that names a method, whether it has an id or not; its one stream has one event."""
     while True:
-        _, body = await conversation.read_request()
+        head, body = await conversation.read_request()
+        if head.startswith(b"GET"):
+            event = b"id: e-7\ndata: {}\n\n"
+            kind = b"content-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(event)
+            await conversation.write(b"HTTP/1.1 200 OK\r\n" + kind + event)
+            continue
         message = json.loads(body or b"{}")
-        fields = b"mcp-session-id: s1\r\n" if message.get("method") == "initialize" else b""
+        session = b"mcp-session-id: s%d-\r\n" % len(conversation.server.requests)
+        fields = session if message.get("method") == "initialize" else b""
         said: dict[str, Any] = {"result": RESULTS.get(message.get("method"), {})}
         if message.get("method") in (None, "server/discover"):
             said = {"error": {"code": -32601, "message": "no such method"}}
@@ -79,3 +86,26 @@ async def test_a_handshake_request_brings_no_routing_headers_that_nobody_compare
         await post(url, rpc("prompts/list"), **lies)
         (head,) = heads_of(upstream, "prompts/list")
     assert not any(name.encode() in head for name in lies)
+
+
+async def test_a_session_resumes_only_the_events_that_it_was_told(tmp_path: Path) -> None:
+    async with before_an_obedient_one(tmp_path) as (url, upstream):
+        session = {"mcp-session-id": (await post(url, HELLO)).headers["mcp-session-id"], "accept": "text/event-stream"}
+
+        async def resumed(**headers: str) -> bytes:
+            before = len(upstream.requests)
+            async with httpx2.AsyncClient(trust_env=False) as client:
+                assert (await client.get(url, headers={**session, **headers})).status_code == 200
+            (head,) = [head for head, _ in upstream.requests[before:] if session["mcp-session-id"].encode() in head]
+            return head
+
+        assert b"last-event-id" not in await resumed(**{"last-event-id": "e-7"}), "it may be another session's"
+        assert b"last-event-id: e-7\r\n" in await resumed(**{"last-event-id": "e-7"})
+
+
+async def test_our_requests_never_bear_the_id_of_one_that_the_client_has_under_way(tmp_path: Path) -> None:
+    async with before_an_obedient_one(tmp_path) as (url, upstream):
+        await post(url, rpc("prompts/list"))
+        ids = [message["id"] for _, body in upstream.requests if body and "id" in (message := json.loads(body))]
+    assert len(set(ids)) == len(ids)
+    assert [one for one in ids if one < 2**30] == [1], "only the client counts from one"

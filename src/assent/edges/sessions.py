@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assent.edges.eventlog import EventLogs
+from assent.edges.heard import Heard
 from assent.edges.rpc import RequestId, RpcError
 
 
@@ -36,6 +37,7 @@ class Session:
         self.at_end: dict[str, Callable[[], Awaitable[None]]] = {}
         self.streaming = False
         self.logs = EventLogs()
+        self.heard = Heard()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._count = 0
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
