@@ -281,3 +281,42 @@ async def test_pages_of_tools_without_end_are_given_up(tmp_path: Path) -> None:
 
     async with ScriptedServer(script) as server, gateway(tmp_path, {"odd": {"url": server.url}}) as (_, house):
         assert "never end" in house.troubles()["odd"]
+
+
+@pytest.mark.parametrize(
+    "oddity",
+    [{"_meta": [1]}, {"_meta": "x"}, {"contract": 1}, {"profile": 1}, {"historic_names": "x"}, {"upstream": 1}],
+    ids=lambda oddity: json.dumps(oddity),
+)
+async def test_a_definition_of_an_odd_shape_is_taken_in_or_withheld_and_stops_nobody(
+    oddity: dict[str, Any], tmp_path: Path
+) -> None:
+    async with beside(tmp_path, says_nothing) as (url, house, odd):
+        odd.tools = [{**TOOLS[0], **oddity}]
+        await house._refresh("odd")
+        assert "odd" not in house.troubles()
+        assert "odd_get_it" in house.catalogue().tools
+        assert "result" in await call(url, "shop_list_orders", limit=1)
+
+
+async def test_two_tools_of_one_name_hold_nobody_elses_changes_up(tmp_path: Path) -> None:
+    async with beside(tmp_path, says_nothing) as (_url, house, odd):
+        odd.tools = [*TOOLS, TOOLS[0]]
+        await house._refresh("odd")
+        assert "odd_get_it" not in house.catalogue().tools
+        assert "tool of this name" in house.catalogue().withheld["odd_get_it"]
+        assert "odd_set_it" in house.catalogue().tools
+        odd.tools = [TOOLS[0]]
+        await house._refresh("odd")
+        assert [name for name in house.catalogue().tools if name.startswith("odd")] == ["odd_get_it"]
+
+
+async def test_pins_that_cannot_be_read_are_trouble_until_they_can(tmp_path: Path) -> None:
+    pins = tmp_path / "assent.lock"
+    async with beside(tmp_path, says_nothing, pins=str(pins)) as (_, house, _odd):
+        pins.write_text("not: [pins")
+        await house._refresh("odd")
+        assert "odd" in house.troubles()
+        pins.unlink()
+        await house._refresh("odd")
+        assert "odd" not in house.troubles()

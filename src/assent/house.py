@@ -58,7 +58,7 @@ class House:
         self.tally = Tally()
         self.reception = Reception(settings, store)
         self.ports = self._make_ports()
-        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
+        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notices = Notices(self.sessions)
         self.attention = Attention(self.stock.refresh, lambda name: name in self.stock.troubles, self._pass_on)
         self.facade = Facade(self.links, self.stock, self.wiring, self.attention, self.sessions, self.notices)
@@ -265,6 +265,10 @@ async def open_house(settings: Settings) -> House:
         await house.stop()
         raise
     return house
+
+
+def _identity_of(caller: Principal) -> tuple[object, ...]:
+    return caller.identity
 
 
 async def _known(principal: Principal) -> Principal:

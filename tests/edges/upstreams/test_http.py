@@ -27,7 +27,7 @@ async def upstream(script: Script, limits: Limits | None = None) -> AsyncIterato
     async with ScriptedServer(script) as server:
         pool = Pool("shop", Target.of(server.url), limits or Limits(), Breaker("shop", lambda: 0.0, threshold=99))
         try:
-            yield HttpUpstream(pool, {"name": "assent", "version": "0"}), server
+            yield HttpUpstream(pool, {"name": "assent", "version": "0"}, first_id=1), server
         finally:
             await pool.close()
 
