@@ -21,7 +21,8 @@ from assent.edges.streams import StandardStreams
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.wrapped import Wrap
 from assent.errors import Fault, SettingsError
-from assent.house import House, open_house, principal_of
+from assent.house import House, open_house
+from assent.reception import principal_of
 from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
 
 STARTS_WITHIN = 60
