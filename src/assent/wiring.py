@@ -73,10 +73,11 @@ class Wiring:
             retiring.cancel()
         await asyncio.gather(*self.retiring, return_exceptions=True)
 
-    async def forget(self, before: list[Pool]) -> None:
+    async def forget(self, before: list[Pool], links: Iterable[Link]) -> None:
         """Close what was made since, as if it had never been."""
         made, self.pools[:] = self.pools[len(before) :], before
         await asyncio.gather(*(pool.close() for pool in made))
+        await asyncio.gather(*(link.upstream.close() for link in links if isinstance(link, StdioLink)))
 
     def take_out(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
         """The pools of upstreams that are gone, which no new call finds any more."""
@@ -88,7 +89,7 @@ class Wiring:
         """Let go of upstreams that are gone, once what is under way there is over."""
         for link in links:
             if isinstance(link, StdioLink):
-                self._soon(link.upstream.close())
+                self._soon(link.upstream.retire(_RETIRE))
         for pool in pools:
             self._soon(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 
