@@ -173,7 +173,7 @@ class HttpLink(McpLink):
 
         async def request(peer: Peer) -> dict[str, Any]:
             modern = peer.version in MODERN_PROTOCOL_VERSIONS
-            said = _with_log_level(params, incoming) if modern else params
+            said = with_log_level(params, incoming) if modern else params
             return await server.request(method, said, peer, fields=fields, audience=incoming.reply, safe=safe)
 
         return await self._speak(incoming, request)
@@ -268,7 +268,7 @@ def _meta(incoming: Incoming) -> dict[str, Any]:
     return {name: value for name, value in meta.items() if name not in _ENVELOPE} if isinstance(meta, dict) else {}
 
 
-def _with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]:
+def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]:
     """A modern upstream is told with every request how much it may log; a session of the old era said so once."""
     session, meta = incoming.session, incoming.inbound.params.get("_meta")
     level = session.log_level if session is not None else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
-from assent.edges.links import McpLink, caller_of
+from assent.edges.links import McpLink, caller_of, with_log_level
 from assent.edges.upstreams.http import Described
 from assent.edges.upstreams.stdio import StdioUpstream
 from assent.ports import Unreached
@@ -37,4 +37,6 @@ class StdioLink(McpLink):
     ) -> dict[str, Any]:
         if caller_of(incoming).mode == "test":
             raise Unreached(f"upstream {self.name!r} has no test endpoint")
+        if self.upstream.is_modern:
+            params = with_log_level(params, incoming)
         return await self.upstream.request(method, params, incoming.inbound.capabilities, incoming.reply)
