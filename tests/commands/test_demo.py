@@ -133,6 +133,8 @@ async def test_it_starts_afresh_each_time_and_ends_by_itself_when_told_once(tmp_
         async with demo(tmp_path, "--once") as (process, lines):
             assert await process.wait() == 0
         assert "Refused (rehearse.dry_run_required)" in "\n".join(lines)
+        code, said = await run(printed(lines, "audit verify"), tmp_path)
+        assert (code, "as signed" in said) == (0, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import shutil
 import signal
 import socket
 from contextlib import AsyncExitStack
@@ -30,6 +31,7 @@ from assent.reloading import signature, watched_files
 from assent.settings import load_settings
 
 UPSTREAM = "office"
+KEYS = "keys"
 MARK = "# Written by `assent demo`"
 _OURS = ("assent.db", "assent.db-wal", "assent.db-shm", "assent.lock", "book.jsonl")
 
@@ -96,6 +98,7 @@ def _take(stack: AsyncExitStack, folder: Path) -> None:
         _check_ours(folder)
         for name in _OURS:
             (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / KEYS, ignore_errors=True)  # with what was signed of a log that is gone
     except BlockingIOError:
         fault = Fault(f"a demo already runs in {folder}", "Stop it with Ctrl-C, or choose another --folder")
         raise SettingsError(fault) from None
@@ -136,7 +139,7 @@ async def _serve(stack: AsyncExitStack, app: App, listener: socket.socket) -> st
 def _write(folder: Path, upstream: str, gateway: str) -> Path:
     """The gateway's configuration, and the one with which a client wraps the same office."""
     common: dict[str, Any] = {"store": "sqlite:///assent.db", "mode": "enforce", "contracts": ["contracts.yaml"]}
-    common |= {"secrets": {"directory": "keys"}}
+    common |= {"secrets": {"directory": KEYS}}
     served = {
         "public_url": gateway,
         "upstreams": {UPSTREAM: {"url": upstream}},
