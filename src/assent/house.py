@@ -116,7 +116,7 @@ class House:
                 if name not in kept:
                     fresh[name] = self.wiring.link(name, one, relayed=len(settings.upstreams) == 1)
             loaded = dict(zip(fresh, await asyncio.gather(*map(tools_of, fresh.values())), strict=True))
-            self.stock.check(settings, contracts, loaded)
+            self.stock.check(settings, contracts, fresh, loaded)
         except BaseException:
             await self.wiring.forget(pools, fresh.values())
             raise

@@ -51,16 +51,21 @@ class Stock:
 
     async def refresh(self, name: str) -> None:
         """Ask one upstream for its tools, and put what it says into a new catalogue."""
+        link = self._links.get(name)
+        if link is None:
+            return
         try:
-            definitions = await self._links[name].load()
-            said = definitions, self._unaccepted(name, definitions)
-            taken = self._take_in(name, definitions) if said != self._said.get(name) else None
+            definitions = await link.load()
+            said = definitions, self._unaccepted(link, definitions)
+            taken = self._take_in(link, definitions) if said != self._said.get(name) else None
         except Exception as error:
             trouble = str(error) if isinstance(error, FaultsError) else words(error)
             if self.troubles.get(name) != trouble:
                 logger.warning("upstream %s: %s", name, trouble)
             self.troubles[name] = trouble
             return
+        if self._links.get(name) is not link:
+            return  # another one took its place meanwhile
         self.troubles.pop(name, None)
         if taken is not None:
             self._on_said(name, self._said.get(name), said)
@@ -69,14 +74,21 @@ class Stock:
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
 
-    def check(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
+    def check(
+        self,
+        settings: Settings,
+        contracts: Contracts,
+        fresh: Mapping[str, Link],
+        loaded: Mapping[str, Definitions | str],
+    ) -> None:
         """Raise where the tools would get into each other's way under other settings."""
         known = {name: definitions for name, (definitions, _) in self._said.items()}
+        links = {**self._links, **fresh}
         old = self._settings, (self._contracts, self._declared)
         self._settings, (self._contracts, self._declared) = settings, contracts
         try:
             served = {name: found for name, found in {**known, **loaded}.items() if name in settings.upstreams}
-            taken = [self._take_in(name, found) for name, found in served.items() if isinstance(found, list)]
+            taken = [self._take_in(links[name], found) for name, found in served.items() if isinstance(found, list)]
             tools = [tool for one in taken for tool in one.tools]
             self._catalogue_of(tools, {})
         finally:
@@ -93,11 +105,14 @@ class Stock:
                 known[name] = definitions
             else:
                 self.troubles[name] = definitions
-        before, self._said = self._said, {name: (found, self._unaccepted(name, found)) for name, found in known.items()}
+        before, self._said = (
+            self._said,
+            {name: (found, self._unaccepted(self._links[name], found)) for name, found in known.items()},
+        )
         for name, said in self._said.items():
             if said != before.get(name):
                 self._on_said(name, before.get(name), said)
-        self._taken = {name: self._take_in(name, found) for name, found in known.items()}
+        self._taken = {name: self._take_in(self._links[name], found) for name, found in known.items()}
 
     def publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
@@ -133,29 +148,33 @@ class Stock:
             safe_names(tool.wire_name for tool in tools)
         return catalogue_of(tools, withheld)
 
-    def _take_in(self, name: str, definitions: Definitions) -> TakenIn:
-        terms, unaccepted = self.terms(name), self._unaccepted(name, definitions)
-        link = self._links.get(name)
+    def _take_in(self, link: Link, definitions: Definitions) -> TakenIn:
+        terms, unaccepted = self.terms(link.name), self._unaccepted(link, definitions)
         if isinstance(link, OpenApiLink):
             return link.take_in(self._declared, terms, unaccepted)
-        described = link.described if link is not None else None
+        described = link.described
         known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
         return take_in(definitions, {**known, **self._contracts}, terms, unaccepted)
 
-    def _unaccepted(self, name: str, definitions: Definitions) -> dict[str, str]:
-        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
-        if self._settings.pins is None or not Path(self._settings.pins).exists():
+    def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
+        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet.
+
+        An API description is the operator's own choice and is not pinned.
+        """
+        if isinstance(link, OpenApiLink) or self._settings.pins is None or not Path(self._settings.pins).exists():
             return {}
         pins = read_pins(Path(self._settings.pins).read_text(encoding="utf-8"), self._settings.pins)
-        return changed(pins.get(name, {}), definitions)
+        return changed(pins.get(link.name, {}), definitions)
 
 
 async def tools_of(link: Link) -> Definitions | str:
-    """The tools of an upstream, or why it has none now."""
+    """The tools of an upstream, or why it has none now; raises where a file of our own is at fault."""
     try:
         async with asyncio.timeout(LOAD_WITHIN):
             return await link.load()
     except Exception as error:
+        if isinstance(error, FaultsError) and isinstance(link, OpenApiLink) and link.is_local:
+            raise
         return words(error)
 
 

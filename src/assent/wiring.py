@@ -85,7 +85,7 @@ class Wiring:
     def retire(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
         """Let go of upstreams that are gone, once what is under way there is over."""
         for link in links:
-            self._soon(_close(link))
+            self._soon(link.upstream.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
         for pool in pools:
             self._soon(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 

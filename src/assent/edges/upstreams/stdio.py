@@ -69,6 +69,7 @@ class StdioUpstream:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._heard = 0
         self._pause, self._not_before, self._last_end = 0.0, 0.0, ""
+        self._retired = False
 
     @property
     def is_modern(self) -> bool:
@@ -106,6 +107,18 @@ class StdioUpstream:
         if child is not None:
             await child.ended.wait()
         return self._last_end or how_ended(child.code if child is not None else None)
+
+    async def retire(self, patience: float) -> None:
+        """Let what is under way end within a bound, then close; nothing starts the process again."""
+        self._retired = True
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    while self._waiting:
+                        await asyncio.wait(list(self._waiting.values()))
+                        await asyncio.sleep(0)  # whoever was answered may have a second question
+        finally:
+            await self.close()
 
     async def close(self) -> None:
         await self._abandon()
@@ -201,6 +214,8 @@ class StdioUpstream:
     async def _run(self) -> None:
         if self._child is not None and not self._child.ended.is_set():
             return
+        if self._retired:
+            raise Unreachable(self.name, "it was taken out of the configuration", sent=False)
         now = self._clock()
         if now < self._not_before:
             wait = f"{self._last_end}; it is started again in {self._not_before - now:.0f} s"
