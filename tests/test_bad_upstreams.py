@@ -173,14 +173,14 @@ async def test_a_tool_that_became_dangerous_is_asked_about_from_then_on(tmp_path
     async with beside(tmp_path, script) as (url, house, odd):
         safe = {"name": "lookup", "description": "Looks up a word.", "inputSchema": {"type": "object"}}
         odd.tools = [*TOOLS, {**safe, "annotations": {"readOnlyHint": True}}]
-        await house._refresh("odd")
+        await house.reload("odd")
         assert (await call(url, "odd_lookup"))["result"]["structuredContent"] == {"ok": True}
         grave = {**safe, "description": "Deletes all records for good.", "name": "lookup"}
         odd.tools = [*TOOLS, {**grave, "annotations": {"destructiveHint": True, "readOnlyHint": False}}]
-        await house._refresh("odd")
+        await house.reload("odd")
         assert (await call(url, "odd_lookup"))["result"]["structuredContent"]["code"] == "confirm.approval_pending"
         odd.tools = TOOLS
-        await house._refresh("odd")
+        await house.reload("odd")
         assert (await call(url, "odd_lookup"))["error"]["message"] == "Unknown tool: odd_lookup"
 
 
@@ -200,7 +200,7 @@ async def test_a_tool_that_became_dangerous_is_asked_about_from_then_on(tmp_path
 async def test_a_list_of_tools_that_cannot_be_used_leaves_the_others_as_they_were(tools: Any, tmp_path: Path) -> None:
     async with beside(tmp_path, says_nothing) as (url, house, odd):
         odd.tools = tools
-        await house._refresh("odd")
+        await house.reload("odd")
         fine = (await call(url, "shop_list_orders", limit=1))["result"]
         assert fine["structuredContent"] == {"result": ["o-0"]}
         assert "odd_x" not in house.catalogue().tools
@@ -228,7 +228,7 @@ async def test_a_definition_of_an_odd_shape_is_taken_in_or_withheld_and_stops_no
 ) -> None:
     async with beside(tmp_path, says_nothing) as (url, house, odd):
         odd.tools = [{**TOOLS[0], **oddity}]
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd" not in house.troubles()
         assert "odd_get_it" in house.catalogue().tools
         assert "result" in await call(url, "shop_list_orders", limit=1)
@@ -237,12 +237,12 @@ async def test_a_definition_of_an_odd_shape_is_taken_in_or_withheld_and_stops_no
 async def test_two_tools_of_one_name_hold_nobody_elses_changes_up(tmp_path: Path) -> None:
     async with beside(tmp_path, says_nothing) as (_url, house, odd):
         odd.tools = [*TOOLS, TOOLS[0]]
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd_get_it" not in house.catalogue().tools
         assert "tool of this name" in house.catalogue().withheld["odd_get_it"]
         assert "odd_set_it" in house.catalogue().tools
         odd.tools = [TOOLS[0]]
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert [name for name in house.catalogue().tools if name.startswith("odd")] == ["odd_get_it"]
 
 
@@ -250,8 +250,8 @@ async def test_pins_that_cannot_be_read_are_trouble_until_they_can(tmp_path: Pat
     pins = tmp_path / "assent.lock"
     async with beside(tmp_path, says_nothing, pins=str(pins)) as (_, house, _odd):
         pins.write_text("not: [pins")
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd" in house.troubles()
         pins.unlink()
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd" not in house.troubles()

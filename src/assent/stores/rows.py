@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from secrets import token_bytes
+from os import urandom
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -34,17 +34,17 @@ def entry_row(entry: Entry) -> EntryRow:
     """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
     at = round(entry.at * 1000)
     try:
-        sealed = seal(entry.kind, at, entry.facts, entry.values, token_bytes)
+        sealed = seal(entry.kind, at, entry.facts, entry.values, urandom)
     except BadEntry:
         sealed = _seal_plainly(entry, at)
-    return EntryRow(sealed.leaf, sealed.values)
+    return EntryRow(*sealed)
 
 
 def _seal_plainly(entry: Entry, at: int) -> Sealed:
     """With texts of facts in the letters a leaf may hold: a server may have named its tools in any."""
     facts = {name: _plain(value) for name, value in entry.facts.items()}
     try:
-        return seal(entry.kind, at, facts, entry.values, token_bytes)
+        return seal(entry.kind, at, facts, entry.values, urandom)
     except (BadEntry, TypeError) as error:
         raise StoreError(f"The entry cannot be written down: {error}.") from error
 
