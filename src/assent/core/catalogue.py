@@ -47,15 +47,15 @@ def catalogue_that_holds(tools: Iterable[Tool], withheld: Mapping[str, str]) -> 
     holders: dict[str, list[Tool]] = {}
     for tool in tools:
         holders.setdefault(tool.name, []).append(tool)
-    single = {name: those[0] for name, those in holders.items() if len(those) == 1}
+    firsts = {name: those[0] for name, those in holders.items()}
     reasons = dict(withheld)
     for name, those in holders.items():
-        faults = _unsafe_reads(those[0], {name: those[0] for name, those in holders.items()})
+        faults = _unsafe_reads(those[0], firsts)
         if len(those) > 1:
             reasons[name] = f"{' and '.join(repr(tool.upstream) for tool in those)} both have a tool of this name"
         elif faults:
             reasons[name] = str(faults[0])
-    return Catalogue({name: tool for name, tool in single.items() if name not in reasons}, reasons)
+    return Catalogue({name: tool for name, tool in firsts.items() if name not in reasons}, reasons)
 
 
 def _unsafe_reads(tool: Tool, tools: Mapping[str, Tool]) -> list[Fault]:

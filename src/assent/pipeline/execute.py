@@ -30,6 +30,8 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
         try:
             result = await ports.upstream.run(claim.call, claim.upstream_key)
         except Unreached:
+            if claim.call.resume is not None:  # it was reached before it asked
+                return await _lost(claim, ports)
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="execute.unavailable", forget=True)
             raise Refusal("execute.unavailable") from None
         except ToolFailed as failed:
