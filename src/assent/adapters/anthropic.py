@@ -47,5 +47,6 @@ async def answer(toolbox: Toolbox, message: Message) -> list[dict[str, Any]]:
 
 
 def _as_sent(block: Any) -> dict[str, Any]:
-    sent: dict[str, Any] = block.model_dump(mode="json", exclude_unset=True)
-    return sent
+    """A block as the API takes it back. It was built without checks: an input that is no object is not sent."""
+    sent: dict[str, Any] = block.model_dump(mode="json", exclude_unset=True, warnings=False)
+    return {**sent, "input": {}} if sent["type"] == "tool_use" and not isinstance(sent.get("input"), dict) else sent

@@ -31,7 +31,7 @@ async def converse(
     for _ in range(max(turns, 1)):
         offered = offer(openai_tools(await toolbox.tools()), request)
         said: ChatCompletion = await create(messages=messages, **offered)
-        messages.append(said.choices[0].message.model_dump(mode="json", exclude_none=True))
+        messages.append(said.choices[0].message.model_dump(mode="json", exclude_none=True, warnings=False))
         results = await answer(toolbox, said.choices[0])
         messages.extend(results)
         if not results or said.choices[0].finish_reason == "length":
@@ -56,7 +56,7 @@ async def respond(
     for _ in range(max(turns, 1)):
         offered = offer([_flat(tool) for tool in openai_tools(await toolbox.tools())], request)
         said: Response = await create(input=items, **offered)
-        items.extend(item.model_dump(mode="json", exclude_none=True) for item in said.output)
+        items.extend(item.model_dump(mode="json", exclude_none=True, warnings=False) for item in said.output)
         outputs = await answer_response(toolbox, said)
         items.extend(outputs)
         if not outputs or said.status == "incomplete":

@@ -9,12 +9,12 @@ from typing import Any
 
 import mcp_types as types
 
-from assent.adapters.toolbox import Toolbox
+from assent.adapters.toolbox import Toolbox, refused
 from assent.edges.client.governed import GovernedClient
 from assent.edges.client.quoting import model_text
 
 try:
-    from agents import AgentBase, RunContextWrapper, default_tool_error_function
+    from agents import AgentBase, ModelBehaviorError, RunContextWrapper
     from agents.mcp import MCPServer, MCPToolMetaContext
     from agents.tool_context import ToolContext
 except ImportError as error:
@@ -30,7 +30,7 @@ class GovernedServer(MCPServer):
     """
 
     def __init__(self, client: GovernedClient | Toolbox, *, name: str = "assent") -> None:
-        super().__init__(failure_error_function=default_tool_error_function, tool_meta_resolver=_call_id)
+        super().__init__(failure_error_function=_told, tool_meta_resolver=_call_id)
         self._toolbox = Toolbox.of(client)
         self._name = name
 
@@ -68,3 +68,10 @@ def _call_id(context: MCPToolMetaContext) -> dict[str, Any] | None:
     """The only way the SDK tells a server which of the model's calls this is."""
     run = context.run_context
     return {_CALL_ID: run.tool_call_id} if isinstance(run, ToolContext) else None
+
+
+def _told(context: RunContextWrapper[Any], error: Exception) -> str:
+    """What the SDK found wrong before the call got here, in words that help the model more than its own."""
+    if isinstance(error, ModelBehaviorError):
+        return model_text(refused("validate.malformed", "The arguments are not an object of JSON values."))
+    return model_text(refused("execute.failed"))
