@@ -13,6 +13,7 @@ from edges.client.plain_server import Plain
 from transports import ROOT
 
 sys.path.insert(0, str(ROOT))
+from examples.estimate_then_place import upstream as upstream
 from examples.estimate_then_place.agent import shop as shop
 from examples.frameworks import (
     with_anthropic,
@@ -22,6 +23,7 @@ from examples.frameworks import (
     with_pydantic_ai,
 )
 from examples.frameworks.story import buys as buys
+from examples.frameworks.story import tell as tell
 
 RUNS: dict[str, Any] = {
     "pydantic-ai": with_pydantic_ai.run,
