@@ -17,7 +17,10 @@ def test_text_and_objects_are_read(said: Any, read: Any) -> None:
     assert read_arguments(said) == read
 
 
-@pytest.mark.parametrize("said", ["{", "[1]", '"x"', "1", [1], 7, "[" * 100_000, b"\xff"])
+WRONG = ["{", "[1]", '"x"', "1", [1], 7, "[" * 100_000, b"\xff"]
+
+
+@pytest.mark.parametrize("said", WRONG, ids=range(len(WRONG)))
 def test_what_is_no_object_is_refused(said: Any) -> None:
     with pytest.raises(Refusal) as refused:
         read_arguments(said)
