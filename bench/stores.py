@@ -14,7 +14,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -39,7 +38,7 @@ END = Settlement(State.SUCCEEDED, NOW, RESULT)
 
 
 def ended(record: ClaimRecord) -> ClaimRecord:
-    return replace(record, state=State.SUCCEEDED, settled_at=NOW, result=RESULT)
+    return record._replace(state=State.SUCCEEDED, settled_at=NOW, result=RESULT)
 
 
 async def claim_and_settle(store: Store, number: int) -> None:

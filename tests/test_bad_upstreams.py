@@ -173,14 +173,14 @@ async def test_a_tool_that_became_dangerous_is_asked_about_from_then_on(tmp_path
     async with beside(tmp_path, script) as (url, house, odd):
         safe = {"name": "lookup", "description": "Looks up a word.", "inputSchema": {"type": "object"}}
         odd.tools = [*TOOLS, {**safe, "annotations": {"readOnlyHint": True}}]
-        await house._refresh("odd")
+        await house.reload("odd")
         assert (await call(url, "odd_lookup"))["result"]["structuredContent"] == {"ok": True}
         grave = {**safe, "description": "Deletes all records for good.", "name": "lookup"}
         odd.tools = [*TOOLS, {**grave, "annotations": {"destructiveHint": True, "readOnlyHint": False}}]
-        await house._refresh("odd")
+        await house.reload("odd")
         assert (await call(url, "odd_lookup"))["result"]["structuredContent"]["code"] == "confirm.approval_pending"
         odd.tools = TOOLS
-        await house._refresh("odd")
+        await house.reload("odd")
         assert (await call(url, "odd_lookup"))["error"]["message"] == "Unknown tool: odd_lookup"
 
 
@@ -200,7 +200,7 @@ async def test_a_tool_that_became_dangerous_is_asked_about_from_then_on(tmp_path
 async def test_a_list_of_tools_that_cannot_be_used_leaves_the_others_as_they_were(tools: Any, tmp_path: Path) -> None:
     async with beside(tmp_path, says_nothing) as (url, house, odd):
         odd.tools = tools
-        await house._refresh("odd")
+        await house.reload("odd")
         fine = (await call(url, "shop_list_orders", limit=1))["result"]
         assert fine["structuredContent"] == {"result": ["o-0"]}
         assert "odd_x" not in house.catalogue().tools

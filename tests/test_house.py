@@ -11,8 +11,8 @@ from mcp.shared.exceptions import MCPError
 
 from assent.core.pins import pins_of, pins_text
 from assent.errors import SettingsError
-from assent.house import check_bind
 from assent.pipeline.approve import approve
+from assent.reception import check_bind
 from assent.settings import parse_settings
 from assent.testing import ANN
 from houses import ANN_KEY, ANYBODY, CI, KEY, Shop, configuration, gateway, post, rpc, shop_gateway

@@ -205,10 +205,10 @@ async def test_a_call_to_a_removed_upstream_ends_before_its_connections_do(tmp_p
             await entered.wait()
             at.write({"b": {"url": b}}, {})
             assert await at.reloading.reload()
-            assert at.house._retiring
+            assert at.house.wiring.retiring
             go_on.set()
             assert await under_way == {"it": "came"}
-            await asyncio.gather(*at.house._retiring)
+            await asyncio.gather(*at.house.wiring.retiring)
 
 
 async def test_the_command_reloads_by_itself_and_on_a_signal(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_pat
                 return "told"
 
             one.server.add_tool(announce, name="find_words2", description="Finds words.")
-            await house._refresh("alpha")
+            await house.reload("alpha")
             if era == "legacy":
                 await client.call_tool("alpha_find_words2", {})
                 async with asyncio.timeout(10):

@@ -17,6 +17,7 @@ from assent.edges.http import (
     BodyTooLarge,
     Disconnected,
     Headers,
+    Patrol,
     Receive,
     Scope,
     Send,
@@ -73,6 +74,8 @@ class Incoming:
     headers: Headers
     session: Session | None
     reply: Way
+    key: str | None = None
+    mirrors: Headers = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -122,6 +125,7 @@ class Gateway:
     path: str = "/mcp"
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
+    _patrol: Patrol = field(default_factory=Patrol, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
@@ -247,7 +251,7 @@ class Gateway:
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""
         watch = Watch(exchange.receive, after=None)
-        reply = Reply(exchange.send, watch, session)
+        reply = Reply(exchange.send, watch, self._patrol, session)
         try:
             if session is not None:
                 with self.sessions.using(session), session.running(inbound.id):
@@ -267,7 +271,10 @@ class Gateway:
     async def _answer(self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply) -> None:
         try:
             check_params(inbound)
-            incoming = Incoming(inbound, exchange.caller, exchange.scope["headers"], session, reply)
+            incoming = Incoming(
+                inbound, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
+                exchange.head.mirrors,
+            )  # fmt: skip
             serve = self.call if inbound.method == "tools/call" else self.more.get(inbound.method, self.listing)
             body, status = result_body(inbound.id, await serve(incoming)), 200
         except Challenge as challenge:

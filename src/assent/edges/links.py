@@ -80,7 +80,7 @@ class McpLink:
         """Run a governed call. `asked` holds answers to the tool's own question, and its state."""
         params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": forwarded(call, key), **asked}
         meta = _meta(incoming)
-        fields: Headers = _mirrored(incoming)
+        fields: Headers = incoming.mirrors if incoming.inbound.era is Era.MODERN else []
         if key is not None:
             forward = call.tool.contract.idempotency.forward
             if forward == "meta":
@@ -279,9 +279,3 @@ def _with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any
 
 def caller_of(incoming: Incoming) -> Principal:
     return cast("Principal", incoming.caller)
-
-
-def _mirrored(incoming: Incoming) -> Headers:
-    if incoming.inbound.era is not Era.MODERN:
-        return []
-    return [(name, value) for name, value in incoming.headers if name.startswith(b"mcp-param-")]

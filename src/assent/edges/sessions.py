@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -186,6 +186,14 @@ class SessionTable:
             if not self._owned[session.owner]:
                 del self._owned[session.owner]
         session.close()
+
+    def forget_watches(self, kept: Collection[str]) -> None:
+        """What was watched at an upstream that is gone is watched no more: who still wants it asks again."""
+        for session in self:
+            for uri, name in list(session.subscriptions.items()):
+                if name not in kept:
+                    session.subscriptions.pop(uri)
+                    session.at_end.pop(f"watch {uri}", None)
 
     @contextmanager
     def using(self, session: Session) -> Iterator[None]:

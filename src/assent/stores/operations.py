@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
@@ -30,8 +30,7 @@ class Question:
     """Denials from then on matter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation(Generic[T_co]):
+class Operation(NamedTuple, Generic[T_co]):
     """A change of some records, named beforehand so that many can be loaded at once. Entries are rows already."""
 
     apply: Callable[[Records], T_co]
