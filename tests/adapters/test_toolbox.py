@@ -119,9 +119,25 @@ async def test_a_conversation_goes_on_where_another_process_left_it() -> None:
         assert code(await toolbox.call("c8", "orders_burn", {})) == "discover.unknown_tool"
 
 
-async def test_numbers_beyond_json_are_refused() -> None:
-    async with governed(Plain(PLACE), lambda _: True) as client:
+async def test_a_callback_that_fails_leaves_a_doubt_and_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    plain = Plain(tool("export", tier="share_export"), export=said({"token": "canary-5f2c"}))
+
+    def broken(delivery: Any) -> None:
+        raise KeyError("inbox")
+
+    async with governed(plain, lambda _: True, on_secret=broken) as client:
+        result = await Toolbox(client).call("c1", "export", {})
+    assert code(result) == "execute.in_doubt"
+    assert "a call of export was not brought to its end" in caplog.text
+    assert "canary" not in caplog.text + result.model_dump_json()
+
+
+async def test_what_is_not_plain_json_is_refused() -> None:
+    typed = tool("place", tier="external_spend")
+    typed.input_schema["properties"] = {"item": {"type": "string"}}
+    async with governed(Plain(typed), lambda _: True) as client:
         toolbox = Toolbox(client)
+        await toolbox.tools()
         assert code(await toolbox.call("c1", "place", '{"item": NaN}')) == "validate.malformed"
         assert code(await toolbox.call("c1", "place", {"item": object()})) == "validate.malformed"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
 
 from assent.adapters.arguments import Checks, read_arguments
 from assent.adapters.names import Names
@@ -19,6 +21,7 @@ from assent.core.refusals import CATALOGUE
 from assent.edges.client.governed import GovernedClient
 from assent.edges.client.retries import is_passing, problem_of
 
+logger = logging.getLogger("assent")
 _KEPT = 1_000
 _ENDED = ("execute.failed", "execute.undeclared_failure", "execute.output_invalid")
 
@@ -70,13 +73,18 @@ class Toolbox:
         """What the model gets to read. Nothing is raised: a result says what went wrong."""
         try:
             return await self._called(call_id, name, arguments)
-        except Refusal as refused:
-            self._client.journal.note("refused", self._names.meant(name) or name, code=refused.code)
-            return _as_result(refused)
+        except Refusal as refusal:
+            self._client.journal.note("refused", self._names.meant(name) or name, code=refusal.code)
+            return _as_result(refusal)
+        except MCPError as error:
+            # The server's own words may be anything, so the model does not see them.
+            self._client.journal.note("failed", self._names.meant(name) or name, why=f"error {error.code}", sent=True)
+            return refused("execute.failed", "The server answered with an error.")
         except Exception as error:
-            # The server's own words may be anything; the journal has what kind of failure it was.
+            # Something of the caller's, such as `on_secret`: the run goes on, and the log says what is to be mended.
+            logger.exception("a call of %s was not brought to its end", name)
             self._client.journal.note("failed", self._names.meant(name) or name, why=type(error).__name__, sent=True)
-            return _as_result(Refusal("execute.failed", "The server answered with an error."))
+            return refused("execute.in_doubt")
 
     async def call_all(self, calls: Sequence[tuple[str | None, str, Any]]) -> list[types.CallToolResult]:
         """The results of calls that a model made in one message, made at the same time."""
@@ -85,12 +93,13 @@ class Toolbox:
     async def _called(self, call_id: str | None, name: str, said: Any) -> types.CallToolResult:
         tool = self._names.meant(name) or await self._found(name)
         arguments = read_arguments(said)
+        form = _form(arguments)
         listed = (self._listed or {}).get(tool)
         if listed is not None:
             self._checks.check(tool, listed.input_schema, arguments)
-        if call_id is None:
+        if not call_id:
             return await self._client.call_tool(tool, arguments)
-        return await self._once((call_id, tool, _form(arguments)), arguments)
+        return await self._once((call_id, tool, form), arguments)
 
     async def _found(self, name: str) -> str:
         """The tool of a name nobody gave yet: a conversation may go on where another process left it."""
