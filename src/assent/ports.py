@@ -133,7 +133,7 @@ class Logged:
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SealedRow:
     """An entry as the log keeps it: what is proved, and what lies beside it and can be erased."""
 
