@@ -293,7 +293,7 @@ async def test_a_definition_of_an_odd_shape_is_taken_in_or_withheld_and_stops_no
 ) -> None:
     async with beside(tmp_path, says_nothing) as (url, house, odd):
         odd.tools = [{**TOOLS[0], **oddity}]
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd" not in house.troubles()
         assert "odd_get_it" in house.catalogue().tools
         assert "result" in await call(url, "shop_list_orders", limit=1)
@@ -302,12 +302,12 @@ async def test_a_definition_of_an_odd_shape_is_taken_in_or_withheld_and_stops_no
 async def test_two_tools_of_one_name_hold_nobody_elses_changes_up(tmp_path: Path) -> None:
     async with beside(tmp_path, says_nothing) as (_url, house, odd):
         odd.tools = [*TOOLS, TOOLS[0]]
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd_get_it" not in house.catalogue().tools
         assert "tool of this name" in house.catalogue().withheld["odd_get_it"]
         assert "odd_set_it" in house.catalogue().tools
         odd.tools = [TOOLS[0]]
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert [name for name in house.catalogue().tools if name.startswith("odd")] == ["odd_get_it"]
 
 
@@ -315,8 +315,8 @@ async def test_pins_that_cannot_be_read_are_trouble_until_they_can(tmp_path: Pat
     pins = tmp_path / "assent.lock"
     async with beside(tmp_path, says_nothing, pins=str(pins)) as (_, house, _odd):
         pins.write_text("not: [pins")
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd" in house.troubles()
         pins.unlink()
-        await house._refresh("odd")
+        await house.stock.refresh("odd")
         assert "odd" not in house.troubles()
