@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -15,6 +16,11 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said(f"destructiveHint is false, but {why}", "/annotations/destructiveHint")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.contract is None and "destructiveHint" in tool.annotations:
+        yield put(True, "annotations", "destructiveHint")
+
+
 RULE = Rule(
     name="destructive-contradicted",
     severity="error",
@@ -23,6 +29,7 @@ RULE = Rule(
     "anything at all they do not: hosts ask about those, and this claim stops them.",
     fix="Set destructiveHint to true; if nothing can be lost, say so in the description.",
     each=check,
+    mend=mend,
     flags=(
         {
             "name": "delete_order",
