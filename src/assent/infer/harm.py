@@ -95,8 +95,9 @@ def _by_combination(evidence: Evidence) -> str | None:
         return "applying a plan may destroy what it no longer names"
     if verb in DEEDS["applying"] and (words | prose.object) & _SCHEMA and (words | prose.opening) & _DATABASE:
         return "a change of the schema may lose what it no longer holds"
-    if verb in LOSING and words & LOSING[verb]:
-        return f"{verb} of a {min(words & LOSING[verb])} loses it"
+    lost = words & LOSING.get(verb or "", frozenset())
+    if lost:
+        return f"{verb} of a {min(lost)} loses it"
     if verb == "recreate" and "deletes" in prose.statements:
         return "what is made anew is removed first"
     if verb == "replace" and "all" in words and "text" not in words:
