@@ -221,6 +221,6 @@ def _purpose(head: str) -> Iterator[str]:
     """The verb after `used to`, `tool for`, `you can` when no sentence begins with one."""
     for match in _PURPOSE.finditer(head):
         verb = find_verb(match.group(1).lower())
-        if verb is not None:
+        if verb is not None and verb != "take":
             yield verb
             return

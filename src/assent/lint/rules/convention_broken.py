@@ -9,7 +9,7 @@ from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject, Target
 
 _ENOUGH = 5
-_MAJORITY = 0.85
+_MAJORITY = 0.9
 
 
 def check(target: Target) -> Iterator[tuple[str, Said]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.lint.change import Change, put
+from assent.lint.keys import presses
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
 
 def check(tool: Subject) -> Iterator[Said]:
+    if presses(tool):
+        return
     if tool.claims.destructive is False and not tool.claims.read_only and tool.inference.destructive and tool.confident:
         reasons = tool.inference.reasons
         why = reasons[1] if len(reasons) > 1 else tool.because
@@ -44,6 +47,11 @@ RULE = Rule(
         },
     ),
     passes=(
+        {
+            "name": "tap",
+            "description": "Taps the screen.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
         {
             "name": "delete_order",
             "description": "Deletes an order.",
