@@ -10,7 +10,7 @@ import pytest
 
 from assent.lint import Report, lint
 from assent.lint.report import FORMATS
-from assent.lint.suppressions import Suppression
+from assent.lint.suppressions import Suppression, baseline_text
 from assent.lint.target import target_of
 
 HOSTILE = {
@@ -71,3 +71,43 @@ def test_junit_is_xml_with_one_case_per_tool(report: Report) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_empty_report_can_be_written(form: str) -> None:
     FORMATS[form](Report("nothing", (), ()))
+
+
+HALF = {
+    "name": "send_\ud800",
+    "title": "t\udfff",
+    "description": "Sends \ud83d.",
+    "annotations": {"readOnlyHint": True},
+    "inputSchema": {"type": "object", "properties": {"p\ud800": {"type": "string", "description": "\ud800"}}},
+}
+ODD = {
+    "tools": [
+        {"name": "a", "title": 5, "description": ["x"], "annotations": "no", "inputSchema": [1], "_meta": 7},
+        {
+            "name": "b",
+            "_meta": {"dev.assent/contract": {"tier": ["x"], "idempotency": 5, "dry_run": [], "secrets": {}}},
+        },
+        {
+            "name": "c",
+            "inputSchema": {"type": "object", "properties": {"a": None, "c": {"type": ["string", 3], "enum": "x"}}},
+        },
+    ]
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("example", [HALF, ODD], ids=["half", "odd"])
+def test_halves_of_characters_and_wrong_types_can_be_reported(form: str, example: object) -> None:
+    report = lint(target_of(example))  # type: ignore[arg-type]
+    assert report.findings and len({finding.fingerprint for finding in report.findings}) > 1
+    FORMATS[form](report).encode("utf-8")
+    baseline_text(report.findings).encode("utf-8")
+
+
+def test_sarif_has_no_links_of_a_tool_s_making() -> None:
+    linked = {"name": "a_[b](http://127.0.0.1/)", "title": "x"}
+    texts = [
+        result["message"]["text"]
+        for result in json.loads(FORMATS["sarif"](lint(target_of(linked))))["runs"][0]["results"]
+    ]
+    assert texts and not any("[b](" in text.replace("\\[", "").replace("\\]", "") for text in texts)

@@ -67,7 +67,8 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """The same for the same finding in a later run, wherever its line has moved."""
-        return hashlib.sha256("\0".join((self.rule, self.tool, self.at)).encode()).hexdigest()[:16]
+        told = "\0".join((self.rule, self.tool, self.at))
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def place(self) -> str:
