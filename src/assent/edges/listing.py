@@ -21,6 +21,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
+from assent.core.render import visible
 from assent.edges.inprocess import sdk_tools
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
@@ -42,26 +43,31 @@ class NotListedError(AssentError):
     """A server that did not list its tools; the message says why."""
 
 
-async def listed_at(url: str, headers: Mapping[str, str] | None = None) -> Definitions:
-    """The tools of a server behind a URL, in whichever era it speaks."""
+async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patience: float = 60.0) -> Definitions:
+    """The tools of a server behind a URL, in whichever era it speaks; all of it within one stretch of patience."""
     try:
         pool = Pool("server", Address.of(url, headers), Limits(), Breaker("server", time.monotonic))
     except BadTarget as error:
         raise NotListedError(str(error)) from None
-    upstream = HttpUpstream(pool, _CLIENT)
     try:
-        described = await upstream.describe()
-        if described.version in MODERN_PROTOCOL_VERSIONS:
-            return await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
-        _, peer = await upstream.open_session({})
-        try:
-            return await upstream.list_all("tools/list", "tools", peer)
-        finally:
-            await upstream.close_session(peer)
-    except (UpstreamFault, RpcError) as error:
-        raise NotListedError(f"{url} did not list its tools: {error}") from None
+        async with asyncio.timeout(patience):
+            return await _listed(HttpUpstream(pool, _CLIENT))
+    except (UpstreamFault, RpcError, TimeoutError) as error:
+        reason = "it took too long" if isinstance(error, TimeoutError) else visible(str(error))
+        raise NotListedError(f"{url} did not list its tools: {reason}") from None
     finally:
         await pool.close()
+
+
+async def _listed(upstream: HttpUpstream) -> Definitions:
+    described = await upstream.describe()
+    if described.version in MODERN_PROTOCOL_VERSIONS:
+        return await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
+    _, peer = await upstream.open_session({})
+    try:
+        return await upstream.list_all("tools/list", "tools", peer)
+    finally:
+        await upstream.close_session(peer)
 
 
 async def listed_by(
@@ -94,7 +100,7 @@ async def _ask(reading: Any, writing: Any) -> Definitions:
             if isinstance(message, JSONRPCResponse) and message.id == number:
                 return dict(message.result)
             if isinstance(message, JSONRPCError) and message.id == number:
-                raise NotListedError(f"the server refused {method}: {message.error.message}")
+                raise NotListedError(f"the server refused {method}: {visible(message.error.message)}")
 
     hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
     await request(1, "initialize", hello)
