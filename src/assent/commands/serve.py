@@ -15,7 +15,8 @@ from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server
 from assent.errors import Fault, SettingsError
-from assent.house import House, check_bind, has_kept_keys, open_house
+from assent.house import House, open_house
+from assent.reception import check_bind, has_kept_keys
 from assent.reloading import Reloading, Signature, signature, watched_files
 from assent.settings import Settings, find_file, load_settings
 from assent.telemetry import observed

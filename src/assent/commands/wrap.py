@@ -9,7 +9,6 @@ import re
 import secrets
 import signal
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -21,7 +20,8 @@ from assent.edges.streams import StandardStreams
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.wrapped import Wrap
 from assent.errors import Fault, SettingsError
-from assent.house import House, open_house, principal_of
+from assent.house import House, open_house
+from assent.reception import principal_of
 from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
 
 STARTS_WITHIN = 60
@@ -91,7 +91,7 @@ async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
     streams = StandardStreams()
     mark, caller = f"assent-{secrets.token_hex(4)}", house.settings.auth.stdio
     assert caller is not None
-    house.ports = replace(house.ports, approval_url=lambda _: None)
+    house.ports = house.ports._replace(approval_url=lambda _: None)
 
     async def reload() -> None:
         await house.reload(link.name)
