@@ -21,6 +21,51 @@ HOSTILE = {
 }
 
 
+def closed(required: str, **properties: object) -> dict[str, object]:
+    """An object with these properties and no others, as the standard has it for everything used here."""
+    return {"type": "object", "required": required.split(), "properties": properties, "additionalProperties": False}
+
+
+WORD = {"type": "string"}
+TEXT = closed("text", text={"type": "string", "minLength": 1})
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+RULE = closed(
+    "id",
+    id={"type": "string"},
+    shortDescription=TEXT,
+    fullDescription=TEXT,
+    help=TEXT,
+    defaultConfiguration=closed("level", level=LEVEL),
+)
+PLACE = closed(
+    "",
+    physicalLocation=closed(
+        "artifactLocation",
+        artifactLocation=closed("uri", uri={"type": "string", "format": "uri-reference"}),
+        region=closed("startLine", startLine={"type": "integer", "minimum": 1}),
+    ),
+    logicalLocations={"items": closed("name", name=WORD, fullyQualifiedName=WORD, kind=WORD)},
+)
+RESULT = closed(
+    "message ruleId ruleIndex",
+    ruleId={"type": "string"},
+    ruleIndex={"type": "integer", "minimum": 0},
+    level=LEVEL,
+    message=TEXT,
+    locations={"items": PLACE},
+    partialFingerprints={"additionalProperties": {"type": "string"}},
+    suppressions={"items": closed("kind", kind={"enum": ["inSource", "external"]}, justification={"type": "string"})},
+)
+DRIVER = closed("name", name={"type": "string"}, version={"type": "string"}, rules={"items": RULE})
+RUN = closed(
+    "tool",
+    tool=closed("driver", driver=DRIVER),
+    results={"items": RESULT},
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+)
+SARIF = closed("version runs", **{"$schema": {"type": "string"}}, version={"const": "2.1.0"}, runs={"items": RUN})
+
+
 @pytest.fixture
 def report() -> Report:
     return lint(target_of(HOSTILE), suppressions=[Suppression("title-in-one-place", "*", "Fine.")])
@@ -45,15 +90,7 @@ def test_sarif_names_its_rules_and_marks_what_is_suppressed(report: Report) -> N
     ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert all(ids[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
     assert [result["ruleId"] for result in run["results"] if "suppressions" in result] == ["title-in-one-place"]
-    shape = {
-        "type": "object",
-        "required": ["version", "runs"],
-        "properties": {
-            "version": {"const": "2.1.0"},
-            "runs": {"items": {"properties": {"results": {"items": {"required": ["message", "ruleId", "level"]}}}}},
-        },
-    }
-    assert jsonschema_rs.is_valid(shape, said)
+    assert jsonschema_rs.is_valid(SARIF, said)
 
 
 def test_github_commands_stay_on_their_lines(report: Report) -> None:
