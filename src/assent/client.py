@@ -10,6 +10,7 @@ from assent.edges.client.askers import refuse as refuse
 from assent.edges.client.budget import Budget as Budget
 from assent.edges.client.connection import Unreached as Unreached
 from assent.edges.client.governed import GovernedClient as GovernedClient
+from assent.edges.client.http_keys import mirror_key as mirror_key
 from assent.edges.client.journal import Journal as Journal
 from assent.edges.client.journal import Noted as Noted
 from assent.edges.client.question import Answer as Answer
