@@ -24,3 +24,4 @@ from assent.edges.client.tool_loop import answer_openai as answer_openai
 from assent.edges.client.tool_loop import anthropic_tools as anthropic_tools
 from assent.edges.client.tool_loop import openai_tools as openai_tools
 from assent.edges.client.tool_loop import safe_names as safe_names
+from assent.edges.client.web_page import WebPage as WebPage
