@@ -30,8 +30,8 @@ from click.testing import CliRunner
 
 from assent.cli import cli
 from assent.errors import SettingsError
-from assent.house import check_bind
 from assent.pipeline.approve import approve
+from assent.reception import check_bind
 from assent.settings import parse_settings
 from assent.testing import ANN
 from houses import ANN_KEY, ANYBODY, CI, HEADERS, configuration, gateway, post, rpc, shop_gateway

@@ -16,7 +16,8 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from assent.edges.tokens import REFRESH_AT_MOST_EVERY, Issuer, Tokens
-from assent.house import House, fetch_json
+from assent.fetching import fetch_json
+from assent.house import House
 from assent.testing import Clock
 from houses import KEY, Shop, post, rpc, shop_gateway
 from identity_provider import IdentityProvider, identity_provider
@@ -175,7 +176,7 @@ async def test_keys_are_rotated_without_a_restart_and_the_old_one_is_forgotten(t
     async with oauth(tmp_path) as there:
         clock = Clock(time.time())
         issuer = Issuer(there.provider.issuer, there.provider.audience)
-        there.house.admission.tokens = Tokens(issuer, fetch_json, clock)
+        there.house.reception.admission.tokens = Tokens(issuer, fetch_json, clock)
         old = there.provider.token(scope="orders:read", jti="1")
         assert await there.names(old) == ["list_orders"]
         unseen = there.provider.token(scope="orders:read", jti="2")
@@ -224,8 +225,26 @@ async def test_a_hundred_strangers_are_one_entry(tmp_path: Path) -> None:
             assert (await post(there.url, rpc("tools/list"), authorization=bad)).status_code == 401
         await there.house.store.flush()
         assert await there.house.store.entries() == []
-        there.house.strangers.write()
+        there.house.reception.strangers.write()
         await there.house.store.flush()
         (logged,) = await there.house.store.entries()
         assert logged.entry.values["codes"] == {"authenticate.invalid": 100}
         assert logged.entry.values["addresses"] == {"127.0.0.1": 100}
+
+
+async def test_a_session_outlives_a_renewed_token_and_is_nobody_elses(tmp_path: Path) -> None:
+    async with oauth(tmp_path) as there:
+        hello = rpc(
+            "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "x", "version": "1"}
+        )
+        weak = there.provider.token(scope="orders:read", auth_time=1)
+        opened = await post(there.url, hello, authorization=f"Bearer {weak}")
+        session = {"mcp-session-id": opened.headers["mcp-session-id"]}
+
+        async def status(token: str) -> int:
+            return (await post(there.url, rpc("tools/list"), authorization=f"Bearer {token}", **session)).status_code
+
+        assert await status(there.provider.token(scope="orders:*", auth_time=int(time.time()), acr="mfa")) == 200
+        assert await status(there.provider.token("bob", scope="orders:read", auth_time=1)) == 404
+        assert await status(there.provider.token(scope="orders:read", auth_time=1, act={"sub": "bot"})) == 404
+        assert await status(there.provider.token(scope="orders:read", auth_time=1, tenant="other")) == 404

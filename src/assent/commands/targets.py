@@ -103,21 +103,22 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
 
     if what.command:
         found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr))
-        return Read(Target(" ".join(what.command), under_contract(found, overlays, said_by), said_by))
+        name = " ".join(what.command)
+        return Read(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
     target = what.target or ""
     if _is_url(target):
         found = asyncio.run(listed_at(target, headers_of(what.headers)))
-        return Read(Target(target, under_contract(found, overlays, said_by), said_by))
+        return Read(Target(target, under_contract(found, overlays, said_by), said_by), server=found.server)
     server = load_server(target)
-    found = asyncio.run(listed_in(server))
+    listed = asyncio.run(listed_in(server))
     declared = contracts_in(server) | overlays
     plain = {name: one for name, one in declared.items() if name in overlays}
     subjects = tuple(
         Subject(one.definition, declared.get(one.name)) if CONTRACT_KEY in one.mapping("_meta") else one
-        for one in under_contract(found, plain, said_by)
+        for one in under_contract(listed, plain, said_by)
     )
-    listed = {one.name for one in subjects}
-    derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in listed]
+    names = {one.name for one in subjects}
+    derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in names]
     return Read(Target(target, subjects + under_contract(derived, declared, said_by), said_by))
 
 

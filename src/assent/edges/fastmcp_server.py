@@ -96,7 +96,8 @@ class FastMCPEdge:
             principal = await self._ports.authenticate(ctx)
         except Refusal as refusal:
             raise protocol_error(refusal) from None
-        names = {tool.name for tool in visible_tools(self.catalogue(), principal)}
+        observing = self._ports.mode == "observe"
+        names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
         return [tool for tool in await call_next() if tool.name in names]
 
     async def call(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import mcp_types as types
@@ -14,7 +13,7 @@ from assent.core.call import Request
 from assent.core.catalogue import Catalogue
 from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result
 from assent.edges import questions
-from assent.edges.idempotency_key import keys_of
+from assent.edges.idempotency_key import HEADER, keys_of
 from assent.pipeline.govern import govern
 from assent.ports import Ports
 
@@ -31,7 +30,7 @@ def request_of(
         tool=params.name,
         arguments=params.arguments,
         credentials=ctx,
-        keys=keys_of(getattr(ctx and ctx.request, "headers", None) or {}, meta),
+        keys=keys_of((getattr(ctx and ctx.request, "headers", None) or {}).get(HEADER), meta),
         reply=reply,
         resume=resume,
         can_ask=ctx is not None and questions.can_ask(ctx),
@@ -47,10 +46,7 @@ async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestConte
     if not isinstance(outcome, Pause) or ctx is None or questions.is_modern(ctx.protocol_version):
         return outcome
     reply = await questions.on_stream(outcome.approval, ctx)
-    return await govern(
-        replace(request, can_ask=False) if reply is None else replace(request, reply=reply),
-        ports,
-    )
+    return await govern(request._replace(can_ask=False) if reply is None else request._replace(reply=reply), ports)
 
 
 def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallToolResult | types.InputRequiredResult:

@@ -38,11 +38,19 @@ _PAGES = 1000
 Definitions = list[dict[str, Any]]
 
 
+class Listed(list[dict[str, Any]]):
+    """The definitions a server listed, and the name it gives itself."""
+
+    def __init__(self, definitions: Definitions, server: str) -> None:
+        super().__init__(definitions)
+        self.server = server
+
+
 class NotListedError(AssentError):
     """A server that did not list its tools; the message says why."""
 
 
-async def listed_at(url: str, headers: Mapping[str, str] | None = None) -> Definitions:
+async def listed_at(url: str, headers: Mapping[str, str] | None = None) -> Listed:
     """The tools of a server behind a URL, in whichever era it speaks."""
     try:
         pool = Pool("server", Address.of(url, headers), Limits(), Breaker("server", time.monotonic))
@@ -52,10 +60,11 @@ async def listed_at(url: str, headers: Mapping[str, str] | None = None) -> Defin
     try:
         described = await upstream.describe()
         if described.version in MODERN_PROTOCOL_VERSIONS:
-            return await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
+            found = await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
+            return Listed(found, _name_in(described.info))
         _, peer = await upstream.open_session({})
         try:
-            return await upstream.list_all("tools/list", "tools", peer)
+            return Listed(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
         finally:
             await upstream.close_session(peer)
     except (UpstreamFault, RpcError) as error:
@@ -71,7 +80,7 @@ async def listed_by(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
     patience: float = 60.0,
-) -> Definitions:
+) -> Listed:
     """The tools of a server that a command starts and that speaks on its standard input and output."""
     extra = {**os.environ, **env} if env else None
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra, cwd=cwd)
@@ -83,7 +92,7 @@ async def listed_by(
         raise NotListedError(f"{command[0]} did not list its tools: {reason}") from None
 
 
-async def _ask(reading: Any, writing: Any) -> Definitions:
+async def _ask(reading: Any, writing: Any) -> Listed:
     """The handshake and every page of the list, message by message."""
 
     async def request(number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +106,7 @@ async def _ask(reading: Any, writing: Any) -> Definitions:
                 raise NotListedError(f"the server refused {method}: {message.error.message}")
 
     hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
-    await request(1, "initialize", hello)
+    server = _name_in((await request(1, "initialize", hello)).get("serverInfo"))
     await writing.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")))
     found: Definitions = []
     params: dict[str, Any] = {}
@@ -108,7 +117,11 @@ async def _ask(reading: Any, writing: Any) -> Definitions:
         if not isinstance(cursor, str) or params.get("cursor") == cursor:
             break
         params = {"cursor": cursor}
-    return found
+    return Listed(found, server)
+
+
+def _name_in(info: Any) -> str:
+    return str(info.get("name") or "") if isinstance(info, Mapping) else ""
 
 
 async def listed_in(server: Any) -> Definitions:

@@ -28,10 +28,11 @@ _NAME = re.compile(r'"name"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A target, and the suppressions that stand beside its contracts."""
+    """A target, the suppressions that stand beside its contracts, and the name a server gives itself."""
 
     target: Target
     suppressions: tuple[Suppression, ...] = ()
+    server: str = ""
 
 
 def read_file(

@@ -33,7 +33,7 @@ async def test_tenants_do_not_see_each_others_entries_and_operators_see_all(tmp_
         await there.call("list_orders", "ci", limit=1)
         await there.call("list_orders", "eve", limit=1)
         await there.get("/api/tools", None)
-        there.house.strangers.write()
+        there.house.reception.strangers.write()
         assert [one["values"]["tenant"] for one in await entries(there, "ann")] == ["acme"]  # type: ignore[index]
         assert [one["values"]["tenant"] for one in await entries(there, "eve")] == ["evil"]  # type: ignore[index]
         assert len(await entries(there, "root")) == 3

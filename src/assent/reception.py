@@ -1,0 +1,146 @@
+"""Who is let in to a gateway, and from where?"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Callable
+from typing import Any
+
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.edges.admission import Admission, credential_of, is_loopback
+from assent.edges.api_keys import ApiKeys, record_key
+from assent.edges.challenges import challenge
+from assent.edges.doors import Doors
+from assent.edges.gateway import Challenge
+from assent.edges.http import Headers, Scope
+from assent.edges.inbound import read_head
+from assent.edges.kept_keys import KeptKeys
+from assent.edges.strangers import Strangers
+from assent.edges.tokens import Issuer, Tokens
+from assent.errors import Fault, SettingsError, StoreError
+from assent.fetching import fetch_json
+from assent.pipeline.approve import OPERATOR
+from assent.ports import Store
+from assent.settings import Caller, Settings
+from assent.stores.address import open_store
+
+
+class Reception:
+    """Asks callers who they are, by the configuration that holds now, and keeps count of those turned away."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.keys = KeptKeys(store, time.monotonic)
+        self.strangers = Strangers(store.note, time.time)
+        self.adopt(settings)
+
+    def adopt(self, settings: Settings) -> None:
+        """Let in whom these settings let in, from now on."""
+        self._settings = settings
+        self.admission = Admission(
+            keys=ApiKeys(record_key(key.key, principal_of(key)) for key in settings.auth.api_keys),
+            kept_key=self.keys.find,
+            tokens=self._tokens(),
+            anonymous=principal_of(settings.auth.anonymous, "anonymous") if settings.auth.anonymous else None,
+        )
+
+    async def authenticate(self, headers: Headers, scope: Scope) -> Principal:
+        try:
+            return await self.admission.admit(headers, scope)
+        except StoreError:
+            unavailable = Refusal("record.unavailable")
+            raise Challenge(unavailable.status, unavailable.problem(), []) from None
+        except Refusal as refusal:
+            self.strangers.turned_away(refusal.code, scope)
+            asked_for = challenge(refusal, None, self.metadata_url())
+            assert asked_for is not None
+            raise Challenge(asked_for[0], refusal.problem(), [(b"www-authenticate", asked_for[1].encode())]) from None
+
+    async def is_operator(self, headers: Headers, scope: Scope) -> bool:
+        """Whether this is an operator, or somebody on this machine who says nothing of themselves."""
+        head = read_head(headers)
+        if self.doors().refuse(head.host, head.origin) is not None:
+            return False
+        forwarded = any(name in (b"forwarded", b"x-forwarded-for") for name, _ in headers)
+        try:
+            local = credential_of(headers) is None and is_loopback(scope) and not forwarded
+            return local or OPERATOR in (await self.admission.admit(headers, scope)).roles
+        except Refusal:
+            return False
+
+    def doors(self) -> Doors:
+        return Doors([self._settings.public_url])
+
+    def metadata_url(self) -> str | None:
+        if self._settings.auth.jwt is None:
+            return None
+        return f"{self._settings.public_url.rstrip('/')}/.well-known/oauth-protected-resource"
+
+    def metadata(self, scopes: list[str]) -> dict[str, Any] | None:
+        """RFC 9728: where tokens for this resource come from."""
+        jwt = self._settings.auth.jwt
+        if jwt is None:
+            return None
+        return {
+            "resource": f"{self._settings.public_url.rstrip('/')}/mcp",
+            "authorization_servers": [jwt.issuer],
+            "bearer_methods_supported": ["header"],
+            "scopes_supported": scopes,
+        }
+
+    def _tokens(self) -> Tokens | None:
+        jwt = self._settings.auth.jwt
+        if jwt is None:
+            return None
+        issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
+        return Tokens(issuer, fetch_json, time.time)
+
+
+def principal_of(caller: Caller, name: str | None = None) -> Principal:
+    """A configured caller as a principal."""
+    return Principal(
+        id=caller.name or name or "local",
+        kind=caller.kind,
+        tenant=caller.tenant,
+        scopes=frozenset(caller.scopes),
+        roles=frozenset(caller.roles),
+        mode=caller.mode,
+    )
+
+
+async def has_kept_keys(settings: Settings) -> bool:
+    """Whether the store knows a key that lets somebody in."""
+    store = await open_store(settings.store)
+    try:
+        return any(not record.revoked for record in await store.keys())
+    finally:
+        await store.close()
+
+
+def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:
+    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone.
+
+    `kept` says whether there are keys in the store; it is asked only where that matters.
+    """
+    if is_loopback_host(host):
+        return
+    if settings.auth.anonymous is not None:
+        raise SettingsError(
+            Fault(f"anonymous callers are not accepted on {host}", "Remove it, or bind to 127.0.0.1", "auth.anonymous")
+        )
+    if not settings.auth.api_keys and settings.auth.jwt is None and not kept():
+        raise SettingsError(
+            Fault(
+                f"{host} can be reached by others and nobody need authenticate",
+                "Add auth.api_keys or auth.jwt, or make a key: assent keys create",
+                "auth",
+            )
+        )
+
+
+def is_loopback_host(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

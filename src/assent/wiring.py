@@ -1,0 +1,142 @@
+"""How is each configured upstream reached, and let go?"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets as random
+import time
+from collections.abc import Collection, Coroutine, Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from mcp.client.stdio import get_default_environment
+
+from assent.edges.api_links import OpenApiLink
+from assent.edges.http_links import HttpLink
+from assent.edges.stdio_links import StdioLink
+from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.child import Launch
+from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.openapi.exchange import Send
+from assent.edges.upstreams.openapi.pooled import send_over
+from assent.edges.upstreams.pool import Limits, Pool
+from assent.edges.upstreams.stdio import StdioUpstream
+from assent.edges.upstreams.target import BadTarget, Target
+from assent.errors import Fault, SettingsError
+from assent.fetching import fetch_text
+from assent.settings import UpstreamSettings
+
+Link = HttpLink | OpenApiLink | StdioLink
+
+_STREAMS = Limits(connections=1000)
+_RETIRE = 300.0
+
+
+class Wiring:
+    """The connections behind the links: made with them, and closed with the house or when their upstream is gone."""
+
+    def __init__(self) -> None:
+        self.pools: list[Pool] = []
+        self.retiring: set[asyncio.Future[None]] = set()
+
+    def link(self, name: str, upstream: UpstreamSettings, *, relayed: bool) -> Link:
+        if upstream.openapi is not None:
+            return self._api_link(name, upstream, upstream.openapi)
+        if upstream.command is not None:
+            return self._stdio_link(name, upstream, upstream.command)
+        assert upstream.url is not None
+        live = self._server(name, upstream.url, upstream.headers, upstream.timeout)
+        test = None
+        if upstream.test is not None:
+            test = self._server(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
+        return HttpLink(name, live, test, relayed=relayed)
+
+    def pools_of(self, name: str) -> list[Pool]:
+        return [pool for pool in self.pools if pool.name == name]
+
+    def failures(self, name: str) -> int:
+        return max((pool.health.failures for pool in self.pools_of(name)), default=0)
+
+    async def hush(self) -> None:
+        """End the streams that have no end of their own; calls go on."""
+        for pool in self.pools:
+            if pool.limits is _STREAMS:
+                await pool.close()
+
+    async def close(self) -> None:
+        """Close every connection, and end what is done aside."""
+        for pool in self.pools:
+            await pool.close()
+        for retiring in self.retiring:
+            retiring.cancel()
+        await asyncio.gather(*self.retiring, return_exceptions=True)
+
+    async def forget(self, before: list[Pool], links: Iterable[Link]) -> None:
+        """Close what was made since, as if it had never been."""
+        made, self.pools[:] = self.pools[len(before) :], before
+        await asyncio.gather(*(pool.close() for pool in made), *map(_close, links))
+
+    def take_out(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
+        """The pools of upstreams that are gone, which no new call finds any more."""
+        gone = [pool for pool in before if pool.name.removesuffix(" (test)") not in kept]
+        self.pools[:] = [pool for pool in self.pools if pool not in gone]
+        return gone
+
+    def retire(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
+        """Let go of upstreams that are gone, once what is under way there is over."""
+        for link in links:
+            self._soon(link.upstream.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
+        for pool in pools:
+            self._soon(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something aside; it is waited for when the house stops."""
+        task = asyncio.ensure_future(work)
+        self.retiring.add(task)
+        task.add_done_callback(self.retiring.discard)
+
+    def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
+        # Our own environment holds the credentials of every upstream: each gets what it is given and the harmless rest.
+        launch = Launch(name, command, get_default_environment() | upstream.env, upstream.cwd)
+        server = StdioUpstream(
+            launch,
+            {"name": "assent", "version": version("assent")},
+            mark=f"assent-{random.token_hex(4)}",
+            clock=time.monotonic,
+            patience=float(upstream.timeout),
+        )
+        return StdioLink(server)
+
+    def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
+        assert upstream.base_url is not None
+        live = self._api_end(name, upstream.base_url, upstream.headers, upstream.timeout)
+        test = None
+        if upstream.test is not None:
+            test = self._api_end(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
+        return OpenApiLink(name, source, live, test, fetch=fetch_text if "://" in source else None)
+
+    def _api_end(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, Send]:
+        target, breaker = _target(name, base, headers), Breaker(name, time.monotonic)
+        pool = Pool(name, target, Limits(silence=float(timeout)), breaker)
+        self.pools.append(pool)
+        return base, send_over(pool)
+
+    def _server(self, name: str, url: str, headers: Mapping[str, str], timeout: int) -> HttpUpstream:
+        target, breaker = _target(name, url, headers), Breaker(name, time.monotonic)
+        calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
+        streams = Pool(name, target, _STREAMS, breaker)
+        self.pools += [calls, streams]
+        return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
+
+
+async def _close(link: Link) -> None:
+    """End what a link has beside its pools: a process, calls that wait for an answer."""
+    if not isinstance(link, OpenApiLink):
+        await link.close()
+
+
+def _target(name: str, url: str, headers: Mapping[str, str]) -> Target:
+    try:
+        return Target.of(url, headers)
+    except BadTarget as error:
+        raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}")) from None
