@@ -1,7 +1,8 @@
 """What does the governed client add to a call that needs no question?
 
-The same in-memory server is called through the official client and through governed ones, in short turns. What is
-measured is processor time; the median of the differences between neighbouring turns is what governing costs.
+The same in-memory server is called through the official client and through governed ones, in short turns that follow
+each other. Both processor time and wall time are taken; the median of the differences between neighbouring turns is
+what governing costs. The bar is held against processor time: on a busy machine wall time measures the neighbours.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from mcp.server.lowlevel import Server
 from assent import GovernedClient
 
 BAR = 100.0
-ROUNDS, CALLS = 60, 50
+ROUNDS, CALLS = 150, 20
 ARGUMENTS = {
     "item": "archive scene",
     "quantity": 2,
@@ -45,17 +46,18 @@ async def _call(context: Any, params: Any) -> types.CallToolResult:
     return ANSWER
 
 
-async def _microseconds(call: Callable[[], Awaitable[object]]) -> float:
-    start = time.process_time()
+async def _microseconds(call: Callable[[], Awaitable[object]]) -> tuple[float, float]:
+    """Processor and wall time of one call."""
+    start, wall = time.process_time(), time.perf_counter()
     for _ in range(CALLS):
         await call()
-    return (time.process_time() - start) / CALLS * 1e6
+    return (time.process_time() - start) / CALLS * 1e6, (time.perf_counter() - wall) / CALLS * 1e6
 
 
-async def measure() -> dict[str, float]:
-    """Microseconds per call through the official client, and what a governed one adds."""
+async def measure() -> dict[str, tuple[float, float]]:
+    """Microseconds per call, by processor and wall, through the official client, and what a governed one adds."""
     server: Server[Any] = Server("bench", on_list_tools=_list, on_call_tool=_call)
-    taken: dict[str, list[float]] = {"plain": [], "trusted": [], "untrusted": []}
+    taken: dict[str, list[tuple[float, float]]] = {"plain": [], "trusted": [], "untrusted": []}
     async with (
         Client(server) as plain,
         GovernedClient(server, trusted=True) as trusted,
@@ -66,18 +68,26 @@ async def measure() -> dict[str, float]:
             taken["plain"].append(await _microseconds(lambda: plain.call_tool("list_orders", ARGUMENTS)))
             taken["trusted"].append(await _microseconds(lambda: trusted.call_tool("list_orders", ARGUMENTS)))
             taken["untrusted"].append(await _microseconds(lambda: other.call_tool("list_orders", ARGUMENTS)))
-    added = {
-        name: statistics.median(map(operator.sub, taken[name], taken["plain"])) for name in ("trusted", "untrusted")
-    }
-    return {"plain": statistics.median(taken["plain"]), **added}
+    return {name: _median(turns, taken["plain"] if name != "plain" else None) for name, turns in taken.items()}
+
+
+def _median(turns: list[tuple[float, float]], than: list[tuple[float, float]] | None) -> tuple[float, float]:
+    """By processor and by wall: the median, or the median of what is more than in the neighbouring turn."""
+    columns = [list(column) for column in zip(*turns, strict=True)]
+    if than is not None:
+        others = zip(*than, strict=True)
+        columns = [list(map(operator.sub, mine, other)) for mine, other in zip(columns, others, strict=True)]
+    cpu, wall = (statistics.median(column) for column in columns)
+    return cpu, wall
 
 
 def main() -> int:
     found = asyncio.run(measure())
-    worst = max(found["trusted"], found["untrusted"])
-    print(f"official client       {found['plain']:7.1f} µs per call")
-    print(f"governed, trusted   + {found['trusted']:7.1f} µs")
-    print(f"governed, untrusted + {found['untrusted']:7.1f} µs")
+    worst = max(found["trusted"][0], found["untrusted"][0])
+    print(f"{'':22}{'processor':>12}{'wall':>12}   µs per call")
+    for name, words in (("plain", "official client"), ("trusted", "governed, trusted +"), ("untrusted", "untrusted +")):
+        cpu, wall = found[name]
+        print(f"{words:22}{cpu:12.1f}{wall:12.1f}")
     print(f"bar: {BAR:.0f} µs added: {'kept' if worst <= BAR else 'MISSED'}")
     return int(worst > BAR)
 

@@ -1,4 +1,4 @@
-"""How is a decision played through the library edge: a server of the official SDK, and its own client, in one era?"""
+"""How is a decision played through the library edges: a server of either framework, and its own client, in one era?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
+from fastmcp import FastMCP
+from fastmcp.tools.function_tool import FunctionTool
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -21,10 +23,12 @@ from assent.decisions import Scene, Scripted, Seen
 from assent.decisions.table import Contracts, Overtaking, settings_of, store_for
 from assent.edges.idempotency_key import META_KEY
 from assent.edges.questions import CONFIRM
+from assent.fastmcp import Assent as FastMCPAssent
 from assent.guards import build_guard
 from assent.library import Assent
 from assent.ports import Ports
 from assent.testing import Clock
+from fastmcp_client import FastMCPClient
 from transports import Person
 
 EDGE = "library"
@@ -33,11 +37,14 @@ EDGE = "library"
 class LibraryTable:
     """A governed server whose functions follow the case's script; every call comes from a client of its own."""
 
+    make: Any = Assent
+    undeclared: tuple[str, ...] = ()
+
     def __init__(self, contracts: Contracts, scene: Scene, scripted: Scripted, *, era: str) -> None:
         self.scripted, self.clock, self._era = scripted, Clock(), era
         self._memory, self._ids = Overtaking(), itertools.count(1)
         self._caller: Any = None
-        self._built: list[Assent] = []
+        self._built: list[Any] = []
         self._set(contracts, scene)
 
     @property
@@ -55,9 +62,9 @@ class LibraryTable:
         self._contracts, self._scene = contracts, scene
         self._assent, self._server = self._build(principal=lambda _: self._caller)
 
-    def _build(self, **who: Any) -> tuple[Assent, MCPServer]:
+    def _build(self, **who: Any) -> tuple[Any, Any]:
         scene = self._scene
-        assent = Assent(
+        assent = self.make(
             store=store_for(scene, self._memory),
             contracts={name: read_contract(name, fields) for name, fields in self._contracts.items()},
             profile=scene.profile,
@@ -68,13 +75,16 @@ class LibraryTable:
         )
         # A server's author sets none of these, so there is no door for them.
         assent._ports = assent._edge._ports = replace(assent._ports, **settings_of(scene))
+        self._built.append(assent)
+        return assent, self._serve(assent)
+
+    def _serve(self, assent: Any) -> Any:
         server = MCPServer("test", extensions=[assent.extension()], log_level="CRITICAL")
         for name, fields in self._contracts.items():
             texts = self.scripted.speaks_text(name)
             server.add_tool(self._function(name, fields), name=name, structured_output=False if texts else None)
         assent.apply(server)
-        self._built.append(assent)
-        return assent, server
+        return server
 
     def _function(self, name: str, fields: Mapping[str, Any]) -> Any:
         """A function with the parameters of the contract's input, that does what the script says."""
@@ -88,12 +98,13 @@ class LibraryTable:
                 raise said
             return types.CallToolResult.model_validate(said) if "content" in said else said
 
-        properties = (fields.get("input") or {}).get("properties", {})
+        properties = dict.fromkeys([*(fields.get("input") or {}).get("properties", {}), *self.undeclared])
         parameter = inspect.Parameter
         function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [parameter(one, parameter.KEYWORD_ONLY, default=None, annotation=Any) for one in properties],
             return_annotation=dict[str, Any],
         )
+        function.__annotations__ = {**dict.fromkeys(properties, Any), "return": dict[str, Any]}
         return function
 
     async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: str) -> Seen:
@@ -101,20 +112,44 @@ class LibraryTable:
         server = self._build(stdio=None)[1] if credentials is None else self._server
         person = None if asks == "none" else Person([asks if asks != "shown" else "cancel"])
         meta = None if key is None else {META_KEY: key}
-        async with Client(server, mode=self._era, elicitation_callback=person) as client:
-            try:
-                if asks == "shown":
-                    found = await client.session.call_tool(tool, arguments, meta=meta, allow_input_required=True)
-                else:
-                    found = await client.call_tool(tool, arguments, meta=meta)
-            except MCPError as error:
-                return _protocol_error(error)
+        try:
+            found = await self._sent(server, person, tool, arguments, meta, shown=asks == "shown")
+        except MCPError as error:
+            return _protocol_error(error)
         if isinstance(found, types.InputRequiredResult):
             assert found.input_requests is not None
             return Seen("pause", text=found.input_requests[CONFIRM].params.message)
         if asks == "shown" and person is not None and person.asked:
             return Seen("pause", text=person.asked[0])
         return replace(_result(found), text=person.asked[0] if person and person.asked else "")
+
+    async def _sent(self, server: Any, person: Any, tool: str, arguments: Any, meta: Any, *, shown: bool) -> Any:
+        async with Client(server, mode=self._era, elicitation_callback=person) as client:
+            if shown:
+                return await client.session.call_tool(tool, arguments, meta=meta, allow_input_required=True)
+            return await client.call_tool(tool, arguments, meta=meta)
+
+
+class FastMCPTable(LibraryTable):
+    """The same on FastMCP, with FastMCP's client."""
+
+    make = FastMCPAssent
+    # FastMCP calls a function only with what it takes; cases send more than their contracts declare.
+    undeclared = ("amount", "body", "filter", "id", "ids", "item", "n", "note", "text", "to", "who")
+
+    def _serve(self, assent: Any) -> Any:
+        server: FastMCP = FastMCP("test")
+        for name, fields in self._contracts.items():
+            schema = {"output_schema": None} if self.scripted.speaks_text(name) else {}
+            server.add_tool(FunctionTool.from_function(self._function(name, fields), name=name, **schema))
+        assent.apply(server)
+        return server
+
+    async def _sent(self, server: Any, person: Any, tool: str, arguments: Any, meta: Any, *, shown: bool) -> Any:
+        async with FastMCPClient(server, self._era, person) as client:
+            if shown:
+                return await client.session.call_tool(tool, arguments, meta=meta, allow_input_required=True)
+            return await client.call_tool(tool, arguments, meta=meta)
 
 
 def _result(found: types.CallToolResult) -> Seen:

@@ -11,7 +11,7 @@ from assent.contract.tiers import Risk, Tier
 from assent.core.principal import KINDS
 from assent.core.refusals import CATALOGUE
 from assent.decisions import Case, load_cases, play
-from library_table import EDGE, LibraryTable
+from library_table import EDGE, FastMCPTable, LibraryTable
 
 CASES = load_cases([Path(__file__).parent / "decisions"])
 
@@ -29,6 +29,12 @@ async def test_the_sentence_decides_as_written(case: Case) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if EDGE not in case.not_through], ids=name_of)
 async def test_a_server_of_the_sdk_decides_as_written(case: Case, era: str) -> None:
     assert await play(case, partial(LibraryTable, era=era)) == []
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if EDGE not in case.not_through], ids=name_of)
+async def test_a_server_of_fastmcp_decides_as_written(case: Case) -> None:
+    era = "legacy" if CASES.index(case) % 2 else "auto"
+    assert await play(case, partial(FastMCPTable, era=era)) == []
 
 
 def test_every_refusal_that_a_call_or_an_approval_can_meet_is_written_down() -> None:

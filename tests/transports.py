@@ -39,11 +39,11 @@ def connect(target: Any, era: str, person: Person | None) -> Client:
 
 
 @asynccontextmanager
-async def over_http(server: MCPServer) -> AsyncIterator[str]:
-    """The server on a loopback port of its own."""
+async def over_http(server: MCPServer | Any) -> AsyncIterator[str]:
+    """The server, of the official SDK or of FastMCP, on a loopback port of its own."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    app = server.streamable_http_app()
+    app = server.streamable_http_app() if isinstance(server, MCPServer) else server.http_app()
     serving = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
     task = asyncio.create_task(serving.serve(sockets=[listening]))
     try:

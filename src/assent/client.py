@@ -10,6 +10,7 @@ from assent.edges.client.askers import refuse as refuse
 from assent.edges.client.budget import Budget as Budget
 from assent.edges.client.connection import Unreached as Unreached
 from assent.edges.client.governed import GovernedClient as GovernedClient
+from assent.edges.client.http_keys import mirror_key as mirror_key
 from assent.edges.client.journal import Journal as Journal
 from assent.edges.client.journal import Noted as Noted
 from assent.edges.client.question import Answer as Answer
@@ -23,3 +24,4 @@ from assent.edges.client.tool_loop import answer_openai as answer_openai
 from assent.edges.client.tool_loop import anthropic_tools as anthropic_tools
 from assent.edges.client.tool_loop import openai_tools as openai_tools
 from assent.edges.client.tool_loop import safe_names as safe_names
+from assent.edges.client.web_page import WebPage as WebPage

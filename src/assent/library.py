@@ -5,10 +5,11 @@ from __future__ import annotations
 import ipaddress
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -16,7 +17,6 @@ from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.tools import Tool as SdkTool
 
 from assent.bootstrap import contract_paths
 from assent.contract.decorator import contract_of
@@ -28,7 +28,8 @@ from assent.core.dues import Budget, Limit
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
-from assent.edges.inprocess import Governed, InProcessEdge, ServerFunctions, sdk_tools
+from assent.edges.adoption import Registered
+from assent.edges.inprocess import Governed, InProcessEdge, ServerFunctions
 from assent.errors import ContractError, Fault
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
@@ -40,17 +41,15 @@ Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None
 LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}))
 
 
-class Assent:
-    """Contracts for one server of the official SDK.
+class _Edge(Protocol):
+    def catalogue(self) -> Catalogue: ...
 
-        assent = Assent(store="sqlite:///shop.db")
-        server = MCPServer("shop", extensions=[assent.extension()])
 
-        @server.tool()
-        @contract(side_effect="external_spend")
-        def place_order(item: str) -> Order: ...
+E = TypeVar("E", bound=_Edge)
 
-        assent.apply(server)
+
+class Governance(ABC, Generic[E]):
+    """What governs one server in its own process, whichever framework has its functions.
 
     `stdio` is who the process that spawned the server is; `anonymous` is who an unauthenticated caller over HTTP is,
     accepted from a loopback address only and never implied; `principal` decides for itself who calls.
@@ -92,12 +91,105 @@ class Assent:
             budgets=tuple(budgets),
             mode=mode,
         )
-        self._edge = InProcessEdge(self._ports, self._compile)
+        self._edge = self._make_edge()
+
+    @abstractmethod
+    def _make_edge(self) -> E: ...
 
     @property
     def ports(self) -> Ports:
         """The ports of this server, for `approve` and its like."""
         return self._ports
+
+    async def close(self, deadline: float = 10.0) -> None:
+        """Wait for effects under way, then close the store."""
+        await self.work.drain(deadline)
+        await self.store.close()
+
+    def _catalogue(self) -> Catalogue:
+        return self._edge.catalogue()
+
+    def _compile(self, server: str, functions: Sequence[Registered]) -> Catalogue:
+        tools, withheld, faults = [], {}, []
+        for function in functions:
+            name, declared = function.name, contract_of(function.fn, function.name)
+            if declared is not None and name in self._contracts:
+                faults.append(Fault("both the decorator and a contract file declare it", "Keep one of them", name))
+            contract = declared or self._contracts.get(name)
+            if contract is None:
+                withheld[name] = "it has no contract"
+                continue
+            faults += self._faults(contract, function)
+            definition = {
+                "name": name,
+                "description": function.description,
+                "inputSchema": function.parameters,
+                "_meta": function.meta or {},
+            }
+            if function.output_schema is not None:
+                definition["outputSchema"] = function.output_schema
+            tools.append(compile_tool(contract, profile=self._profile, upstream=server, definition=definition))
+        faults += [fault for tool in tools for fault in _unread(tool.contract, withheld)]
+        if faults:
+            raise ContractError(faults)
+        return catalogue_of(tools, withheld)
+
+    def _faults(self, contract: Contract, function: Registered) -> list[Fault]:
+        """Where a contract promises what this function, inside this process, cannot keep."""
+        found, idempotency = [], contract.idempotency
+        if contract.name != function.name:
+            remedy = "Remove `name`, or register it under that name"
+            found.append(Fault(f"it is registered as {function.name}", remedy, f"{contract.name}.name"))
+        if idempotency.recovery == "keyed":
+            at, properties = f"{contract.name}.idempotency", function.parameters.get("properties", {})
+            if idempotency.forward != "argument" or idempotency.argument not in properties:
+                remedy = "Name a parameter of the function with `argument:` and say forward: argument"
+                found.append(Fault("the function is not given the key it is to honour", remedy, f"{at}.forward"))
+            if self._secrets is None and not isinstance(self.store, MemoryStore):
+                remedy = "Name a directory with Assent(secrets=...)"
+                found.append(Fault("the key would be another one after a restart", remedy, f"{at}.recovery"))
+        return found
+
+    async def _authenticate(self, ctx: ServerRequestContext[Any, Any] | None) -> Principal:
+        if ctx is None:
+            raise Refusal("authenticate.missing")
+        if self._identify is not None:
+            found = self._identify(ctx)
+            principal = await found if isawaitable(found) else found
+            if principal is None:
+                raise Refusal("authenticate.invalid")
+            return principal
+        token = self._token()
+        if token is not None:
+            return _of_token(token)
+        if ctx.request is None:
+            if self._stdio is not None:
+                return self._stdio
+        elif self._anonymous is not None and _is_loopback(ctx.request):
+            return self._anonymous
+        raise Refusal("authenticate.missing")
+
+    def _token(self) -> AccessToken | None:
+        return get_access_token()
+
+
+class Assent(Governance[InProcessEdge]):
+    """Contracts for one server of the official SDK.
+
+        assent = Assent(store="sqlite:///shop.db")
+        server = MCPServer("shop", extensions=[assent.extension()])
+
+        @server.tool()
+        @contract(side_effect="external_spend")
+        def place_order(item: str) -> Order: ...
+
+        assent.apply(server)
+
+    The keywords are those of `Governance`.
+    """
+
+    def _make_edge(self) -> InProcessEdge:
+        return InProcessEdge(self._ports, self._compile)
 
     def extension(self) -> Extension:
         """What `MCPServer(extensions=[...])` takes: from then on every call is governed."""
@@ -113,72 +205,6 @@ class Assent:
                 )
             )
         self._edge.apply(server)
-
-    async def close(self, deadline: float = 10.0) -> None:
-        """Wait for effects under way, then close the store."""
-        await self.work.drain(deadline)
-        await self.store.close()
-
-    def _catalogue(self) -> Catalogue:
-        return self._edge.catalogue()
-
-    def _compile(self, server: MCPServer[Any]) -> Catalogue:
-        tools, withheld, faults = [], {}, []
-        for sdk_tool in sdk_tools(server):
-            name, declared = sdk_tool.name, contract_of(sdk_tool.fn, sdk_tool.name)
-            if declared is not None and name in self._contracts:
-                faults.append(Fault("both the decorator and a contract file declare it", "Keep one of them", name))
-            contract = declared or self._contracts.get(name)
-            if contract is None:
-                withheld[name] = "it has no contract"
-                continue
-            faults += self._faults(contract, sdk_tool)
-            definition = {
-                "name": name,
-                "description": sdk_tool.description,
-                "inputSchema": sdk_tool.parameters,
-                "_meta": sdk_tool.meta or {},
-            }
-            if sdk_tool.output_schema is not None:
-                definition["outputSchema"] = sdk_tool.output_schema
-            tools.append(compile_tool(contract, profile=self._profile, upstream=server.name, definition=definition))
-        faults += [fault for tool in tools for fault in _unread(tool.contract, withheld)]
-        if faults:
-            raise ContractError(faults)
-        return catalogue_of(tools, withheld)
-
-    def _faults(self, contract: Contract, sdk_tool: SdkTool) -> list[Fault]:
-        """Where a contract promises what this function, inside this process, cannot keep."""
-        found, idempotency = [], contract.idempotency
-        if contract.name != sdk_tool.name:
-            remedy = "Remove `name`, or register it under that name"
-            found.append(Fault(f"it is registered as {sdk_tool.name}", remedy, f"{contract.name}.name"))
-        if idempotency.recovery == "keyed":
-            at, properties = f"{contract.name}.idempotency", sdk_tool.parameters.get("properties", {})
-            if idempotency.forward != "argument" or idempotency.argument not in properties:
-                remedy = "Name a parameter of the function with `argument:` and say forward: argument"
-                found.append(Fault("the function is not given the key it is to honour", remedy, f"{at}.forward"))
-            if self._secrets is None and not isinstance(self.store, MemoryStore):
-                remedy = "Name a directory with Assent(secrets=...)"
-                found.append(Fault("the key would be another one after a restart", remedy, f"{at}.recovery"))
-        return found
-
-    async def _authenticate(self, ctx: ServerRequestContext[Any, Any]) -> Principal:
-        if self._identify is not None:
-            found = self._identify(ctx)
-            principal = await found if isawaitable(found) else found
-            if principal is None:
-                raise Refusal("authenticate.invalid")
-            return principal
-        token = get_access_token()
-        if token is not None:
-            return _of_token(token)
-        if ctx.request is None:
-            if self._stdio is not None:
-                return self._stdio
-        elif self._anonymous is not None and _is_loopback(ctx.request):
-            return self._anonymous
-        raise Refusal("authenticate.missing")
 
 
 _NOT_BOUND: Any = ServerFunctions

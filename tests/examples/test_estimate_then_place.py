@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fastmcp
 import pytest
+from fastmcp.client.transports import StdioTransport
+from mcp import StdioServerParameters
 
 from assent import GovernedClient
 from transports import ROOT
@@ -20,7 +23,14 @@ async def no_time(seconds: float) -> None:
     return None
 
 
-async def played(folder: Path, *answers: Any, falls_over: bool) -> tuple[list[Any], list[Any], list[Any], str]:
+def by_fastmcp(server: StdioServerParameters) -> fastmcp.Client[Any]:
+    """The same process, by FastMCP's client."""
+    return fastmcp.Client(StdioTransport(server.command, server.args, env=server.env))
+
+
+async def played(
+    folder: Path, *answers: Any, falls_over: bool, client_of: Any = lambda server: server
+) -> tuple[list[Any], list[Any], list[Any], str]:
     """The questions, the journal, the shop's own book, and the model's last words."""
     asked: list[Any] = []
     remaining = list(answers)
@@ -30,7 +40,7 @@ async def played(folder: Path, *answers: Any, falls_over: bool) -> tuple[list[An
         return remaining.pop(0)
 
     book = folder / "charges.log"
-    server = shop(book, falls_over=falls_over)
+    server = client_of(shop(book, falls_over=falls_over))
     async with GovernedClient(server, name="scenes", trusted=True, asker=asker, sleep=no_time) as client:
         words = await converse(client, script, lambda line: None)
         journal = client.journal.entries
@@ -39,8 +49,11 @@ async def played(folder: Path, *answers: Any, falls_over: bool) -> tuple[list[An
 
 
 @pytest.mark.parametrize("falls_over", [False, True], ids=["nothing breaks", "the shop dies after charging"])
-async def test_the_user_is_asked_once_with_the_price_and_charged_once(tmp_path: Path, falls_over: bool) -> None:
-    asked, journal, book, words = await played(tmp_path, True, falls_over=falls_over)
+@pytest.mark.parametrize("client_of", [lambda server: server, by_fastmcp], ids=["the SDK's client", "FastMCP's"])
+async def test_the_user_is_asked_once_with_the_price_and_charged_once(
+    tmp_path: Path, falls_over: bool, client_of: Any
+) -> None:
+    asked, journal, book, words = await played(tmp_path, True, falls_over=falls_over, client_of=client_of)
     assert [question.tool for question in asked] == ["orders.archive.place"]
     assert "Price: 240 credits" in asked[0].text.splitlines()
     assert [charge["item"] for charge in book] == ["etna-2026-06"]

@@ -1,4 +1,7 @@
-"""A server of ten decorated tools behaves as its contracts say: in memory, over HTTP and stdio, in both eras."""
+"""A server of ten decorated tools behaves as its contracts say: in memory, over HTTP and stdio, in both eras.
+
+On the official SDK with its client, and on FastMCP with FastMCP's.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent.testing import Clock
+from fastmcp_client import FastMCPClient
 from transports import ERAS, ROOT, Person, connect, over_http, over_stdio
 
 sys.path.insert(0, str(ROOT / "examples"))
-from shop.server import build
+from shop import fastmcp_server, server
 
 KEY = "dev.assent/idempotencyKey"
 
@@ -32,28 +36,32 @@ def book(folder: Path) -> list[dict[str, Any]]:
 @asynccontextmanager
 async def shop(
     kind: str, era: str, folder: Path, person: Person | None, clock: Clock | None = None
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[Client | FastMCPClient]:
     store, log = f"sqlite:///{folder}/shop.db", folder / "shop.log"
-    if kind == "stdio":
+    on_fastmcp = kind.startswith("fastmcp")
+    built, client_of = (fastmcp_server, FastMCPClient) if on_fastmcp else (server, connect)
+    if kind.endswith("stdio"):
         environment = {"SHOP_STORE": store, "SHOP_LOG": str(log)}
         if clock is not None:
             environment["SHOP_NOW"] = str(clock.at)
-        async with connect(over_stdio("examples/shop/server.py", **environment), era, person) as client:
+        script = over_stdio(f"examples/shop/{built.__name__.rpartition('.')[2]}.py", **environment)
+        async with client_of(script, era, person) as client:
             yield client
         return
-    server, assent = build(store, log, **({"now": clock} if clock else {}))
+    served, assent = built.build(store, log, **({"now": clock} if clock else {}))
     try:
-        if kind == "memory":
-            async with connect(server, era, person) as client:
+        if kind.endswith("memory"):
+            async with client_of(served, era, person) as client:
                 yield client
         else:
-            async with over_http(server) as url, connect(url, era, person) as client:
+            async with over_http(served) as url, client_of(url, era, person) as client:
                 yield client
     finally:
         await assent.close()
 
 
 EVERYWHERE = [(kind, era) for kind in ("memory", "http", "stdio") for era in ERAS]
+EVERYWHERE += [(f"fastmcp-{kind}", era) for kind in ("memory", "http") for era in ERAS]
 
 
 @pytest.fixture(params=EVERYWHERE, ids=lambda way: "-".join(way))
@@ -120,6 +128,21 @@ async def test_a_forbidden_tool_and_an_unknown_one_are_told_apart_by_nothing(
     ]
 
 
+async def test_a_process_on_fastmcp_asks_charges_once_and_replays_after_its_restart(tmp_path: Path) -> None:
+    """The other promises are shown over memory and HTTP: a process takes long to start."""
+    person, order = Person(["decline", "accept"]), {"item": "print"}
+    for era in ERAS:
+        async with shop("fastmcp-stdio", era, tmp_path, person) as client:
+            if era == ERAS[0]:
+                assert len((await client.list_tools()).tools) == 9
+                refused = await client.call_tool("place_order", {**order, "quantity": 2}, meta={KEY: "k1"})
+                assert refused.structured_content["code"] == "confirm.declined"
+            placed = await client.call_tool("place_order", order, meta={KEY: "k2"})
+            assert placed.structured_content == {"order_id": "o-1", "amount": 240}
+    assert (placed.meta or {})["dev.assent/replayed"] is True
+    assert len(book(tmp_path)) == 1
+
+
 async def test_a_call_asks_is_declined_asks_again_and_is_accepted(way: tuple[str, str], tmp_path: Path) -> None:
     """A decline is sticky for exactly that call; another call, or the same one once the question is old, asks anew."""
     kind, era = way
@@ -135,10 +158,10 @@ async def test_a_call_asks_is_declined_asks_again_and_is_accepted(way: tuple[str
         other = await client.call_tool("place_order", {**order, "quantity": 1}, meta={KEY: "k1"})
         assert other.structured_content == {"order_id": "o-1", "amount": 240}
         clock.advance(901)
-        if kind != "stdio":
+        if not kind.endswith("stdio"):
             person.answers = ["accept"]
             later = await client.call_tool("place_order", order, meta={KEY: "k2"})
-    if kind == "stdio":  # its clock is its environment: a later process is a later time
+    if kind.endswith("stdio"):  # its clock is its environment: a later process is a later time
         person.answers = ["accept"]
         async with shop(kind, era, tmp_path, person, clock) as client:
             later = await client.call_tool("place_order", order, meta={KEY: "k2"})
@@ -246,7 +269,7 @@ async def test_a_client_that_cannot_ask_gets_a_pending_approval_that_any_person_
         assert first.is_error
         assert first.structured_content == same.structured_content
         assert first.structured_content["code"] == "confirm.approval_pending"
-        _, console = build(f"sqlite:///{tmp_path}/shop.db", tmp_path / "shop.log")
+        _, console = server.build(f"sqlite:///{tmp_path}/shop.db", tmp_path / "shop.log")
         await approve(ANN, first.structured_content["approval"], "approve", console.ports)
         await console.close()
         done = await client.call_tool("place_order", order, meta={KEY: "k"})

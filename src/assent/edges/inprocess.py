@@ -6,7 +6,8 @@ that is not listed is refused all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 import mcp_types as types
@@ -18,20 +19,17 @@ from mcp.server.mcpserver.tools import Tool as SdkTool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.shared.exceptions import MCPError
 
-from assent.core.call import Call, Request
+from assent.core.call import Call
 from assent.core.catalogue import Catalogue
-from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result
+from assent.core.outcome import Refusal
 from assent.core.tool import Tool
-from assent.edges import questions
-from assent.edges.idempotency_key import HEADER, keys_of
+from assent.edges.adoption import Adoption, Compile
+from assent.edges.in_band import govern_in_band, on_wire, protocol_error, raw_of, request_of, text_of
 from assent.edges.watching import watched, watching
 from assent.pipeline.discover import visible_tools
-from assent.pipeline.govern import govern
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
 IDENTIFIER = "dev.assent/contracts"
-_PROTOCOL_CODE = -31_000
-"""Problems that are JSON-RPC errors have this code less their status, outside the range the protocol keeps."""
 
 
 class Governed(Extension):
@@ -51,63 +49,36 @@ class Governed(Extension):
 class InProcessEdge:
     """One server of the official SDK, governed."""
 
-    def __init__(self, ports: Ports, compile_server: Callable[[MCPServer[Any]], Catalogue]) -> None:
+    def __init__(self, ports: Ports, compile_tools: Compile) -> None:
         self._ports = ports
-        self._compile = compile_server
         self._server: MCPServer[Any] | None = None
-        self._known: dict[str, SdkTool] = {}
-        self._catalogue = Catalogue()
+        self._adopted: Adoption[SdkTool] = Adoption(compile_tools, stamp)
 
     def catalogue(self) -> Catalogue:
-        return self._catalogue
+        return self._adopted.catalogue
 
     def apply(self, server: MCPServer[Any]) -> None:
         """Derive every definition from its contract, and filter the list for each caller."""
         if self._server is server:
-            return self._adopt()
+            return self._adopted.adopt()
         if self._server is not None:
             raise ValueError("One Assent governs one server; make another Assent for this one.")
+        self._adopted.bind(server.name, partial(sdk_tools, server))
         self._server = server
-        self._adopt()
         server.middleware.append(self._filter)
         lowlevel = server._lowlevel_server
-        lowlevel.get_tool_input_schema = self._public_schema
-
-    def _adopt(self) -> None:
-        """Compile the contracts of all tools there are, then stamp what is new. Nothing changes if one is wrong."""
-        assert self._server is not None
-        catalogue = self._compile(self._server)
-        for tool in self._new():
-            found = catalogue.find(tool.name)
-            if found is not None:
-                _stamp(tool, found)
-            self._known[tool.name] = tool
-        self._catalogue = catalogue
-
-    def _new(self) -> list[SdkTool]:
-        """Tools we have not stamped: registered since, be it under a name that another one had."""
-        assert self._server is not None
-        return [tool for tool in sdk_tools(self._server) if self._known.get(tool.name) is not tool]
-
-    def _public_schema(self, name: str) -> Mapping[str, Any] | None:
-        """What header checks may know before anybody is authenticated: only what everybody may see."""
-        tool = self._catalogue.find(name)
-        if tool is None or tool.visibility == "hidden" or tool.contract.risk == "forbidden":
-            return None
-        if tool.visibility == "scoped" and tool.contract.permissions:
-            return None
-        return cast("Mapping[str, Any]", tool.definition["inputSchema"])
+        lowlevel.get_tool_input_schema = self._adopted.public_schema
 
     async def _filter(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method != "tools/list" or ctx.request_id is None:
             return await call_next(ctx)
-        self._adopt_new()
+        self._adopted.adopt_new()
         try:
             principal = await self._ports.authenticate(ctx)
         except Refusal as refusal:
-            raise _protocol_error(refusal) from None
+            raise protocol_error(refusal) from None
         observing = self._ports.mode == "observe"
-        names = {tool.name for tool in visible_tools(self._catalogue, principal, observing=observing)}
+        names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
         result = await call_next(ctx)
         if isinstance(result, types.ListToolsResult):
             seen = [tool for tool in result.tools if tool.name in names]
@@ -117,55 +88,17 @@ class InProcessEdge:
             return {**result, "tools": seen_raw} | ({"cacheScope": "private"} if "cacheScope" in result else {})
         return result
 
-    def _adopt_new(self) -> None:
-        if self._server is not None and self._new():
-            self._adopt()
-
     async def call(
         self, params: types.CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         """One call through the sentence, asking in band where the contract wants a user and the client has one."""
         if self._server is None:
             raise MCPError(-31_500, "This server is governed by Assent, but assent.apply(server) was never called.")
-        if self._known.get(params.name) is not self._server._tool_manager.get_tool(params.name):
-            self._adopt_new()
-        reply, resume = questions.unwrap(params)
-        request = Request(
-            tool=params.name,
-            arguments=params.arguments,
-            credentials=ctx,
-            keys=keys_of(_headers(ctx).get(HEADER), cast("Mapping[str, Any] | None", params.meta)),
-            reply=reply,
-            resume=resume,
-            can_ask=questions.can_ask(ctx),
-        )
+        if not self._adopted.is_known(params.name, self._server._tool_manager.get_tool(params.name)):
+            self._adopted.adopt_new()
+        request = request_of(params, ctx, cast("Mapping[str, Any] | None", params.meta))
         ports = self._ports.towards(ServerFunctions(self._server, params, ctx, call_next))
-        outcome = await govern(request, ports)
-        if isinstance(outcome, Pause) and not questions.is_modern(ctx.protocol_version):
-            outcome = await self._asked(request, outcome, ports, ctx)
-        return self._on_wire(outcome, params.name)
-
-    async def _asked(
-        self, request: Request, pause: Pause, ports: Ports, ctx: ServerRequestContext[Any, Any]
-    ) -> Outcome:
-        """Ask on the stream, then say the sentence again with the answer; unanswerable means: out of band."""
-        reply = await questions.on_stream(pause.approval, ctx)
-        if reply is None:
-            return await govern(request._replace(can_ask=False), ports)
-        return await govern(request._replace(reply=reply), ports)
-
-    def _on_wire(self, outcome: Outcome, name: str) -> HandlerResult:
-        if isinstance(outcome, Pause):
-            return questions.as_result(outcome.approval)
-        if isinstance(outcome, Refusal):
-            if outcome.code.startswith(("discover.", "authenticate.")):
-                raise _protocol_error(outcome)
-            tool = self._catalogue.find(name)
-            return _result(error_result(outcome.problem(failure=tool is not None and tool.failure_names)))
-        if outcome.result.get("resultType") == INPUT_REQUIRED:
-            asked = types.InputRequiredResult.model_validate(outcome.result)
-            return asked.model_copy(update={"request_state": questions.wrap_state(outcome.resume, asked.request_state)})
-        return _result(outcome.on_wire())
+        return on_wire(await govern_in_band(request, ports, ctx), params.name, self.catalogue())
 
 
 class ServerFunctions:
@@ -186,13 +119,13 @@ class ServerFunctions:
             self._params.arguments = {**call.arguments, idempotency.argument: key}
         try:
             with watching() as ran:
-                result = _raw(await self._next(self._ctx))
+                result = raw_of(await self._next(self._ctx))
         except MCPError as error:
             if not ran.entered:
                 raise NotRun(error.message, error) from None
             raise Lost(error.message, error) from None
         if not ran.entered and result.get("isError"):
-            raise NotRun("The tool refused the arguments: " + _text(result))
+            raise NotRun("The tool refused the arguments: " + text_of(result))
         if isinstance(ran.raised, ToolFailed):
             raise ran.raised
         if ran.raised is not None and not isinstance(ran.raised, ToolError | ResourceError):
@@ -203,7 +136,7 @@ class ServerFunctions:
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         try:
-            return _raw(await self._server.call_tool(tool, dict(arguments)))
+            return raw_of(await self._server.call_tool(tool, dict(arguments)))
         except Exception as error:
             raise Unreached(type(error).__name__) from error
 
@@ -220,7 +153,7 @@ class _Exact(FuncMetadata):
         return dict(data)
 
 
-def _stamp(tool: SdkTool, compiled: Tool) -> None:
+def stamp(tool: SdkTool, compiled: Tool) -> None:
     """Put what the contract derives onto the SDK's tool, and watch its function."""
     said = compiled.definition
     tool.title = cast("str | None", said.get("title"))
@@ -232,32 +165,3 @@ def _stamp(tool: SdkTool, compiled: Tool) -> None:
         tool.__dict__["output_schema"] = said.get("outputSchema")
     tool.fn = watched(tool.fn, tool.is_async)
     tool.fn_metadata = _Exact.model_construct(**dict(tool.fn_metadata))
-
-
-def _headers(ctx: ServerRequestContext[Any, Any]) -> Mapping[str, str]:
-    return getattr(ctx.request, "headers", None) or {}
-
-
-def _raw(result: HandlerResult) -> dict[str, Any]:
-    """A handler's result in wire form."""
-    if isinstance(result, dict):
-        return result
-    assert result is not None
-    raw = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    raw.setdefault("content", [])
-    return raw
-
-
-def _text(result: dict[str, Any]) -> str:
-    return " ".join(str(block.get("text", "")) for block in result.get("content", []))[:1000]
-
-
-def _result(raw: dict[str, Any]) -> types.CallToolResult:
-    return types.CallToolResult.model_validate(raw)
-
-
-def _protocol_error(refusal: Refusal) -> MCPError:
-    """An unknown tool answers with the protocol's own words and no data; the rest carry their problem."""
-    if refusal.code == "discover.unknown_tool":
-        return MCPError(types.INVALID_PARAMS, refusal.detail)
-    return MCPError(_PROTOCOL_CODE - refusal.status, refusal.problem()["title"], refusal.problem())

@@ -37,13 +37,16 @@ def watching() -> Iterator[Ran]:
         _ran.reset(token)
 
 
-def watched(function: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
-    """The function, telling us whether it ran and how it ended. What it calls in its turn tells nothing."""
+def watched(function: Callable[..., Any], is_async: bool, failure: type[Exception] = ToolError) -> Callable[..., Any]:
+    """The function, telling us whether it ran and how it ended. What it calls in its turn tells nothing.
+
+    A declared failure goes on as `failure`, which to the framework is no crash to log.
+    """
     if is_async:
 
         @functools.wraps(function)
         async def seen(*args: Any, **kwargs: Any) -> Any:
-            with _running() as ran:
+            with _running(failure) as ran:
                 ran.returned = await function(*args, **kwargs)
             return ran.returned
 
@@ -51,7 +54,7 @@ def watched(function: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def seen_sync(*args: Any, **kwargs: Any) -> Any:
-        with _running() as ran:
+        with _running(failure) as ran:
             ran.returned = function(*args, **kwargs)
         return ran.returned
 
@@ -59,7 +62,7 @@ def watched(function: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
 
 
 @contextmanager
-def _running() -> Iterator[Ran]:
+def _running(failure: type[Exception]) -> Iterator[Ran]:
     ran = _ran.get() or Ran()
     token = _ran.set(None)
     ran.entered = True
@@ -67,7 +70,7 @@ def _running() -> Iterator[Ran]:
         yield ran
     except ToolFailed as failed:
         ran.raised = failed
-        raise ToolError(str(failed)) from failed  # to the SDK a declared failure is no crash to log
+        raise failure(str(failed)) from failed
     except BaseException as error:
         ran.raised = error
         raise

@@ -43,6 +43,23 @@ async def test_only_a_clear_yes_is_one(said: str, action: str) -> None:
     assert 'item: "a"' in shown
 
 
+async def test_a_yes_for_an_hour_is_for_the_very_same_arguments() -> None:
+    asker, screen = terminal("h")
+    answer = await asker(question())
+    assert answer.remember is not None
+    assert (answer.action, answer.remember.seconds) == ("accept", 3600)
+    assert answer.remember.covers({"item": "a"})
+    assert not answer.remember.covers({"item": "b"})
+    assert "[h]our" in screen.getvalue()
+
+
+@pytest.mark.parametrize("asked", [question(words="Sure?"), Question("shop", "wipe", "Wipe", SPEND)])
+async def test_what_cannot_be_remembered_is_not_offered(asked: Question) -> None:
+    asker, screen = terminal("h")
+    assert (await asker(asked)).action == "cancel"
+    assert "[h]our" not in screen.getvalue()
+
+
 async def test_a_closed_terminal_is_no_answer() -> None:
     asker, _ = terminal(EOFError())
     assert (await asker(question())).action == "cancel"

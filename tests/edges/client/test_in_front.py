@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import fastmcp
 import pytest
 import yaml
 from mcp import Client
@@ -30,6 +31,7 @@ from .person import Naps, Somebody
 sys.path.insert(0, str(ROOT / "examples"))
 from shop.server import build
 
+FASTMCP = "fastmcp "
 CONTRACTS = {
     "list_orders": {"side_effect": "read"},
     "estimate_order": {"side_effect": "read"},
@@ -88,13 +90,17 @@ async def gateway(folder: Path, upstream: str) -> AsyncIterator[tuple[str, House
 
 
 def governed(url: str, era: str, person: Any, **options: Any) -> GovernedClient:
+    options = {"name": "shop", "asker": person, "sleep": Naps(), **options}
+    if era.startswith(FASTMCP):
+        return GovernedClient(fastmcp.Client(url, mode=era.removeprefix(FASTMCP)), **options)
+
     def connect(**callbacks: Any) -> Client:
         return Client(url, mode=era, **callbacks)
 
-    return GovernedClient(connect=connect, name="shop", asker=person, **{"sleep": Naps(), **options})
+    return GovernedClient(connect=connect, **options)
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=[*ERAS, *(FASTMCP + era for era in ERAS)])
 def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

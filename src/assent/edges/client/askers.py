@@ -10,7 +10,10 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from assent.edges.client.allowances import Remember
 from assent.edges.client.question import Answer, Question
+
+_HOUR = 3_600.0
 
 
 async def refuse(question: Question) -> Answer:
@@ -47,12 +50,17 @@ class Terminal:
             if question.schema:
                 self._console.print(Text("It wants data; that is declined here."))
                 return Answer("decline")
-            return await self._ask()
+            return await self._ask(question)
 
-    async def _ask(self) -> Answer:
-        self._console.print(Text("[y]es, [n]o, or Enter to leave it: "), end="")
+    async def _ask(self, question: Question) -> Answer:
+        # A server's own question is never answered for later, and a name alone is never remembered.
+        again = bool(question.arguments) and question.words is None
+        offered = "[y]es, yes and the very same for an [h]our, " if again else "[y]es, "
+        self._console.print(Text(f"{offered}[n]o, or Enter to leave it: "), end="")
         try:
             said = (await asyncio.to_thread(self._read)).strip().lower()
         except (EOFError, KeyboardInterrupt):
             return Answer("cancel")
+        if again and said in ("h", "hour"):
+            return Answer("accept", remember=Remember(dict(question.arguments), _HOUR))
         return Answer({"y": "accept", "yes": "accept", "n": "decline", "no": "decline"}.get(said, "cancel"))  # type: ignore[arg-type]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
-from mcp import Client
 
 from assent.core.pins import differences, pin_digest
 from assent.edges.client.conduct import Conduct
+from assent.edges.client.connection import Caller
 from assent.edges.client.journal import Journal
 from assent.edges.client.keys import Place, key_argument, place_of
 from assent.edges.client.standing import Standing, as_definition, declared_as, stand
@@ -75,7 +75,7 @@ class Catalogue:
     def expire(self) -> None:
         self._at = None
 
-    async def fetch(self, client: Client) -> None:
+    async def fetch(self, client: Caller) -> None:
         """List the tools again. Of two with one name only the first counts."""
         found: dict[str, Listed] = {}
         cursor: str | None = None
@@ -116,4 +116,5 @@ class Catalogue:
         said = self._conduct.tiers.get(tool.name)
         standing = declared_as(said, tool) if said else stand(definition, trusted=self._conduct.trusted)
         argument = key_argument(tool.input_schema, standing.contract)
-        return Listed(tool, definition, digest, standing, place_of(standing, tool.input_schema), argument, changed)
+        place = place_of(standing, tool.input_schema, by_header=self._conduct.keys_by_header)
+        return Listed(tool, definition, digest, standing, place, argument, changed)

@@ -17,6 +17,8 @@ class Conduct:
     trusted: bool = False
     tiers: Mapping[str, Tier | str] = field(default_factory=dict)
     """Tiers of tools by name, where the caller knows better than the server and inference."""
+    keys_by_header: bool = False
+    """Whether the server is known to take `Idempotency-Key` by HTTP header for tools that say nothing of keys."""
     timeout: float = 60.0
     """How long one attempt may take; the time in which a person thinks does not count."""
     attempts: int = 3

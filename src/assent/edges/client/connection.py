@@ -9,10 +9,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from typing import Any, Protocol
 
-from mcp import Client
+import mcp_types as types
 
-Connect = Callable[[], AbstractAsyncContextManager[Client]]
+
+class Caller(Protocol):
+    """What a governed client needs of a connected client: the official one has it, and FastMCP's is made to."""
+
+    @property
+    def server_info(self) -> types.Implementation | None: ...
+
+    async def list_tools(self, *, cursor: str | None = None, cache_mode: Any = ...) -> types.ListToolsResult: ...
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any] | None = None, *, meta: Any = None
+    ) -> types.CallToolResult: ...
+
+
+Connect = Callable[[], AbstractAsyncContextManager[Caller]]
 
 
 class Unreached(Exception):
@@ -24,7 +39,7 @@ class _Held:
 
     def __init__(self, connect: Connect) -> None:
         self._closing = asyncio.Event()
-        self.ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self.ready: asyncio.Future[Caller] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._hold(connect))
 
     async def _hold(self, connect: Connect) -> None:
@@ -56,11 +71,11 @@ class Connection:
         self._connect = connect
         self._within = within
         self._held: _Held | None = None
-        self._client: Client | None = None
+        self._client: Caller | None = None
         self._turn = asyncio.Lock()
         self.opened = 0
 
-    async def client(self) -> Client:
+    async def client(self) -> Caller:
         """The connected client; raises Unreached where the server cannot be reached in time."""
         if self._client is not None:
             return self._client
@@ -70,7 +85,7 @@ class Connection:
                 self._client = await self._open()
             return self._client
 
-    def broken(self, client: Client) -> None:
+    def broken(self, client: Caller) -> None:
         """Say that this client is of no more use; one that was replaced already is left alone."""
         if self._client is client:
             self._client = None
@@ -80,7 +95,7 @@ class Connection:
             self._client = None
             await self._drop()
 
-    async def _open(self) -> Client:
+    async def _open(self) -> Caller:
         self._held = held = _Held(self._connect)
         try:
             async with asyncio.timeout(self._within):

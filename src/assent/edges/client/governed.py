@@ -19,7 +19,9 @@ from assent.edges.client.askers import leave_to_server, refuse
 from assent.edges.client.budget import Budget
 from assent.edges.client.catalogue import Catalogue, Listed
 from assent.edges.client.conduct import Conduct
-from assent.edges.client.connection import Connection, Unreached
+from assent.edges.client.connection import Caller, Connection, Unreached
+from assent.edges.client.fastmcp_client import around_fastmcp
+from assent.edges.client.http_keys import keyed_http
 from assent.edges.client.intent import Intent, intend, is_rehearsal
 from assent.edges.client.journal import Journal, Noted
 from assent.edges.client.keys import Keys, new_key
@@ -32,15 +34,16 @@ from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
 from assent.edges.client.standing import Standing
 
-MakeClient = Callable[..., AbstractAsyncContextManager[Client]]
+MakeClient = Callable[..., AbstractAsyncContextManager[Caller]]
 
 
 class GovernedClient:
     """An MCP client that asks before it acts.
 
-    `server` is whatever `mcp.Client` takes; or `connect` makes the client, given `elicitation_callback` and
-    `message_handler`, and is called again after a broken connection. `asker` reaches the person; without one, what
-    needs a person is refused. Everything else is in `Conduct`, whose fields are keywords here.
+    `server` is whatever `mcp.Client` takes, or a client or server of FastMCP; or `connect` makes the official client,
+    given `elicitation_callback` and `message_handler`, and is called again after a broken connection. `asker` reaches
+    the person; without one, what needs a person is refused. Everything else is in `Conduct`, whose fields are keywords
+    here.
     """
 
     def __init__(
@@ -59,6 +62,8 @@ class GovernedClient:
         if (server is None) == (connect is None):
             raise ValueError("give either a server, as mcp.Client takes it, or connect=, which makes the client")
         self._conduct = Conduct(**conduct)
+        if self._conduct.keys_by_header and connect is None and not isinstance(server, str):
+            raise ValueError("keys_by_header needs HTTP: give a URL, or connect= with mirror_key as a request hook")
         self._asker: Asker = asker or refuse
         self._name = name or (server if isinstance(server, str) else None)
         self._on_secret = on_secret
@@ -66,7 +71,7 @@ class GovernedClient:
         """Results with secrets, where nothing was given to deliver them to."""
         self.journal = Journal(self._conduct.now, sink=sink)
         self._catalogue = Catalogue(self._conduct, self.journal)
-        self._make = connect or partial(Client, server)
+        self._make = connect or _maker(server)
         self._connection = Connection(self._connect, self._conduct.timeout)
         self._questions = ServerQuestions(self._ask, self.journal)
         self._sending = Sending(
@@ -173,7 +178,7 @@ class GovernedClient:
             result.meta = {**(result.meta or {}), UNTRUSTED: True}
         return result
 
-    def _connect(self) -> AbstractAsyncContextManager[Client]:
+    def _connect(self) -> AbstractAsyncContextManager[Caller]:
         asks = None if self._asker is leave_to_server else self._questions
         return self._make(elicitation_callback=asks, message_handler=self._on_message)
 
@@ -183,3 +188,14 @@ class GovernedClient:
     async def _on_message(self, message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._catalogue.expire()
+
+
+def _maker(server: Any) -> MakeClient:
+    made = around_fastmcp(server)
+    if made is not None:
+        return made
+    return (
+        (lambda **callbacks: Client(keyed_http(server), **callbacks))
+        if isinstance(server, str)
+        else partial(Client, server)
+    )

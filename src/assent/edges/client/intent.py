@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ import orjson
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.core.outcome import Refusal
 from assent.edges.client.catalogue import Listed
+from assent.edges.client.patience import Within
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Intent:
     price: str | None = None
     preview: Any = None
     answered_server: bool = False
-    timer: asyncio.Timeout | None = None
+    timer: Within | None = None
     _digest: str | None = None
 
     @property

@@ -25,7 +25,7 @@ def new_key() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a key goes: into the argument of that name, or into `_meta`."""
+    """Where a key goes: into the argument of that name, or into `_meta`, from where HTTP has it in a header too."""
 
     argument: str | None = None
 
@@ -35,14 +35,16 @@ class Place:
         return {**arguments, self.argument: key}, None
 
 
-def place_of(standing: Standing, schema: Any) -> Place | None:
-    """Where this tool takes a key; None where it takes none or needs none."""
+def place_of(standing: Standing, schema: Any, *, by_header: bool = False) -> Place | None:
+    """Where this tool takes a key; None where it takes none or needs none. `by_header` is the caller's word on it."""
     if standing.tier is Tier.READ:
         return None
     if standing.contract:
         return Place()
     argument = key_argument(schema)
-    return Place(argument) if argument else None
+    if argument:
+        return Place(argument)
+    return Place() if by_header else None
 
 
 def key_argument(schema: Any, contract: Mapping[str, Any] | None = None) -> str | None:

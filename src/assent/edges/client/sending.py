@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import mcp_types as types
@@ -16,6 +15,7 @@ from assent.edges.client.connection import Connection
 from assent.edges.client.intent import Intent, current
 from assent.edges.client.journal import Journal
 from assent.edges.client.keys import Keys
+from assent.edges.client.patience import Patience
 from assent.edges.client.retries import PENDING, Failed, delay, failure_of, is_passing, may_repeat, problem_of
 
 _LONGEST_INTERVAL = 15.0
@@ -32,6 +32,7 @@ class Sending:
         self._connection = connection
         self._keys = keys
         self._in_flight = in_flight
+        self._patience = Patience()
 
     async def send(self, intent: Intent) -> types.CallToolResult:
         """The answer. Without one: a refusal that says whether anything may have happened, and the key is kept."""
@@ -129,7 +130,7 @@ class Sending:
             client = await self._connection.client()
             if before and self._connection.opened > before:
                 self._journal.note("reconnected", intent.name)
-            async with asyncio.timeout(self._conduct.timeout) as intent.timer:
+            with self._patience.within(self._conduct.timeout) as intent.timer:
                 return await client.call_tool(intent.name, arguments, meta=meta)
         except Exception as error:
             failed = failure_of(error)

@@ -1,0 +1,78 @@
+"""How is FastMCP's client governed, where the official one is expected?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Self
+
+import httpx2
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+_TOLD = (MCPError, httpx2.HTTPError, OSError)
+
+
+def around_fastmcp(server: Any) -> Callable[..., FastMCPCaller] | None:
+    """What makes callers out of a client or a server of FastMCP; None where it is neither."""
+    fastmcp = sys.modules.get("fastmcp")  # whoever has such an object has imported it
+    if fastmcp is None:
+        return None
+    if isinstance(server, fastmcp.FastMCP):
+        server = fastmcp.Client(server)
+    return partial(FastMCPCaller, server) if isinstance(server, fastmcp.Client) else None
+
+
+class FastMCPCaller:
+    """A connection of its own by the client's configuration; our questions and notices take the place of its own."""
+
+    def __init__(self, client: Any, *, elicitation_callback: Any, message_handler: Any) -> None:
+        self._client = client.new()
+        self._asks = elicitation_callback
+        if elicitation_callback is not None:
+            self._client.set_elicitation_callback(self._ask)
+        else:
+            self._client._session_kwargs.pop("elicitation_callback", None)
+        self._client._session_kwargs["message_handler"] = message_handler
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, *ending: Any) -> None:
+        await self._client.__aexit__(*ending)
+
+    @property
+    def server_info(self) -> types.Implementation | None:
+        found: types.Implementation | None = self._client.server_info
+        return found
+
+    async def list_tools(self, *, cursor: str | None = None, cache_mode: Any = "refresh") -> types.ListToolsResult:
+        page: types.ListToolsResult = await self._told(
+            self._client.list_tools_mcp(cursor=cursor, cache_mode=cache_mode)
+        )
+        return page
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, meta: Any = None
+    ) -> types.CallToolResult:
+        result: types.CallToolResult = await self._told(
+            self._client.call_tool_mcp(name, dict(arguments or {}), meta=meta)
+        )
+        return result
+
+    async def _told(self, asked: Any) -> Any:
+        """The answer. FastMCP says of a dead session whatever came to it; to us that is one thing."""
+        try:
+            return await asked
+        except _TOLD:
+            raise
+        except Exception as error:
+            task = self._client._session_state.session_task
+            if task is None or task.done():
+                raise ConnectionResetError(f"{type(error).__name__}: {error}") from error
+            raise
+
+    async def _ask(self, message: str, kind: Any, params: types.ElicitRequestParams, context: Any) -> Any:
+        return await self._asks(context, params)

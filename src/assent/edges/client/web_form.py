@@ -1,0 +1,133 @@
+"""What does a question look like as a page, and what did the person say with its form?
+
+Everything foreign is made visible and then escaped; the page runs no script and loads nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from assent.core.render import argument_lines, has_hidden, visible
+from assent.edges.client.allowances import Anything, AtMost, Remember
+from assent.edges.client.question import Answer, Question
+
+SPANS = ((900, "15 minutes"), (3_600, "an hour"), (86_400, "a day"), (604_800, "a week"))
+_TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(
+    files("assent.edges.client").joinpath("question.html").read_text("utf-8")
+)
+
+
+class NotUnderstood(Exception):
+    """The form says something that cannot be done; the person is asked again."""
+
+
+def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
+    """The page that asks."""
+    standing = question.standing
+    return _TEMPLATE.render(
+        question=question,
+        title="May the agent do this?",
+        note=note,
+        nonce=nonce,
+        token=token,
+        headline=visible(question.title) if standing else "The server asks",
+        tool=visible(question.tool),
+        server=visible(question.server),
+        badge=f"{standing.tier.value}, {standing.risk.value} risk" if standing else "",
+        why=visible(question.why),
+        price=visible(question.price) if question.price else "",
+        warnings=_warnings(question),
+        sections=_sections(question),
+        constraints=_constraints(question),
+        spans=SPANS,
+    )
+
+
+def told_page(title: str, note: str, nonce: str) -> str:
+    """A page that only tells."""
+    return _TEMPLATE.render(question=None, title=title, note=note, nonce=nonce)
+
+
+def read_answer(question: Question, form: Mapping[str, str]) -> Answer:
+    """What the person said; raises NotUnderstood."""
+    match form.get("answer"):
+        case "decline":
+            return Answer("decline")
+        case "accept":
+            return Answer("accept", remember=_remember(question, form))
+    raise NotUnderstood("Say yes or no with one of the buttons.")
+
+
+def _warnings(question: Question) -> list[str]:
+    hidden = ["The arguments hold invisible characters, written here as \\u{...}."]
+    return [*map(visible, question.warnings), *(hidden if has_hidden(dict(question.arguments)) else [])]
+
+
+def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
+    found = [
+        ("Arguments, as sent", argument_lines(dict(question.arguments)) if question.arguments else ["(none)"], False)
+    ]
+    if question.estimate is not None and question.price is None:
+        found.append(("Estimate, as the server reported it", argument_lines(question.estimate), True))
+    if question.preview is not None:
+        found.append(("Preview, as the server reported it", argument_lines(question.preview), True))
+    if question.words is not None:
+        said = [visible(line) for line in question.words[:4_000].splitlines()] or ["(nothing)"]
+        found.append(("The server's own words, not checked by anybody", said, True))
+    return found
+
+
+def _constraints(question: Question) -> list[dict[str, Any]]:
+    """What can be constrained; a question of the server's own is never answered for later."""
+    if question.standing is None or question.words is not None:
+        return []
+    return [
+        {"field": f"argument-{number}", "name": visible(name), "number": value if _is_number(value) else None}
+        for number, (name, value) in enumerate(question.arguments.items())
+    ]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+
+
+def _remember(question: Question, form: Mapping[str, str]) -> Remember | None:
+    seconds = form.get("seconds", "0")
+    if seconds == "0" or not _constraints(question):
+        return None
+    if seconds not in {str(span) for span, _ in SPANS}:
+        raise NotUnderstood("Choose one of the times offered.")
+    held = {
+        name: _constraint(value, form.get(f"argument-{number}", "same"), form.get(f"argument-{number}-most", ""))
+        for number, (name, value) in enumerate(question.arguments.items())
+    }
+    try:
+        return Remember(held, float(seconds))
+    except ValueError:
+        raise NotUnderstood("Nothing is allowed by name alone: hold at least one argument to a value.") from None
+
+
+def _constraint(value: Any, kind: str, most: str) -> Any:
+    match kind:
+        case "same":
+            return value
+        case "any":
+            return Anything()
+        case "most" if _is_number(value):
+            return AtMost(_limit(most, value))
+    raise NotUnderstood("Choose one of the constraints offered.")
+
+
+def _limit(said: str, value: float) -> float:
+    try:
+        limit = float(said)
+    except ValueError:
+        limit = math.nan
+    if not math.isfinite(limit) or limit < value:
+        raise NotUnderstood("The most that is allowed must be a number, and not less than what this call says.")
+    return limit

@@ -1,0 +1,272 @@
+"""How does a server of FastMCP keep its contracts?
+
+FastMCP's own extension point governs every call, as the last gate before a function runs; one middleware entry filters
+the list and never authorises. Only functions registered on the server itself are governed: what it gets from mounted
+servers, proxies and transforms is neither listed nor called.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+import mcp_types as types
+from fastmcp import FastMCP
+from fastmcp.exceptions import ResourceError, ToolError
+from fastmcp.server.context import Context
+from fastmcp.server.dependencies import bind_request_context
+from fastmcp.server.extensions import ServerExtension
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from fastmcp.tools.base import Tool as AnyTool
+from fastmcp.tools.function_tool import FunctionTool
+from fastmcp.utilities.async_utils import is_coroutine_function
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError as PydanticError
+
+from assent.contract.model import Contract
+from assent.core.call import Call
+from assent.core.catalogue import Catalogue
+from assent.core.outcome import Refusal
+from assent.core.tool import Tool
+from assent.edges.adoption import Adoption, Compile
+from assent.edges.in_band import govern_in_band, on_wire, protocol_error, raw_of, request_of
+from assent.edges.inprocess import IDENTIFIER
+from assent.edges.watching import Ran, watched, watching
+from assent.pipeline.discover import visible_tools
+from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
+
+SdkContext = ServerRequestContext[Any, Any]
+Continue = Callable[[], Awaitable[Any]]
+_governing: ContextVar[SdkContext | None] = ContextVar("assent_fastmcp_governing", default=None)
+
+
+class GovernedCalls(ServerExtension):
+    """The extension that puts the sentence around every `tools/call`."""
+
+    identifier = IDENTIFIER
+
+    def __init__(self, edge: FastMCPEdge) -> None:
+        self.edge = edge
+
+    async def intercept_tool_call(
+        self, params: types.CallToolRequestParams, context: Context, call_next: Continue
+    ) -> ToolResult:
+        return await self.edge.call(params, _sdk_context(context), call_next)
+
+
+class FastMCPEdge:
+    """One server of FastMCP, governed."""
+
+    def __init__(self, ports: Ports, compile_tools: Compile) -> None:
+        self._ports = ports
+        self._server: FastMCP[Any] | None = None
+        self._adopted: Adoption[FunctionTool] = Adoption(compile_tools, stamp)
+
+    def catalogue(self) -> Catalogue:
+        return self._adopted.catalogue
+
+    def apply(self, server: FastMCP[Any]) -> None:
+        """Derive every definition from its contract, govern every call, and filter the list for each caller."""
+        if self._server is server:
+            return self._adopted.adopt()
+        if self._server is not None:
+            raise ValueError("One Assent governs one server; make another Assent for this one.")
+        if IDENTIFIER in server._extensions:
+            raise ValueError("Another Assent governs this server already.")
+        self._adopted.bind(server.name, partial(own_functions, server))
+        self._server = server
+        server.add_extension(GovernedCalls(self))
+        server.add_middleware(_Filter(self))
+        lowlevel = server._mcp_server
+        lowlevel.get_tool_input_schema = self._adopted.public_schema
+        hint = lowlevel.cache_hints.get("tools/list")
+        if hint is not None:  # what one caller may see is not for the next one
+            lowlevel.cache_hints["tools/list"] = replace(hint, scope="private")
+
+    async def visible(self, ctx: SdkContext, call_next: Callable[[], Awaitable[Sequence[AnyTool]]]) -> list[AnyTool]:
+        self._adopted.adopt_new()
+        try:
+            principal = await self._ports.authenticate(ctx)
+        except Refusal as refusal:
+            raise protocol_error(refusal) from None
+        observing = self._ports.mode == "observe"
+        names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
+        return [tool for tool in await call_next() if tool.name in names]
+
+    async def call(
+        self, params: types.CallToolRequestParams, ctx: SdkContext | None, call_next: Continue
+    ) -> ToolResult:
+        """One call through the sentence. What a governed function calls in its turn is that function's own doing."""
+        if ctx is not None and _governing.get() is ctx:
+            return cast("ToolResult", await call_next())
+        assert self._server is not None
+        self._adopted.adopt_new()
+        request = request_of(params, ctx, _meta_of(ctx))
+        ports = self._ports.towards(FastMCPFunctions(self._server, self._adopted, params, ctx, call_next))
+        result = on_wire(await govern_in_band(request, ports, ctx), params.name, self.catalogue())
+        if isinstance(result, types.InputRequiredResult):
+            return InputRequiredToolResult(result)
+        return ToolResult.from_mcp_result(result)
+
+
+class _Filter(Middleware):
+    """Lists for each caller what they may see. A listing by the server's own process is its own."""
+
+    def __init__(self, edge: FastMCPEdge) -> None:
+        self._edge = edge
+
+    async def on_list_tools(
+        self, context: MiddlewareContext[types.ListToolsRequest], call_next: CallNext[Any, Sequence[AnyTool]]
+    ) -> Sequence[AnyTool]:
+        ctx = _sdk_context(context.fastmcp_context)
+        if ctx is None or _governing.get() is ctx:
+            return await call_next(context)
+        return await self._edge.visible(ctx, partial(call_next, context))
+
+
+class FastMCPFunctions:
+    """The author's functions as an upstream, for one call."""
+
+    def __init__(
+        self,
+        server: FastMCP[Any],
+        adopted: Adoption[FunctionTool],
+        params: types.CallToolRequestParams,
+        ctx: SdkContext | None,
+        call_next: Continue,
+    ) -> None:
+        self._server, self._adopted, self._params, self._ctx, self._next = server, adopted, params, ctx, call_next
+
+    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
+        function = await self._find(call.tool.name)
+        idempotency = call.tool.contract.idempotency
+        if key is not None and idempotency.forward == "argument" and idempotency.argument:
+            self._params.arguments = {**call.arguments, idempotency.argument: key}
+        self._params.arguments = _taken(function, self._params.arguments or {}, call.tool.contract)
+        with watching() as ran, self._as_the_tool_sees_it():
+            try:
+                return _wire_form(await self._next())
+            except Exception as error:
+                return _ending(error, ran)
+
+    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        try:
+            await self._find(tool)
+            with self._as_the_tool_sees_it():
+                return _wire_form(await self._server.call_tool(tool, dict(arguments), run_middleware=False))
+        except Exception as error:
+            raise Unreached(type(error).__name__) from error
+
+    async def _find(self, name: str) -> Callable[..., Any]:
+        """What runs under this name, which must be what the contract was put on: transforms can put another there."""
+        function = getattr(await self._server.get_tool(name), "fn", None)
+        if function is None or not self._adopted.is_function(name, function):
+            raise NotRun("The server has no such function of its own.")
+        return cast("Callable[..., Any]", function)
+
+    @contextmanager
+    def _as_the_tool_sees_it(self) -> Iterator[None]:
+        """The request without our part of its state; calls that the function makes are known by it."""
+        if self._ctx is None:
+            yield
+            return
+        ctx = replace(self._ctx, params=_own_params(self._ctx.params or {}, self._params))
+        token = _governing.set(ctx)
+        try:
+            with bind_request_context(ctx):
+                yield
+        finally:
+            _governing.reset(token)
+
+
+def own_functions(server: FastMCP[Any]) -> list[FunctionTool]:
+    """The functions registered on the server itself; FastMCP lists them only to those who can wait."""
+    return [one for one in server.local_provider._components.values() if isinstance(one, FunctionTool)]
+
+
+def stamp(tool: FunctionTool, compiled: Tool) -> None:
+    """Put what the contract derives onto FastMCP's tool, and watch its function."""
+    said = compiled.definition
+    tool.title = cast("str | None", said.get("title"))
+    tool.description = cast("str | None", said.get("description", tool.description))
+    tool.annotations = types.ToolAnnotations.model_validate(said["annotations"])
+    tool.meta = cast("dict[str, Any]", said["_meta"])
+    tool.parameters = cast("dict[str, Any]", said["inputSchema"])
+    if tool.output_schema is not None:
+        tool.output_schema = cast("dict[str, Any] | None", said.get("outputSchema"))
+    tool.fn = watched(tool.fn, is_coroutine_function(tool.fn), failure=ToolError)
+
+
+def _taken(function: Callable[..., Any], arguments: dict[str, Any], contract: Contract) -> dict[str, Any]:
+    """The arguments without those that only the contract offers: FastMCP refuses what a function does not take."""
+    offered = {contract.idempotency.argument, contract.dry_run.argument} & set(arguments)
+    if not offered:
+        return arguments
+    own = inspect.signature(function).parameters
+    return {name: value for name, value in arguments.items() if name in own or name not in offered}
+
+
+def _sdk_context(context: Context | None) -> SdkContext | None:
+    wrapper = context.request_context if context is not None else None
+    return wrapper._srctx if wrapper is not None else None
+
+
+def _meta_of(ctx: SdkContext | None) -> Mapping[str, Any] | None:
+    """The whole `_meta` as it was sent; FastMCP hands on only its own part."""
+    said = (ctx.params or {}).get("_meta") if ctx is not None else None
+    return said if isinstance(said, Mapping) else None
+
+
+def _own_params(sent: Mapping[str, Any], params: types.CallToolRequestParams) -> dict[str, Any]:
+    own = {key: value for key, value in sent.items() if key not in ("requestState", "inputResponses")}
+    if params.request_state is not None:
+        own["requestState"] = params.request_state
+    answers = {key: said for key, said in (sent.get("inputResponses") or {}).items() if key in _names(params)}
+    return {**own, "inputResponses": answers} if answers else own
+
+
+def _names(params: types.CallToolRequestParams) -> Mapping[str, Any]:
+    return params.input_responses or {}
+
+
+def _wire_form(result: Any) -> dict[str, Any]:
+    if isinstance(result, InputRequiredToolResult):
+        return raw_of(result.input_required)
+    if not isinstance(result, ToolResult):
+        raise Lost("another extension answered in the tool's place")
+    said = result.to_mcp_result()
+    if isinstance(said, types.CallToolResult):
+        return raw_of(said)
+    content, structured = said if isinstance(said, tuple) else (said, None)
+    return raw_of(types.CallToolResult(content=content, structured_content=structured))
+
+
+def _ending(error: Exception, ran: Ran) -> dict[str, Any]:
+    """What an exception says of the call: a refusal of the tool's own, a failure without effect, or nothing."""
+    if isinstance(ran.raised, ToolFailed):
+        raise ran.raised
+    if isinstance(ran.raised, MCPError):
+        raise Lost(ran.raised.message, ran.raised) from None
+    if isinstance(ran.raised, ToolError | ResourceError):
+        return raw_of(types.CallToolResult(content=[types.TextContent(text=str(ran.raised))], is_error=True))
+    if ran.entered:
+        raise Lost(type(ran.raised or error).__name__) from error
+    if isinstance(error, MCPError):
+        raise NotRun(error.message, error) from None
+    raise NotRun(_refused(error)) from None
+
+
+def _refused(error: Exception) -> str:
+    """Which arguments the function does not take, without their values."""
+    cause = error.__cause__
+    if not isinstance(cause, PydanticError):
+        return f"The tool did not run: {type(error).__name__}."
+    said = [f"{'.'.join(map(str, one['loc']))}: {one['type']}" for one in cause.errors(include_input=False)[:10]]
+    return "The tool refused the arguments: " + "; ".join(said)

@@ -1,0 +1,68 @@
+"""How does a server author put contracts on a server of FastMCP?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from fastmcp import FastMCP
+except ImportError as missing:  # pragma: no cover - the message is the whole of it
+    raise ImportError("assent.fastmcp needs FastMCP 4: pip install 'assent[fastmcp]'") from missing
+from fastmcp.server.dependencies import get_access_token
+from fastmcp.server.middleware.caching import ResponseCachingMiddleware
+from mcp.server.auth.provider import AccessToken
+
+from assent.contract.decorator import contract as contract
+from assent.contract.model import Contract
+from assent.core.principal import Principal as Principal
+from assent.edges.adoption import Registered
+from assent.edges.fastmcp_server import FastMCPEdge
+from assent.errors import ContractError, Fault
+from assent.library import Governance
+from assent.ports import ToolFailed as ToolFailed
+
+
+class Assent(Governance[FastMCPEdge]):
+    """Contracts for one server of FastMCP 4.
+
+        assent = Assent(store="sqlite:///shop.db")
+        server = FastMCP("shop")
+
+        @server.tool
+        @contract(side_effect="external_spend")
+        def place_order(item: str) -> Order: ...
+
+        assent.apply(server)
+
+    The keywords are those of `assent.Assent`.
+    """
+
+    def _make_edge(self) -> FastMCPEdge:
+        return FastMCPEdge(self._ports, self._compile)
+
+    def apply(self, server: FastMCP[Any]) -> None:
+        """Govern every call, derive titles, hints, `_meta` and schemas, and filter the list per caller."""
+        if any(isinstance(one, ResponseCachingMiddleware) for one in server.middleware):
+            raise ContractError(
+                Fault(
+                    "the server caches responses, so one caller's answer would be given to another without governing",
+                    "Remove ResponseCachingMiddleware; a repeated call with its key is answered from the store",
+                )
+            )
+        self._edge.apply(server)
+
+    def _faults(self, contract: Contract, function: Registered) -> list[Fault]:
+        found, name = super()._faults(contract, function), function.name
+        if getattr(function, "version", None) is not None:
+            found.append(
+                Fault("it has a version, and one contract is for one tool", "Register it without `version`", name)
+            )
+        tasks = getattr(function, "task_config", None)
+        if tasks is not None and tasks.supports_tasks():
+            found.append(
+                Fault("as a background task its calls would not be governed", "Register it without `task`", name)
+            )
+        return found
+
+    def _token(self) -> AccessToken | None:
+        return get_access_token()
