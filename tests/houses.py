@@ -97,6 +97,6 @@ def rpc(method: str, **params: Any) -> dict[str, Any]:
 
 
 async def post(url: str, body: Any, **headers: str) -> httpx2.Response:
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:  # a busy machine is no failure
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return await client.post(url, content=content, headers={**HEADERS, **headers})

@@ -66,7 +66,7 @@ class Scene:
         if by is not None:
             headers["authorization"] = f"Bearer {key_of(by)}"
         content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(timeout=60) as client:
             got = await client.request(method, self.base + path, content=content, headers=headers)
         said = Said(got.status_code, got.json() if got.content else {}, got.headers)
         if method in ("GET", "POST"):
@@ -75,7 +75,7 @@ class Scene:
 
     async def call(self, tool: str, by: str, **arguments: Any) -> dict[str, Any]:
         headers = {**HEADERS, "authorization": f"Bearer {key_of(by)}"}
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(timeout=60) as client:
             body = json.dumps(rpc("tools/call", name=tool, arguments=arguments)).encode()
             got = await client.post(self.url, content=body, headers=headers)
         return got.json()["result"]["structuredContent"]  # type: ignore[no-any-return]
