@@ -67,7 +67,7 @@ class LibraryTable:
             **who,
         )
         # A server's author sets none of these, so there is no door for them.
-        assent._ports = assent._edge._ports = replace(assent._ports, **settings_of(scene))
+        assent._ports = assent._edge._ports = assent._ports._replace(**settings_of(scene))
         server = MCPServer("test", extensions=[assent.extension()], log_level="CRITICAL")
         for name, fields in self._contracts.items():
             texts = self.scripted.speaks_text(name)
