@@ -20,7 +20,7 @@ from assent.edges.api_links import OpenApiLink
 from assent.edges.gateway import Gateway
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
@@ -49,7 +49,7 @@ class House:
         self.links: dict[str, Link] = {}
         self.chronicle = Chronicle(store.note, time.time, self.keyring.blind)
         self.stock = Stock(settings, self.links, self._tell_tools_changed, self.chronicle.said)
-        self.wiring = Wiring(self.stock.refresh)
+        self.wiring = Wiring()
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
             self.links[name] = self.wiring.link(name, upstream, relayed=alone)
@@ -59,7 +59,7 @@ class House:
         self.tally = Tally()
         self.reception = Reception(settings, store)
         self.ports = self._make_ports()
-        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
+        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notices = Notices(self.sessions)
         self.attention = Attention(self.stock.refresh, lambda name: name in self.stock.troubles, self._pass_on)
         self.facade = Facade(self.links, self.stock, self.wiring, self.attention, self.sessions, self.notices)
@@ -84,11 +84,11 @@ class House:
         await self.hush()
         await self.attention.end()
         left = await self.work.drain(within)
+        await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, HttpLink)))
         await self.wiring.close()
         with suppress(StoreError):
             self.reception.strangers.write()
-        stdio = [link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)]
-        await asyncio.gather(*stdio)
+        await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, StdioLink)))
         if self.signing is not None:
             await self.signing.stop()
         await self.store.close()
@@ -117,9 +117,9 @@ class House:
                 if name not in kept:
                     fresh[name] = self.wiring.link(name, one, relayed=len(settings.upstreams) == 1)
             loaded = dict(zip(fresh, await asyncio.gather(*map(tools_of, fresh.values())), strict=True))
-            self.stock.check(settings, contracts, loaded)
+            self.stock.check(settings, contracts, fresh, loaded)
         except BaseException:
-            await self.wiring.forget(pools)
+            await self.wiring.forget(pools, fresh.values())
             raise
         for name in before.keys() - kept.keys():
             await self.attention.leave(name)
@@ -267,6 +267,10 @@ async def open_house(settings: Settings) -> House:
         await house.stop()
         raise
     return house
+
+
+def _identity_of(caller: Principal) -> tuple[object, ...]:
+    return caller.identity
 
 
 async def _known(principal: Principal) -> Principal:

@@ -27,6 +27,7 @@ from assent.edges.http import (
     respond_error,
 )
 from assent.edges.inbound import (
+    NOTICE,
     Era,
     Head,
     Inbound,
@@ -226,6 +227,8 @@ class Gateway:
             params = message.get("params") or {}
             if session.cancel(params.get("requestId")):
                 return await respond(exchange.send, 202, b"")
+        if not message.get("method", NOTICE).startswith(NOTICE):
+            return await _drop(exchange, session)
         await self._pass(exchange, message, session)
 
     async def _pass(self, exchange: Exchange, message: Any, session: Session | None) -> None:
@@ -297,6 +300,13 @@ class Gateway:
 
 async def _refuse(send: Send, status: int, code: int, message: str) -> None:
     await respond(send, status, error_body(None, code, message))
+
+
+async def _drop(exchange: Exchange, session: Session | None) -> None:
+    """A request without an id asks for no answer, but some upstreams would run it all the same: it goes nowhere."""
+    if session is None:
+        return await _refuse(exchange.send, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
+    await respond(exchange.send, 202, b"")
 
 
 async def _resume(exchange: Exchange, session: Session, last_event: str) -> None:

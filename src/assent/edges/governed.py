@@ -111,7 +111,9 @@ class Governed:
         sees = (modern, principal.has_agent, principal.mode, principal.scopes)
         prepared = self._lists.get(sees)
         if prepared is None:
-            prepared = self._lists[sees] = self._prepare(visible_tools(catalogue, principal), modern)
+            prepared = self._lists[sees] = self._prepare(
+                visible_tools(catalogue, principal, observing=self._ports.mode == "observe"), modern
+            )
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
         return prepared

@@ -106,7 +106,8 @@ class InProcessEdge:
             principal = await self._ports.authenticate(ctx)
         except Refusal as refusal:
             raise _protocol_error(refusal) from None
-        names = {tool.name for tool in visible_tools(self._catalogue, principal)}
+        observing = self._ports.mode == "observe"
+        names = {tool.name for tool in visible_tools(self._catalogue, principal, observing=observing)}
         result = await call_next(ctx)
         if isinstance(result, types.ListToolsResult):
             seen = [tool for tool in result.tools if tool.name in names]

@@ -23,11 +23,11 @@ def authorize(request: Request, principal: Principal, tool: Tool, journal: Journ
     return missing
 
 
-def may_see(principal: Principal, tool: Tool) -> bool:
+def may_see(principal: Principal, tool: Tool, *, observing: bool = False) -> bool:
     """Whether a tool is listed: the same decision as on the call, but that locked tools are listed to all."""
     if principal.mode == "test" and not tool.has_test:
         return False
-    return tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+    return observing or tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
 
 
 def lacking(tool: Tool, missing: tuple[str, ...]) -> Refusal:

@@ -32,8 +32,11 @@ def why_absent(catalogue: Catalogue, tool: Tool | None, name: str, principal: Pr
     return absent_for(tool, principal)
 
 
-def visible_tools(catalogue: Catalogue, principal: Principal) -> list[Tool]:
-    """What `tools/list` shows: the first three verbs over the catalogue."""
+def visible_tools(catalogue: Catalogue, principal: Principal, *, observing: bool = False) -> list[Tool]:
+    """What `tools/list` shows: the first three verbs over the catalogue, so when only observing nothing is held back
+    that a call would get."""
     return [
-        tool for tool in catalogue.tools.values() if absent_for(tool, principal) is None and may_see(principal, tool)
+        tool
+        for tool in catalogue.tools.values()
+        if absent_for(tool, principal) is None and may_see(principal, tool, observing=observing)
     ]

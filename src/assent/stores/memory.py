@@ -26,10 +26,11 @@ class MemoryStore(Front):
         self._records = Records()
 
     async def _change(self, operation: Operation[T]) -> T:
+        places = operation.needs.places if operation.needs is not None else ()
         log = self._records.changed.entries
-        self._records.places = {place: log[place] for place in operation.places if 0 <= place < len(log)}
+        self._records.places = {place: log[place] for place in places if 0 <= place < len(log)}
         result = operation.apply(self._records)
-        for place in operation.places:
+        for place in places:
             log[place] = self._records.places[place]
         return result
 
