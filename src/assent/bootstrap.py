@@ -39,6 +39,7 @@ async def deciding_ports(settings: Settings) -> Ports:
 
 
 def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
+    keyring = Keyring(Path(settings.secrets.directory))
     return Ports(
         catalogue=lambda: catalogue,
         store=store,
@@ -47,7 +48,8 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         now=time.time,
         new_id=lambda: uuid.uuid4().hex,
         work=Work(store, time.time),
-        derive_key=Keyring(Path(settings.secrets.directory)).derive,
+        derive_key=keyring.derive,
+        blind=keyring.blind,
         guards=settings.rules(),
         mode=settings.mode,
         attach=0.0,

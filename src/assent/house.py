@@ -54,7 +54,8 @@ class House:
         for name, upstream in settings.upstreams.items():
             self.links[name] = self.wiring.link(name, upstream, relayed=alone)
         self.loaded = asyncio.Event()
-        self.work = Work(store, time.time, retention=settings.defaults.idempotency.retention)
+        retention = settings.defaults.idempotency.retention
+        self.work = Work(store, time.time, retention=retention, blind=self.keyring.blind)
         self.tally = Tally()
         self.reception = Reception(settings, store)
         self.ports = self._make_ports()
@@ -211,6 +212,7 @@ class House:
             new_id=lambda: uuid.uuid4().hex,
             work=self.work,
             derive_key=self.keyring.derive,
+            blind=self.keyring.blind,
             guards=settings.rules(),
             mode=settings.mode,
             limits=settings.limits,

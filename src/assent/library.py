@@ -76,7 +76,8 @@ class Governance(ABC, Generic[E]):
         self._profile, self._secrets = named_profile(profile), secrets
         self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
-        self.work = Work(self.store, now)
+        keyring = Keyring(Path(secrets) if secrets is not None else None)
+        self.work = Work(self.store, now, blind=keyring.blind)
         self._ports = Ports(
             catalogue=self._catalogue,
             store=self.store,
@@ -85,7 +86,8 @@ class Governance(ABC, Generic[E]):
             now=now,
             new_id=new_id,
             work=self.work,
-            derive_key=Keyring(Path(secrets) if secrets is not None else None).derive,
+            derive_key=keyring.derive,
+            blind=keyring.blind,
             guards=tuple(guards),
             limits=tuple(limits),
             budgets=tuple(budgets),

@@ -382,6 +382,8 @@ class Ports(NamedTuple):
     new_id: Callable[[], str]
     work: Work
     derive_key: Callable[[str], str]
+    blind: Callable[[str], str] = str
+    """The name by which the log speaks of a claim: who guesses arguments can guess its id, and facts are public."""
     guards: tuple[Guard, ...] = ()
     mode: Literal["enforce", "observe"] = "enforce"
     policy_digest: str = ""

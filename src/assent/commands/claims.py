@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,13 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     """List the claims that are in doubt."""
     now = time.time()
 
-    async def found(ports: Ports) -> list[ClaimRecord]:
-        return await ports.store.claims(states=() if everything else _UNSETTLED, limit=MOST)
+    async def found(ports: Ports) -> tuple[list[ClaimRecord], Callable[[str], str]]:
+        return await ports.store.claims(states=() if everything else _UNSETTLED, limit=MOST), ports.blind
 
-    listed = [one for one in with_ports(config, found) if everything or one.state_at(now) is State.IN_DOUBT]
+    records, blind = with_ports(config, found)
+    listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
     if form == "json":
-        click.echo(json.dumps([_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([_as_json(one, now, blind) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
         click.echo("Nothing is in doubt.", err=True)
     else:
@@ -107,7 +109,7 @@ async def _whole_id(start: str, ports: Ports) -> str:
     return found[0] if found else start
 
 
-def _as_json(record: ClaimRecord, now: float) -> dict[str, Any]:
+def _as_json(record: ClaimRecord, now: float, blind: Callable[[str], str]) -> dict[str, Any]:
     return {
         "id": record.id,
         "state": record.state_at(now).value,
@@ -119,6 +121,7 @@ def _as_json(record: ClaimRecord, now: float) -> dict[str, Any]:
         "created_at": record.created_at,
         "settled_at": record.settled_at,
         "contract": record.contract,
+        "reference": blind(record.id),
     }
 
 

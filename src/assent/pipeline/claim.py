@@ -39,7 +39,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
         return Claim(call)
     now = ports.now()
     draft = _draft(call, ports, now, fresh=call.is_read or _overlooked(journal))
-    facts = {**call_facts(call), "claim": draft.id}
+    facts = {**call_facts(call), "claim": ports.blind(draft.id)}
     if approval is not None:
         facts["approval"] = approval.id
     if journal.would:

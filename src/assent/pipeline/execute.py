@@ -82,7 +82,9 @@ async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, journal: 
         return Answer(result)
     now = ports.now()
     settlement = Settlement(State.SUSPENDED, now, lease_until=now + SUSPENDED_FOR)
-    entry = Entry("outcome", now, {**call_facts(claim.call), "claim": claim.id, "state": State.SUSPENDED.value})
+    entry = Entry(
+        "outcome", now, {**call_facts(claim.call), "claim": ports.blind(claim.id), "state": State.SUSPENDED.value}
+    )
     await _settle(claim.id, claim.epoch, settlement, [entry], ports)
     journal.passed("execute", "the tool asks a question of its own")
     return Answer(result, resume=Resume(claim.id, claim.epoch))
@@ -163,11 +165,12 @@ async def _end(
     if claim.id is None:
         return
     call, now = claim.call, ports.now()
-    facts = {**call_facts(call), "claim": claim.id, "state": state.value} | ({"code": code} if code else {})
+    name = ports.blind(claim.id)
+    facts = {**call_facts(call), "claim": name, "state": state.value} | ({"code": code} if code else {})
     entries = [Entry("outcome", now, facts)]
     if violation is not None:
         entries.append(
-            Entry("violation", now, {**call_facts(call), "claim": claim.id, "code": code}, {"failure": violation})
+            Entry("violation", now, {**call_facts(call), "claim": name, "code": code}, {"failure": violation})
         )
     kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
     settlement = Settlement(

@@ -26,7 +26,7 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
         journal.object("recall", Refusal("recall.in_doubt"))
         return None
     now = ports.now()
-    entry = _intent_again(call, record, recovery, record.epoch, now)
+    entry = _intent_again(call, ports.blind(record.id), recovery, record.epoch, now)
     taken = await ports.store.retake(record.id, record.epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
@@ -37,8 +37,8 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
     return await ports.work.shield(ending)
 
 
-def _intent_again(call: Call, record: ClaimRecord, why: str, epoch: int, now: float) -> Entry:
-    facts = {**call_facts(call), "claim": record.id, "again": why, "epoch": epoch + 1}
+def _intent_again(call: Call, name: str, why: str, epoch: int, now: float) -> Entry:
+    facts = {**call_facts(call), "claim": name, "again": why, "epoch": epoch + 1}
     return Entry("intent", now, facts, call_values(call))
 
 
@@ -47,7 +47,12 @@ async def _doubt(call: Call, record: ClaimRecord, ports: Ports, journal: Journal
     if record.state is State.IN_DOUBT or journal.observing:
         return
     now = ports.now()
-    facts = {**call_facts(call), "claim": record.id, "state": State.IN_DOUBT.value, "epoch": record.epoch + 1}
+    facts = {
+        **call_facts(call),
+        "claim": ports.blind(record.id),
+        "state": State.IN_DOUBT.value,
+        "epoch": record.epoch + 1,
+    }
     if await ports.store.doubt(record.id, record.epoch, now, Entry("settlement", now, facts)) is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
 
@@ -67,7 +72,7 @@ def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:
 async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, journal: Journal) -> Answer:
     """Go on with a claim that the tool's own question had suspended."""
     now = ports.now()
-    entry = _intent_again(call, record, "resumed", epoch, now)
+    entry = _intent_again(call, ports.blind(record.id), "resumed", epoch, now)
     taken = await ports.store.retake(record.id, epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)

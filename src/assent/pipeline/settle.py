@@ -30,7 +30,7 @@ async def settle(
     record = await _fenced(await _doubtful(claim_id, ports), person, ports)
     now = ports.now()
     settlement = Settlement(_ENDS[finding], now, _kept(finding, result), now if finding == "not-done" else None)
-    entry = Entry("operator", now, _facts(record, settlement.state), principal_values(person))
+    entry = Entry("operator", now, _facts(record, settlement.state, ports), principal_values(person))
     if not await ports.store.settle(record.id, record.epoch, settlement, [entry]):
         raise Refusal("settle.not_in_doubt")
     settled = await ports.store.recall(record.id)
@@ -51,15 +51,15 @@ async def _doubtful(claim_id: str, ports: Ports) -> ClaimRecord:
 async def _fenced(record: ClaimRecord, person: Principal, ports: Ports) -> ClaimRecord:
     """The claim with its doubt written down, so that nobody who started it can end it any more."""
     now = ports.now()
-    entry = Entry("settlement", now, _facts(record, State.IN_DOUBT), principal_values(person))
+    entry = Entry("settlement", now, _facts(record, State.IN_DOUBT, ports), principal_values(person))
     doubted = await ports.store.doubt(record.id, record.epoch, now, entry)
     if doubted is None:
         raise Refusal("settle.not_in_doubt")
     return doubted
 
 
-def _facts(record: ClaimRecord, state: State) -> dict[str, Any]:
-    return {"claim": record.id, "tool": record.tool, "contract": record.contract, "state": state.value}
+def _facts(record: ClaimRecord, state: State, ports: Ports) -> dict[str, Any]:
+    return {"claim": ports.blind(record.id), "tool": record.tool, "contract": record.contract, "state": state.value}
 
 
 def _kept(finding: Finding, result: dict[str, Any] | None) -> bytes | None:

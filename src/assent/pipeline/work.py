@@ -57,9 +57,14 @@ class Work:
     """The tasks that run effects, and the leases they hold."""
 
     def __init__(
-        self, store: Store, now: Callable[[], float], lease: float = 15.0, retention: float = RETENTION
+        self,
+        store: Store,
+        now: Callable[[], float],
+        lease: float = 15.0,
+        retention: float = RETENTION,
+        blind: Callable[[str], str] = str,
     ) -> None:
-        self._store, self._now, self._lease, self._retention = store, now, lease, retention
+        self._store, self._now, self._lease, self._retention, self._blind = store, now, lease, retention, blind
         self._tasks: set[asyncio.Task[Any]] = set()
         self._held: dict[tuple[str, int], None] = {}
         self._heart: asyncio.Task[None] | None = None
@@ -133,6 +138,11 @@ class Work:
         if record is None or record.epoch != epoch or record.state is not State.STARTED:
             return
         now = self._now()
-        facts = {"claim": claim_id, "tool": record.tool, "contract": record.contract, "state": State.IN_DOUBT.value}
+        facts = {
+            "claim": self._blind(claim_id),
+            "tool": record.tool,
+            "contract": record.contract,
+            "state": State.IN_DOUBT.value,
+        }
         entry = Entry("outcome", now, {**facts, "code": "execute.in_doubt"})
         await self._store.settle(claim_id, epoch, Settlement(State.IN_DOUBT, now), [entry])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from assent.core.claims import ClaimRecord, State
@@ -21,7 +22,19 @@ _OPEN = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
 CLAIM: Schema = {
     "type": "object",
     "description": "What is remembered of a call that may have had an effect. Times are seconds since 1970.",
-    "required": ["id", "state", "tool", "tenant", "principal", "key", "epoch", "contract", "created_at", "settled_at"],
+    "required": [
+        "id",
+        "state",
+        "tool",
+        "tenant",
+        "principal",
+        "key",
+        "epoch",
+        "contract",
+        "created_at",
+        "settled_at",
+        "reference",
+    ],
     "properties": {
         "id": {"type": "string"},
         "state": {"type": "string", "enum": list(STATES)},
@@ -33,6 +46,7 @@ CLAIM: Schema = {
         "contract": {"type": "string", "description": "The digest of the contract it was started under."},
         "created_at": {"type": "number"},
         "settled_at": {"type": ["number", "null"]},
+        "reference": {"type": "string", "description": "The name of the claim in the audit log."},
     },
 }
 FINDING: Schema = {
@@ -63,10 +77,10 @@ async def list_claims(asked: Asked) -> dict[str, Any]:
             if state in ("all", one.state_at(now).value):
                 found.append(one)
             if len(found) == limit:
-                return _listed(found, now, place)
+                return _listed(found, now, asked.ports.blind, place)
         if len(page) < PAGE:
-            return _listed(found, now, None)
-    return _listed(found, now, place)
+            return _listed(found, now, asked.ports.blind, None)
+    return _listed(found, now, asked.ports.blind, place)
 
 
 async def _page(asked: Asked, after: Place | None, state: str) -> list[ClaimRecord]:
@@ -81,9 +95,9 @@ async def _page(asked: Asked, after: Place | None, state: str) -> list[ClaimReco
     )
 
 
-def _listed(found: list[ClaimRecord], now: float, place: Place | None) -> dict[str, Any]:
+def _listed(found: list[ClaimRecord], now: float, blind: Callable[[str], str], place: Place | None) -> dict[str, Any]:
     return {
-        "claims": [as_json(one, now) for one in found],
+        "claims": [as_json(one, now, blind) for one in found],
         "next": written(place) if place is not None else None,
     }
 
@@ -93,7 +107,7 @@ async def show_claim(asked: Asked) -> dict[str, Any]:
     record = await asked.ports.store.recall(name)
     if record is None or not reach_of(asked.principal).covers(record.tenant, record.principal):
         raise Refusal("settle.unknown", f"There is no claim {name}.")
-    return as_json(record, asked.ports.now())
+    return as_json(record, asked.ports.now(), asked.ports.blind)
 
 
 async def settle_claim(asked: Asked) -> dict[str, Any]:
@@ -103,10 +117,10 @@ async def settle_claim(asked: Asked) -> dict[str, Any]:
     if result is not None and finding == "failed":
         result = {**result, "isError": True}
     settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result)
-    return as_json(settled, asked.ports.now())
+    return as_json(settled, asked.ports.now(), asked.ports.blind)
 
 
-def as_json(record: ClaimRecord, now: float) -> dict[str, Any]:
+def as_json(record: ClaimRecord, now: float, blind: Callable[[str], str]) -> dict[str, Any]:
     return {
         "id": record.id,
         "state": record.state_at(now).value,
@@ -118,6 +132,7 @@ def as_json(record: ClaimRecord, now: float) -> dict[str, Any]:
         "contract": record.contract,
         "created_at": record.created_at,
         "settled_at": record.settled_at,
+        "reference": blind(record.id),
     }
 
 

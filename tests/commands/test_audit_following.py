@@ -1,0 +1,137 @@
+"""The log is followed, verified and searched for secrets while a gateway writes it, and after."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import pty
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from mcp.server import MCPServer
+
+from assent.cli import cli
+from assent.commands.auditing import LONG
+from assent.stores import SqliteStore
+from assent.testing.stores.drafts import entry
+from commands.test_beside_gateway import ASSENT, assent, gateway_process
+from houses import CI, KEY, Shop, configuration, gateway, post, rpc
+from transports import over_http
+
+SECRETS = {"header": "canary-upstream-credential", "result": "canary-one-time-token", "key": CI}
+
+
+async def test_the_tail_goes_on_as_entries_come_in_until_it_is_stopped(tmp_path: Path) -> None:
+    config = tmp_path / "assent.yaml"
+    config.write_text("store: sqlite:///assent.db\n")
+    store = SqliteStore(tmp_path / "assent.db")
+    store.note(entry("first"))
+    await store.flush()
+    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
+    process = await asyncio.create_subprocess_exec(*ASSENT, "audit", "tail", "--follow", "-c", str(config), **pipes)
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        assert (await process.stdout.readline()).startswith(b"0\t")
+        store.note(entry("second"))
+        await store.flush()
+        assert (await process.stdout.readline()).startswith(b"1\t")
+        process.send_signal(signal.SIGINT)
+        _, said = await process.communicate()
+    await store.close()
+    assert (process.returncode, said.decode().strip()) == (0, "Stopped.")
+
+
+async def test_long_work_shows_how_far_it_is_where_somebody_looks(tmp_path: Path) -> None:
+    config = tmp_path / "assent.yaml"
+    config.write_text("store: sqlite:///assent.db\n")
+    store = SqliteStore(tmp_path / "assent.db")
+    for _ in range(LONG):
+        store.note(entry("one"))
+    await store.close()
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *ASSENT, "audit", "verify", "-c", str(config), stdout=asyncio.subprocess.PIPE, stderr=theirs
+    )
+    os.close(theirs)
+    (said, _), shown = await asyncio.gather(process.communicate(), asyncio.to_thread(read_all, ours))
+    assert f"{LONG} entries" in said.decode()
+    assert "Verifying" in shown and "100%" in shown
+    assert "Verifying" not in await assent(config, "audit", "verify")
+
+
+def read_all(terminal: int) -> str:
+    """What a terminal shows until nobody writes to it any more, which is an error there."""
+    shown = b""
+    with suppress(OSError):
+        while more := os.read(terminal, 65536):
+            shown += more
+    os.close(terminal)
+    return shown.decode()
+
+
+async def test_a_log_is_verified_while_the_gateway_writes_it_and_after(tmp_path: Path) -> None:
+    shop, config = Shop(), tmp_path / "assent.yaml"
+    async with over_http(shop.server) as upstream:
+        config.write_text(configuration(tmp_path, {"shop": {"url": upstream}}))
+        async with gateway_process(config) as url:
+            calls = [post(url, rpc("tools/call", name="list_orders", arguments={})) for _ in range(5)]
+            looks = [assent(config, "audit", "verify"), assent(config, "audit", "rotate", "--yes")]
+            answers, said = await asyncio.gather(asyncio.gather(*calls), asyncio.gather(*looks))
+            assert all(answer.status_code == 200 for answer in answers)
+            assert "as signed" in said[0]
+            assert "as signed" in await assent(config, "audit", "verify")
+    last = await assent(config, "audit", "verify")
+    assert "as signed" in last and "not signed yet" not in last
+
+
+async def test_no_secret_is_in_any_file_log_export_feed_or_anchor(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = MCPServer("links", log_level="ERROR")
+
+    @server.tool()
+    def create_link(name: str) -> dict[str, str]:
+        """Creates a link."""
+        return {"name": name, "token": SECRETS["result"]}
+
+    contract = {"side_effect": "write", "secrets": ["/token"], "activity": "Linked {name}"}
+    more = {
+        "auth": {"api_keys": [{"name": "ci", "key": CI, "kind": "agent", "scopes": ["*"]}]},
+        "contracts": [str(tmp_path / "links.yaml")],
+        "audit": {"anchors": [{"directory": str(tmp_path / "elsewhere")}]},
+    }
+    arguments = {"name": "create_link", "arguments": {"name": "harmless"}, "_meta": {KEY: "one"}}
+    async with over_http(server) as upstream:
+        upstreams = {"links": {"url": upstream, "headers": {"authorization": f"Bearer {SECRETS['header']}"}}}
+        text = configuration(tmp_path, upstreams, **more)
+        (tmp_path / "links.yaml").write_text(json.dumps({"tools": {"create_link": contract}}))
+        with caplog.at_level(logging.DEBUG):
+            async with gateway(tmp_path, upstreams, **more) as (url, _):
+                answer = await post(url, rpc("tools/call", **arguments), authorization=f"Bearer {CI}")
+                assert SECRETS["result"] in answer.text
+                await post(url, rpc("tools/call", **arguments), authorization=f"Bearer {CI}")
+                await post(url, rpc("tools/list"), authorization="Bearer canary-wrong-credential")
+                while_running = files_in(tmp_path)
+    config = tmp_path / "named.yaml"
+    config.write_text(text)
+    shown = [
+        await asyncio.to_thread(CliRunner().invoke, cli, ["audit", *words, "-c", str(config)])
+        for words in (["export"], ["export", "--format", "ocsf"], ["tail", "--feed"], ["tail"], ["show", "2"])
+    ]
+    config.unlink()
+    assert "Linked harmless" in shown[2].output
+    said = b"".join(
+        [*while_running, *files_in(tmp_path), caplog.text.encode(), *(one.output.encode() for one in shown)]
+    )
+    assert b"harmless" in said
+    for secret in (*SECRETS.values(), "canary-wrong-credential"):
+        assert secret.encode() not in said
+
+
+def files_in(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
