@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from assent.edges.pages import Pages
 from assent.errors import FaultsError
 from assent.house import House, open_house
 from assent.settings import load_settings
-from edges.upstreams.openapi.documents import ORDERS, document, ok
+from edges.upstreams.openapi.documents import ORDERS, document, ok, ref, sending
 from edges.upstreams.openapi.service import Orders
 from edges.upstreams.openapi.service import serving as serving_api
 from serving import serving
@@ -149,3 +150,51 @@ def test_the_contracts_of_a_document_are_shown_like_those_of_a_file(tmp_path: Pa
     result = CliRunner().invoke(contract, ["show", str(tmp_path / "orders.json"), "--tool", "place_order"])
     assert result.stdout.startswith("place_order: ")
     assert "external_spend" in result.stdout
+
+
+AWKWARD = document(
+    {
+        "/trees": {
+            "post": {"operationId": "plant", "requestBody": sending(ref("Node")), "responses": ok({"type": "object"})}
+        },
+        "/a": {"get": {"operationId": "same", "responses": ok({"type": "object"})}},
+        "/b": {"get": {"operationId": "same", "responses": ok({"type": "object"})}},
+        "/odd": {"get": {"operationId": "größe / of\nall?", "responses": ok({"type": "object"})}},
+        "/far": {"get": {"operationId": "far", "responses": ok({"$ref": "https://elsewhere.example/s.json#/Far"})}},
+        "/file": {
+            "post": {"operationId": "file", "requestBody": sending({"$ref": "../../etc/passwd"}), "responses": ok()}
+        },
+        "/loop": {"post": {"operationId": "loop", "requestBody": sending(ref("Loop")), "responses": ok({})}},
+    },
+    components={
+        "schemas": {
+            "Node": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "kids": {"type": "array", "items": ref("Node")}},
+                "required": ["name"],
+                "additionalProperties": False,
+            },
+            "Loop": ref("Loop"),
+        }
+    },
+)
+
+
+async def test_an_awkward_document_is_served_for_what_can_be_served(era: str, tmp_path: Path) -> None:
+    tree = {"name": "oak", "kids": [{"name": "twig", "kids": []}]}
+    async with (
+        orders_gateway(tmp_path, described=AWKWARD) as (url, house, _),
+        connect(url, era, Person(["accept"])) as client,
+    ):
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        planted = await client.call_tool("plant", tree)
+        refused = await client.call_tool("plant", {"name": "oak", "kids": [{"kids": []}]})
+        withheld = house.catalogue().withheld
+    assert list(tools)[:3] == ["plant", "get_a", "get_b"], "operations that share an id are named after their places"
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in tools)
+    assert json.loads(planted.structured_content["body"]) == tree
+    assert refused.structured_content["code"] == "validate.arguments_invalid"
+    assert tools["far"].output_schema is None, "what lies elsewhere is not fetched, and not promised"
+    assert tools.keys().isdisjoint(withheld)
+    assert "passwd" in withheld["file"]
+    assert "loop" in withheld

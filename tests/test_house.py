@@ -68,7 +68,7 @@ async def test_a_plain_post_without_a_session_is_served(tmp_path: Path) -> None:
     assert ping["result"] == {}
 
 
-@pytest.mark.parametrize("extra", [{}, {"mcp-param-x": "1"}, {"idempotency-key": "k"}, {"x-forwarded-for": "10.0.0.1"}])
+@pytest.mark.parametrize("extra", [{}, {"mcp-param-x": "1"}, {"idempotency-key": "k"}, {"x-forwarded-host": "a"}])
 async def test_forbidden_and_unknown_answer_byte_for_byte_alike(extra: dict[str, str], tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, _, _shop):
         answers = []
@@ -134,6 +134,19 @@ async def test_without_anonymous_nobody_is_let_in_without_credentials(tmp_path: 
     assert refused.json()["code"] == "authenticate.missing"
 
 
+@pytest.mark.parametrize("header", ["forwarded", "x-forwarded-for", "x-real-ip"])
+async def test_who_comes_through_a_proxy_on_this_machine_is_not_anonymous(header: str, tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop):
+        refused = await post(url, rpc("tools/list"), **{header: "for=192.0.2.1"})
+    assert refused.status_code == 401
+    assert refused.json()["code"] == "authenticate.missing"
+
+
+def test_a_policy_that_would_not_be_enforced_is_refused() -> None:
+    with pytest.raises(SettingsError, match="policies are not enforced"):
+        parse_settings("policies: [policies/*.cedar]")
+
+
 async def test_the_callers_credentials_never_reach_the_upstream(tmp_path: Path) -> None:
     seen: list[dict[str, str]] = []
     shop = Shop()
@@ -177,6 +190,17 @@ async def test_observing_asks_and_refuses_nothing_but_what_is_forbidden(era: str
     assert done.structured_content == {"deleted": "o-1"}
     assert shop.effects == ["delete o-1"]
     assert [entry.facts["would"] for entry in entries if entry.kind == "intent"] == [["confirm.confirmation_required"]]
+
+
+async def test_observing_lists_what_it_would_run(tmp_path: Path) -> None:
+    auth = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent", "scopes": ["orders:write"]}]}
+    async with shop_gateway(tmp_path, mode="observe", auth=auth) as (url, _, shop):
+        known = {"authorization": f"Bearer {CI}"}
+        listed = (await post(url, rpc("tools/list"), **known)).json()["result"]["tools"]
+        done = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "o-1"}), **known)
+    assert sorted(tool["name"] for tool in listed) == ["delete_order", "list_orders", "place_order"]
+    assert done.json()["result"]["structuredContent"] == {"deleted": "o-1"}
+    assert shop.effects == ["delete o-1"]
 
 
 async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(tmp_path: Path) -> None:

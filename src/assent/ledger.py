@@ -10,11 +10,12 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from assent.audit import notes
 from assent.audit.anchors import Anchor, AnchorFailed, publish_all
 from assent.audit.bundle import Evidence
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
@@ -23,14 +24,15 @@ from assent.audit.faults import Report
 from assent.audit.inspection import inspect
 from assent.audit.keys import KeyFile, Keys
 from assent.audit.log import Log, RolledBack, open_log
-from assent.audit.notes import BadKey, BadNote
+from assent.audit.notes import BadKey, BadNote, PublicKey
 from assent.audit.sources import StaleCheckpoint
 from assent.audit.subjects import StoreSubject
 from assent.audit.tiles import WIDTH, Tile
+from assent.core.audit import Entry
 from assent.errors import AssentError
 from assent.ports import SealedRow, Store
 
-EVERY = 60.0
+EVERY, HEARTBEAT = 60.0, 3600.0
 PATIENCE = 10.0
 CHUNK, SHORT = 4096, 512
 """How many entries are read at once: where nobody waits, and while calls are served."""
@@ -101,16 +103,43 @@ class Ledger:
         except (OSError, BadKey) as error:
             raise LedgerError(f"The log's key cannot be used: {error}.") from error
 
-    async def sign(self, *, always: bool = False) -> Checkpoint | None:
-        """Sign what is new, or with `always` an idle log too; the checkpoint, or None if there was nothing to sign."""
+    async def sign(self, *, always: bool = False, idle: float | None = None) -> Checkpoint | None:
+        """Sign what is new; with `always` an idle log too, and with `idle` one that was not signed for so many seconds.
+
+        The checkpoint, or None if there was nothing to sign.
+        """
         async with self._opened() as log:
-            before = log.latest
-            if before is not None and before.size == log.size and not always:
-                return None
-            signed = await log.checkpoint(int(self._now()))
+            return await self._signed(log, always=always, idle=idle)
+
+    async def _signed(self, log: Log, *, always: bool = False, idle: float | None = None) -> Checkpoint | None:
+        before, seconds = log.latest, int(self._now())
+        signed: Checkpoint | None = None
+        if always or before is None or before.size != log.size:
+            signed = await log.checkpoint(seconds)
+        elif idle is not None:
+            signed = await log.beat(seconds, idle)
+        if signed is not None:
             await log.flush()
-            if before is not None:
-                await asyncio.to_thread(self._drop_partial, before.size, log.size)
+        if before is not None and signed is not None:
+            await asyncio.to_thread(self._drop_partial, before.size, log.size)
+        return signed
+
+    async def rotate(self, values: Mapping[str, object]) -> Checkpoint:
+        """Bring in a new key: an entry names it, the old key and the new one sign that, the old secret is forgotten.
+
+        After a crash the next signature ends what was begun. `values` say who did it, and why.
+        """
+        async with self._opened() as log:
+            await self._signed(log)
+            if self.keys().newest == log.in_force:
+                self._keys.add(secrets.token_bytes)
+            log.keys = self.keys()
+            facts = {"action": "rotate", "key": log.keys.newest.text, "previous": log.in_force.text}
+            self.store.note(Entry("key", self._now(), facts, dict(values)))
+            await self.store.flush()
+            await log.catch_up()
+            signed = await self._signed(log, always=True)
+            assert signed is not None
             return signed
 
     async def latest(self) -> bytes | None:
@@ -132,13 +161,14 @@ class Ledger:
     async def evidence(self) -> Evidence:
         """What is known of the log beside its entries: keys, checkpoints, and what the anchors kept."""
         keys, kept = self.keys(), await self._checkpoints.kept()
+        public = _named(keys.public, kept[-1]) if kept else keys.public
         found: dict[str, Sequence[bytes]] = {}
         for anchor in self.anchors:
             try:
                 found[anchor.name] = await anchor.read()
             except AnchorFailed as error:
                 raise LedgerError(f"The anchor {anchor.name} cannot be read: {error}.") from error
-        return Evidence(keys.newest.name, keys.public, kept, found)
+        return Evidence(keys.newest.name, public, kept, found)
 
     async def inspect(
         self,
@@ -156,15 +186,23 @@ class Ledger:
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Log]:
         await self.store.flush()
-        keys = self.keys()
         async with self._lock():
+            keys = self.keys()
             try:
                 entries = StoredEntries(self.store, page=SHORT)
-                yield await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
+                log = await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
+                yield log
+                self._forget_secrets(log)
             except (RolledBack, Inconsistent, StaleCheckpoint, BadNote) as error:
                 raise LedgerError(f"The log is not signed: {error}.") from error
             except OSError as error:
                 raise LedgerError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error
+
+    def _forget_secrets(self, log: Log) -> None:
+        """The secrets of keys that sign no more, once a checkpoint by both says so."""
+        keys = self.keys()
+        if log.latest is not None and log.latest.size == log.size and keys.secret[0].public != log.in_force:
+            self._keys.retire(log.in_force)
 
     @asynccontextmanager
     async def _lock(self) -> AsyncIterator[None]:
@@ -184,6 +222,16 @@ class Ledger:
         """Partial tiles of the last signature that this one has replaced."""
         for tile in set(_partial(before)) - set(_partial(size)):
             (self._root / tile.path).unlink(missing_ok=True)
+
+
+def _named(public: Sequence[PublicKey], newest: bytes) -> Sequence[PublicKey]:
+    """The keys up to the one that signed last: one that waits for its entry is not a key of the log yet."""
+    try:
+        note = notes.parse(newest)
+        last = max(at for at, key in enumerate(public) if note.signed_by(key))
+    except (BadNote, ValueError):
+        return public
+    return public[: last + 1]
 
 
 def _partial(size: int) -> list[Tile]:

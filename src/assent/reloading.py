@@ -85,6 +85,8 @@ def watched_files(file: Path, settings: Settings) -> list[Path]:
             found += contract_paths([pattern])
         except AssentError:
             continue  # the last of them was removed, which shows in the list being shorter
+    if settings.pins is not None:
+        found.append(Path(settings.pins))
     return found + [
         Path(one.openapi) for one in settings.upstreams.values() if one.openapi and "://" not in one.openapi
     ]

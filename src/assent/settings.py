@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assent.contract.durations import Duration
 from assent.contract.profiles import profile_names
@@ -135,9 +135,11 @@ class Defaults(Section):
 
 
 class AuditSettings(Section):
-    """Where checkpoints are kept beyond this machine."""
+    """Where checkpoints are kept beyond this machine, and how often there is a new one."""
 
     anchors: tuple[dict[str, Any], ...] = ()
+    sign_every: Duration = 60
+    heartbeat: Duration = 3600
 
 
 class SecretsSettings(Section):
@@ -169,6 +171,14 @@ class Settings(Section):
     pins: str | None = None
     audit: AuditSettings = AuditSettings()
     secrets: SecretsSettings = SecretsSettings()
+
+    @field_validator("policies")
+    @classmethod
+    def _none_yet(cls, policies: tuple[str, ...]) -> tuple[str, ...]:
+        """Who writes a policy counts on it: until policies are enforced, naming one is refused and not passed over."""
+        if policies:
+            raise ValueError("policies are not enforced by this version; remove them, and use contracts and guards")
+        return policies
 
     def rules(self) -> tuple[Rule, ...]:
         """The guards, built."""
@@ -209,7 +219,9 @@ def anchored(settings: Settings, home: Path) -> Settings:
             "policies": tuple(map(at_home, settings.policies)),
             "pins": at_home(settings.pins) if settings.pins else None,
             "secrets": SecretsSettings(directory=at_home(settings.secrets.directory)),
-            "audit": AuditSettings(anchors=tuple(_anchor_at(at_home, anchor) for anchor in settings.audit.anchors)),
+            "audit": settings.audit.model_copy(
+                update={"anchors": tuple(_anchor_at(at_home, anchor) for anchor in settings.audit.anchors)}
+            ),
         }
     )
 

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from assent.bootstrap import contract_paths
+from assent.chronicle import Said
 from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
-from assent.core.catalogue import Catalogue, catalogue_of, safe_names
+from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.pins import changed, read_pins
-from assent.core.tool import Tool
 from assent.edges.api_links import OpenApiLink
 from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
-from assent.errors import ContractError, FaultsError
+from assent.errors import FaultsError
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -34,43 +34,64 @@ Contracts = tuple[dict[str, Contract], dict[str, dict[str, Any]]]
 class Stock:
     """The tools of every upstream under the contracts that hold now, and what is wrong with which upstream."""
 
-    def __init__(self, settings: Settings, links: Mapping[str, Link], on_changed: Callable[[], None]) -> None:
-        self._settings, self._links, self._on_changed = settings, links, on_changed
+    def __init__(
+        self,
+        settings: Settings,
+        links: Mapping[str, Link],
+        on_changed: Callable[[], None],
+        on_said: Callable[[str, Said | None, Said], None],
+    ) -> None:
+        self._settings, self._links, self._on_changed, self._on_said = settings, links, on_changed, on_said
         self._contracts, self._declared = contracts_of(settings)
-        self._said: dict[str, tuple[Definitions, dict[str, str]]] = {}
+        self._said: dict[str, Said] = {}
         self._taken: dict[str, TakenIn] = {}
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self.catalogue = Catalogue()
 
     async def refresh(self, name: str) -> None:
         """Ask one upstream for its tools, and put what it says into a new catalogue."""
+        link = self._links.get(name)
+        if link is None:
+            return
         try:
-            definitions = await self._links[name].load()
+            definitions = await link.load()
+            said = definitions, self._unaccepted(link, definitions)
+            taken = self._take_in(link, definitions) if said != self._said.get(name) else None
         except Exception as error:
             trouble = str(error) if isinstance(error, FaultsError) else words(error)
             if self.troubles.get(name) != trouble:
                 logger.warning("upstream %s: %s", name, trouble)
             self.troubles[name] = trouble
             return
+        if self._links.get(name) is not link:
+            return  # another one took its place meanwhile
         self.troubles.pop(name, None)
-        unaccepted = self._unaccepted(name, definitions)
-        if (definitions, unaccepted) != self._said.get(name):
-            self._said[name] = definitions, unaccepted
-            self._taken[name] = self._take_in(name, definitions)
-            for tool, reason in unaccepted.items():
+        if taken is not None:
+            self._on_said(name, self._said.get(name), said)
+            self._said[name], self._taken[name] = said, taken
+            for tool, reason in said[1].items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
 
-    def check(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
+    def check(
+        self,
+        settings: Settings,
+        contracts: Contracts,
+        fresh: Mapping[str, Link],
+        loaded: Mapping[str, Definitions | str],
+    ) -> None:
         """Raise where the tools would get into each other's way under other settings."""
         known = {name: definitions for name, (definitions, _) in self._said.items()}
+        links = {**self._links, **fresh}
         old = self._settings, (self._contracts, self._declared)
         self._settings, (self._contracts, self._declared) = settings, contracts
         try:
             served = {name: found for name, found in {**known, **loaded}.items() if name in settings.upstreams}
-            taken = [self._take_in(name, found) for name, found in served.items() if isinstance(found, list)]
+            taken = [self._take_in(links[name], found) for name, found in served.items() if isinstance(found, list)]
             tools = [tool for one in taken for tool in one.tools]
-            self._catalogue_of(tools, {})
+            if settings.names == "safe":
+                safe_names(tool.wire_name for tool in tools)
+            catalogue_of(tools, {})
         finally:
             self._settings, (self._contracts, self._declared) = old
 
@@ -85,18 +106,22 @@ class Stock:
                 known[name] = definitions
             else:
                 self.troubles[name] = definitions
-        self._said = {name: (found, self._unaccepted(name, found)) for name, found in known.items()}
-        self._taken = {name: self._take_in(name, found) for name, found in known.items()}
+        before, self._said = (
+            self._said,
+            {name: (found, self._unaccepted(self._links[name], found)) for name, found in known.items()},
+        )
+        for name, said in self._said.items():
+            if said != before.get(name):
+                self._on_said(name, before.get(name), said)
+        self._taken = {name: self._take_in(self._links[name], found) for name, found in known.items()}
 
     def publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
         tools = [tool for taken in self._taken.values() for tool in taken.tools]
         withheld = {name: why for taken in self._taken.values() for name, why in taken.withheld.items()}
-        try:
-            catalogue = self._catalogue_of(tools, withheld)
-        except ContractError as error:
-            logger.error("the new list of tools is not used: %s", error)
-            return
+        catalogue = catalogue_that_holds(tools, withheld)
+        for name in catalogue.withheld.keys() - withheld.keys() - self.catalogue.withheld.keys():
+            logger.error("%s is withheld: %s", name, catalogue.withheld[name])
         differs = _shown(catalogue) != _shown(self.catalogue)
         self.catalogue = catalogue
         if differs:
@@ -119,34 +144,33 @@ class Stock:
             historic_names=upstream.historic_names,
         )
 
-    def _catalogue_of(self, tools: list[Tool], withheld: dict[str, str]) -> Catalogue:
-        if self._settings.names == "safe":
-            safe_names(tool.wire_name for tool in tools)
-        return catalogue_of(tools, withheld)
-
-    def _take_in(self, name: str, definitions: Definitions) -> TakenIn:
-        terms, unaccepted = self.terms(name), self._unaccepted(name, definitions)
-        link = self._links.get(name)
+    def _take_in(self, link: Link, definitions: Definitions) -> TakenIn:
+        terms, unaccepted = self.terms(link.name), self._unaccepted(link, definitions)
         if isinstance(link, OpenApiLink):
             return link.take_in(self._declared, terms, unaccepted)
-        described = link.described if link is not None else None
+        described = link.described
         known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
         return take_in(definitions, {**known, **self._contracts}, terms, unaccepted)
 
-    def _unaccepted(self, name: str, definitions: Definitions) -> dict[str, str]:
-        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet."""
-        if self._settings.pins is None or not Path(self._settings.pins).exists():
+    def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
+        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet.
+
+        An API description is the operator's own choice and is not pinned.
+        """
+        if isinstance(link, OpenApiLink) or self._settings.pins is None or not Path(self._settings.pins).exists():
             return {}
         pins = read_pins(Path(self._settings.pins).read_text(encoding="utf-8"), self._settings.pins)
-        return changed(pins.get(name, {}), definitions)
+        return changed(pins.get(link.name, {}), definitions)
 
 
 async def tools_of(link: Link) -> Definitions | str:
-    """The tools of an upstream, or why it has none now."""
+    """The tools of an upstream, or why it has none now; raises where a file of our own is at fault."""
     try:
         async with asyncio.timeout(LOAD_WITHIN):
             return await link.load()
     except Exception as error:
+        if isinstance(error, FaultsError) and isinstance(link, OpenApiLink) and link.is_local:
+            raise
         return words(error)
 
 

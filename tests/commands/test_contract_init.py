@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import yaml
@@ -13,6 +14,7 @@ from assent.commands.contract_init import draft, seen_in, written
 from assent.contract.files import load_contracts, parse_contracts
 from assent.core.audit import Entry
 from assent.ports import Logged
+from edges.upstreams.openapi.documents import document, ok
 from transports import ROOT
 
 TOOLS = [
@@ -33,15 +35,52 @@ def test_the_file_is_a_contract_file_with_the_doubtful_first_and_reasons_beside_
     assert found["get_boat"].side_effect.value == "read"
     assert found["remove_all"].side_effect.value == "destructive"
     assert "# the server itself says readOnlyHint: true; one of us is wrong" in result.stdout
-    assert "4 tools; 2 of them are doubtful" in result.stderr
+    assert result.stderr == "4 tools, 2 of them doubtful; these stand first.\n"
 
 
 def test_the_tools_of_a_server_are_asked_for(tmp_path: Path) -> None:
     odd = str(ROOT / "tests" / "odd_server.py")
-    import sys
-
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, odd])
     assert "delete_thing" in yaml.safe_load(result.stdout)["tools"]
+
+
+def test_what_the_server_admits_of_itself_stands_beside_what_is_inferred() -> None:
+    admits = {"name": "edit_boat", "description": "Edits a boat.", "annotations": {"destructiveHint": True}}
+    one = draft({**admits, "inputSchema": {"type": "object"}})
+    assert one.fields["side_effect"] == "destructive"
+    assert one.reasons[1] == "the server itself says destructiveHint: true, and what it admits is believed"
+
+
+def test_for_a_server_that_we_know_the_contracts_we_bring_are_written(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.py"
+    odd = (ROOT / "tests" / "odd_server.py").read_text()
+    memory.write_text(odd.replace('"name": "odd"', '"name": "memory-server"').replace("list_things", "open_nodes"))
+    result = CliRunner().invoke(contract, ["init", "--", sys.executable, str(memory)])
+    found = yaml.safe_load(result.stdout)["tools"]
+    assert found["open_nodes"] == {"side_effect": "read", "open_world": False, "labels": {"reads_private": True}}
+    assert "# this is the contract that Assent brings for it\n  open_nodes:" in result.stdout
+    assert found["delete_thing"]["side_effect"] == "destructive", "the others are inferred"
+
+
+def test_an_api_is_drafted_as_its_author_and_its_methods_say(tmp_path: Path) -> None:
+    paths = {
+        "/pay": {
+            "post": {"operationId": "pay", "x-side-effect": "external_spend", "responses": ok({"type": "object"})}
+        },
+        "/boats/{id}": {
+            "get": {"operationId": "get_boat", "responses": ok({"type": "object"})},
+            "delete": {"operationId": "boat_gone", "responses": ok({"type": "object"})},
+        },
+        "/frob": {"post": {"operationId": "frob", "summary": "Frob", "responses": ok({"type": "object"})}},
+    }
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps(document(paths)))
+    result = CliRunner().invoke(contract, ["init", str(path)])
+    found = {name: one["side_effect"] for name, one in yaml.safe_load(result.stdout)["tools"].items()}
+    assert found == {"frob": "write", "get_boat": "read", "boat_gone": "destructive", "pay": "external_spend"}
+    assert next(iter(found)) == "frob", "what only its method speaks for stands first"
+    assert "# POST /pay: its author says so (x-side-effect)\n  pay:" in result.stdout
+    assert "readOnlyHint" not in result.stdout
 
 
 def test_no_tools_give_an_empty_file_that_can_be_read() -> None:

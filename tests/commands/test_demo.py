@@ -18,14 +18,23 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
+from conformance.programs import MISSING, inspect
+from transports import ERAS
+
+WAITS = "confirm.approval_pending"
 ASSENT = [sys.executable, "-c", "from assent.cli import main; main()"]
+
+
+def newcomer(folder: Path) -> dict[str, str]:
+    """The environment of a user who has never used Assent: whatever it writes into their home is seen."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("XDG_")} | {"HOME": str(folder)}
 
 
 @asynccontextmanager
 async def demo(folder: Path, *arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, list[str]]]:
     """The demo in a folder of its own, and the lines it has printed until it serves."""
     process = await asyncio.create_subprocess_exec(
-        *ASSENT, "demo", "--port", "0", *arguments, cwd=folder, stdout=asyncio.subprocess.PIPE
+        *ASSENT, "demo", "--port", "0", *arguments, cwd=folder, stdout=asyncio.subprocess.PIPE, env=newcomer(folder)
     )
     lines: list[str] = []
     try:
@@ -48,11 +57,15 @@ def printed(lines: list[str], *words: str) -> list[str]:
     return shlex.split(found)
 
 
-async def run(command: list[str], folder: Path) -> int:
-    if command[0].endswith("assent"):
-        command = [*ASSENT, *command[1:]]
-    process = await asyncio.create_subprocess_exec(*command, cwd=folder, stdout=asyncio.subprocess.DEVNULL)
-    return await process.wait()
+async def run(command: list[str], folder: Path) -> tuple[int, str]:
+    """The exit code of a printed command, and what it says."""
+    assert Path(command[0]).name == "assent"
+    process = await asyncio.create_subprocess_exec(
+        *ASSENT, *command[1:], cwd=folder, stdout=asyncio.subprocess.PIPE, env=newcomer(folder)
+    )
+    said, _ = await process.communicate()
+    process._transport.close()  # type: ignore[attr-defined]
+    return process.returncode or 0, said.decode()
 
 
 async def curl(command: list[str]) -> Any:
@@ -63,30 +76,56 @@ async def curl(command: list[str]) -> Any:
     return answer.json()["result"]
 
 
+async def listed(command: list[str]) -> list[str]:
+    return [tool["name"] for tool in (await curl(command))["tools"]]
+
+
 async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) -> None:
     async with demo(tmp_path) as (process, lines):
         text = "\n".join(lines)
-        listed = await curl(printed(lines, "curl", "tools/list"))
-        checked = await run(printed(lines, "pin --check"), tmp_path)
-        accepted = await run(printed(lines, "pin --write"), tmp_path)
-        waiting = await curl(printed(lines, "curl", "delete_files"))
-        approved = await run(printed(lines, "approvals approve"), tmp_path)
-        deleted = await curl(printed(lines, "curl", "delete_files"))
-        snippet = json.loads(next(line for line in lines if "mcpServers" in line))["mcpServers"]["demo"]
+        commands = [line for line in lines if line.startswith("   ") and (" -c " in line or "curl" in line)]
+        assert len(commands) == 8, "each of them is tried below"
+        listing = printed(lines, "curl", "tools/list")
+        assert len(await listed(listing)) == 9
+        if not MISSING:
+            line = printed(lines, "inspector")
+            seen = await asyncio.to_thread(inspect, line[line.index("--cli") + 1], *line[line.index("--method") :])
+            assert [tool["name"] for tool in seen["tools"]] == await listed(listing)
+        code, said = await run(printed(lines, "pin --check"), tmp_path)
+        assert (code, "changed track_parcel" in said) == (1, True)
+        assert (await run(printed(lines, "pin --write"), tmp_path))[0] == 0
+        async with asyncio.timeout(20):
+            while "track_parcel" not in await listed(listing):
+                pass
+        assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"]["code"] == WAITS
+        assert "drafts/old-offer.txt" in (await run(printed(lines, "approvals show"), tmp_path))[1]
+        assert (await run(printed(lines, "approvals approve"), tmp_path))[0] == 0
+        assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"] == {"deleted": 3}
+        assert "delete_files" in (await run(printed(lines, "audit tail"), tmp_path))[1]
+        assert "as signed" in (await run(printed(lines, "audit verify"), tmp_path))[1]
         process.send_signal(signal.SIGINT)
         assert await process.wait() == 0
-    for said in ("Price: 480", "rehearse.dry_run_required", "confirm.approval_pending", "replayed: true", "book: 1."):
+    for said in ("Price: 480", "rehearse.dry_run_required", WAITS, "replayed: true", "book: 1."):
         assert said in text
     assert "the tool is withheld until somebody accepts" in text
-    assert len(listed["tools"]) == 9
-    assert (checked, accepted, approved) == (1, 0, 0)
-    assert waiting["structuredContent"]["code"] == "confirm.approval_pending"
-    assert deleted["structuredContent"] == {"deleted": 3}
     assert [path.name for path in tmp_path.iterdir()] == [".assent-demo"], "nothing outside its folder"
-    state = {"XDG_STATE_HOME": str(tmp_path / "s"), "XDG_CONFIG_HOME": str(tmp_path / "c")}
-    server = StdioServerParameters(command=ASSENT[0], args=[*ASSENT[1:], *snippet["args"]], env={**os.environ, **state})
-    async with Client(server) as client:
-        assert "list_orders" in [tool.name for tool in (await client.list_tools()).tools]
+
+
+async def test_the_entry_for_a_desktop_client_governs_an_office_under_the_same_contracts(tmp_path: Path) -> None:
+    async with demo(tmp_path, "--once") as (_, lines):
+        pass
+    entry = json.loads(next(line for line in lines if "mcpServers" in line))["mcpServers"]["demo"]
+    assert Path(entry["command"]).is_absolute()
+    elsewhere = StdioServerParameters(
+        command=ASSENT[0], args=[*ASSENT[1:], *entry["args"]], env=newcomer(tmp_path), cwd="/"
+    )
+    for era in ERAS:
+        async with Client(elsewhere, mode=era) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            refused = await client.call_tool("delete_files", {"folder": "drafts"})
+        assert ("track_parcel" in names, "read_card_numbers" in names) == (True, False)
+        assert refused.structured_content["code"] == "rehearse.dry_run_required"
+    assert [path.name for path in tmp_path.iterdir()] == [".assent-demo"], "nothing outside its folder"
 
 
 async def test_it_starts_afresh_each_time_and_ends_by_itself_when_told_once(tmp_path: Path) -> None:
@@ -94,6 +133,8 @@ async def test_it_starts_afresh_each_time_and_ends_by_itself_when_told_once(tmp_
         async with demo(tmp_path, "--once") as (process, lines):
             assert await process.wait() == 0
         assert "Refused (rehearse.dry_run_required)" in "\n".join(lines)
+        code, said = await run(printed(lines, "audit verify"), tmp_path)
+        assert (code, "as signed" in said) == (0, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -107,3 +148,27 @@ async def test_a_signal_while_the_story_is_told_stops_it_cleanly(number: int, tm
     _, said = await process.communicate()
     assert (process.returncode, "Traceback" in said.decode()) == (0, False)
     process._transport.close()  # type: ignore[attr-defined]
+
+
+async def test_a_second_demo_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    async with demo(tmp_path) as (process, lines):
+        second = await asyncio.create_subprocess_exec(
+            *ASSENT, "demo", "--port", "0", cwd=tmp_path, stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await second.communicate()
+        second._transport.close()  # type: ignore[attr-defined]
+        assert await listed(printed(lines, "curl", "tools/list"))
+        process.send_signal(signal.SIGINT)
+        assert await process.wait() == 0
+    assert second.returncode == 2
+    assert "a demo already runs in .assent-demo. Stop it with Ctrl-C" in said.decode()
+
+
+async def test_a_folder_with_somebodys_own_files_is_left_alone(tmp_path: Path) -> None:
+    for name in ("assent.yaml", "assent.db", "assent.lock"):
+        (tmp_path / name).write_text("mine")
+    async with demo(tmp_path, "--folder", ".") as (process, lines):
+        assert (await process.wait(), lines) == (2, [])
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("assent.yaml", "assent.db", "assent.lock"), "mine"
+    )

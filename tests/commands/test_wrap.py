@@ -75,10 +75,10 @@ class Wrapped:
 
 
 @asynccontextmanager
-async def running(environment: dict[str, str], *command: str) -> AsyncIterator[Wrapped]:
+async def running(environment: dict[str, str], *command: str, options: tuple[str, ...] = ()) -> AsyncIterator[Wrapped]:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *ASSENT, "wrap", "--", *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+        *ASSENT, "wrap", *options, "--", *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
     )
     try:
         yield Wrapped(process)
@@ -204,6 +204,16 @@ async def test_what_is_no_message_is_answered_and_the_rest_goes_on(tmp_path: Pat
     assert "error" in answers[0]
 
 
+async def test_a_request_without_an_id_goes_nowhere(tmp_path: Path) -> None:
+    async with running(home(tmp_path), sys.executable, ODD) as client:
+        await client.greet()
+        assert client.process.stdin is not None
+        client.process.stdin.write(b'{"jsonrpc": "2.0", "id": null, "method": "resources/list"}\n')
+        await client.say("resources/list", 3)
+        assert (await client.hear())["id"] == 3
+        assert (await client.end())[0] == 0
+
+
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
@@ -222,6 +232,25 @@ async def test_a_server_that_cannot_be_used_ends_the_wrap_with_a_reason(
     assert "Traceback" not in words
 
 
+@pytest.mark.parametrize("method", ["initialize", "tools/list"])
+async def test_a_server_that_never_answers_ends_the_wrap_with_a_reason(method: str, tmp_path: Path) -> None:
+    async with running(home(tmp_path), sys.executable, ODD, "mute", options=("--start-within", "1s")) as client:
+        said = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+        await client.say(method, 1, **(said if method == "initialize" else {}))
+        answer = await client.hear()
+        assert await client.hear() == {}, "then it hangs up"
+        code, words = await client.end()
+    assert answer["id"] == 1
+    assert "no answer to initialize in 1 seconds" in answer["error"]["message"]
+    assert (code, "the server cannot be used any more: no answer to initialize in 1 seconds" in words) == (1, True)
+
+
+async def test_a_duration_that_is_none_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    async with running(home(tmp_path), "no-such-command-at-all", options=("--start-within", "soon")) as client:
+        code, words = await client.end()
+    assert (code, "'soon' is not a duration" in words) == (2, True)
+
+
 async def test_a_server_that_dies_in_a_call_ends_the_wrap_and_the_call_is_answered(tmp_path: Path) -> None:
     async with running(home(tmp_path), sys.executable, ODD) as client:
         await client.greet()
@@ -235,7 +264,7 @@ async def test_a_server_that_dies_in_a_call_ends_the_wrap_and_the_call_is_answer
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["idle", "calling"])
+@pytest.mark.parametrize("moment", ["idle", "calling", "asking"])
 async def test_a_signal_at_any_moment_stops_both_processes(number: int, moment: str, tmp_path: Path) -> None:
     async with running(home(tmp_path), sys.executable, ODD) as client:
         await client.greet()
@@ -244,8 +273,24 @@ async def test_a_signal_at_any_moment_stops_both_processes(number: int, moment: 
         if moment == "calling":
             await client.say("tools/call", 2, name="list_slowly", arguments={}, _meta={"progressToken": 1})
             await client.hear()
+        if moment == "asking":
+            await client.say("tools/call", 2, name="list_answers", arguments={})
+            assert (await client.hear())["method"] == "elicitation/create"
         client.process.send_signal(number)
         assert await client.process.wait() == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(server, 0)
+
+
+async def test_a_signal_before_the_server_has_said_anything_stops_both_processes(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    os.mkfifo(note)
+    script = f"import os, sys; open({str(note)!r}, 'w').write(str(os.getpid())); sys.stdin.read()"
+    async with running(home(tmp_path), sys.executable, "-c", script) as client:
+        server = int(await asyncio.to_thread(note.read_text))
+        client.process.send_signal(signal.SIGINT)
+        code, words = await client.end()
+    assert (code, "Traceback" in words) == (0, False)
     with pytest.raises(ProcessLookupError):
         os.kill(server, 0)
 

@@ -11,12 +11,15 @@ from typing import Any
 import click
 import yaml
 
+from assent.commands.descriptions import api_of
 from assent.commands.options import config_option
 from assent.commands.running import with_ports
 from assent.commands.targets import TargetCommand, chosen, target_options
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import read_claims
 from assent.edges.foreign import CONFIDENT, judge
+from assent.edges.known import known_fields
+from assent.edges.upstreams.openapi.api import ApiTool
 from assent.infer import Inference, classify
 from assent.ports import Logged, Ports
 
@@ -46,16 +49,25 @@ def init(
     config: Path | None,
 ) -> None:
     """Print a contract file for the tools of TARGET: the doubtful ones first, the reasons as comments."""
-    subjects = chosen(ctx, target, profile, contracts, headers).read().target.subjects
+    what = chosen(ctx, target, profile, contracts, headers)
+    api = api_of(Path(target)) if target is not None else None
     seen = seen_in(with_ports(config, _entries)) if from_log else {}
-    drafts = [draft(one.definition) for one in subjects]
+    if api is not None:
+        drafts = [draft_operation(tool) for tool in api.tools.values()]
+    else:
+        read = what.read()
+        definitions = [one.definition for one in read.target.subjects]
+        known = known_fields(read.server, definitions)
+        drafts = [draft(one, known.get(str(one.get("name")))) for one in definitions]
     click.echo(written(drafts, seen), nl=False)
     doubts = sum(one.doubtful for one in drafts)
-    click.echo(f"{len(drafts)} tools; {doubts} of them are doubtful and stand first.", err=True)
+    click.echo(f"{len(drafts)} tools, {doubts} of them doubtful{'; these stand first' if doubts else ''}.", err=True)
 
 
-def draft(definition: Mapping[str, Any]) -> Draft:
-    """The contract a tool would be held to now, as a file would say it."""
+def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Draft:
+    """The contract a tool would be held to now, as a file would say it. `known` is what we bring for its server."""
+    if known is not None:
+        return Draft(str(definition.get("name")), known, ("this is the contract that Assent brings for it",), False)
     inference, claims = classify(definition), read_claims(definition)
     tier, risk = judge(inference, claims, trusted=False)
     fields: dict[str, Any] = {"side_effect": tier.value}
@@ -66,14 +78,29 @@ def draft(definition: Mapping[str, Any]) -> Draft:
     fields["open_world"] = inference.open_world if claims.open_world is None else claims.open_world
     contradicts = claims.read_only is not None and claims.read_only != inference.read_only
     doubtful = inference.confidence < CONFIDENT or contradicts or risk is Risk.FORBIDDEN
-    return Draft(str(definition.get("name")), fields, _reasons(inference, contradicts, claims.read_only), doubtful)
-
-
-def _reasons(inference: Inference, contradicts: bool, claimed: bool | None) -> tuple[str, ...]:
-    said = [f"{inference.tier}, {inference.confidence:.0%} sure: {'; '.join(inference.reasons) or 'nothing says more'}"]
+    reasons = [_guess(inference)]
     if contradicts:
-        said.append(f"the server itself says readOnlyHint: {str(claimed).lower()}; one of us is wrong")
-    return tuple(said)
+        reasons.append(f"the server itself says readOnlyHint: {str(claims.read_only).lower()}; one of us is wrong")
+    elif tier is Tier.DESTRUCTIVE and tier != inference.tier:
+        reasons.append("the server itself says destructiveHint: true, and what it admits is believed")
+    return Draft(str(definition.get("name")), fields, tuple(reasons), doubtful)
+
+
+def draft_operation(tool: ApiTool) -> Draft:
+    """The contract of an operation as its document gives it; only what its author did not say can be doubtful."""
+    operation, inference = tool.operation, classify(tool.definition)
+    place = f"{operation.method.upper()} {operation.path}"
+    fields = {name: tool.fields[name] for name in ("side_effect", "overwrites", "risk") if name in tool.fields}
+    if operation.extensions.get("x-side-effect") == fields["side_effect"]:
+        return Draft(tool.name, fields, (f"{place}: its author says so (x-side-effect)",), False)
+    differs = inference.tier != fields["side_effect"] and inference.confidence >= CONFIDENT
+    unclear = operation.method == "post" and inference.confidence < CONFIDENT
+    reasons = (place, f"by its name and texts: {_guess(inference)}")
+    return Draft(tool.name, fields, reasons, differs or unclear or fields.get("risk") == Risk.FORBIDDEN.value)
+
+
+def _guess(inference: Inference) -> str:
+    return f"{inference.tier}, {inference.confidence:.0%} sure: {'; '.join(inference.reasons) or 'nothing says more'}"
 
 
 def written(drafts: Iterable[Draft], seen: Mapping[str, str]) -> str:
@@ -84,7 +111,7 @@ def written(drafts: Iterable[Draft], seen: Mapping[str, str]) -> str:
         if one.doubtful and number == 0:
             lines.append("  # Doubtful: look at these first.")
         if not one.doubtful and (number == 0 or ordered[number - 1].doubtful):
-            lines.append("  # Clear from their names, texts and schemas.")
+            lines.append("  # Clear.")
         notes = [*one.reasons, *([seen[one.name]] if one.name in seen else [])]
         lines += [f"  # {_plain(note)}" for note in notes]
         body = yaml.safe_dump({one.name: dict(one.fields)}, sort_keys=False, allow_unicode=True)
@@ -102,9 +129,14 @@ def seen_in(entries: Iterable[Logged]) -> dict[str, str]:
             calls[facts["tool"]] += 1
             would.setdefault(facts["tool"], Counter()).update(facts.get("would") or ())
     return {
-        name: f"seen {number} times" + "".join(f"; {code} would have come {n} times" for code, n in would[name].items())
+        name: f"seen {_times(number)}"
+        + "".join(f"; {code} would have come {_times(n)}" for code, n in would[name].items())
         for name, number in calls.items()
     }
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 async def _entries(ports: Ports) -> list[Logged]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import shlex
+import fcntl
+import os
+import shutil
 import signal
 import socket
-import sys
 from contextlib import AsyncExitStack
 from importlib import resources
 from pathlib import Path
@@ -16,7 +16,10 @@ from typing import Any
 import click
 import yaml
 
+from assent.commands.init import assent_command
+from assent.commands.serve import following
 from assent.core.pins import pins_of, pins_text
+from assent.demo.steps import next_steps
 from assent.demo.story import Story
 from assent.demo.upstream import Office
 from assent.edges.http import App
@@ -24,9 +27,12 @@ from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server
 from assent.errors import Fault, SettingsError
 from assent.house import House, open_house
+from assent.reloading import signature, watched_files
 from assent.settings import load_settings
 
 UPSTREAM = "office"
+KEYS = "keys"
+MARK = "# Written by `assent demo`"
 _OURS = ("assent.db", "assent.db-wal", "assent.db-shm", "assent.lock", "book.jsonl")
 
 
@@ -58,9 +64,9 @@ async def run(folder: Path, port: int, once: bool) -> None:
 
 
 async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> None:
-    _clear(folder)
-    office = Office(folder / "book.jsonl")
     async with AsyncExitStack() as stack:
+        _take(stack, folder)
+        office = Office(folder / "book.jsonl")
         upstream = await _serve(stack, office.server.streamable_http_app(), _listener(0))
         listener = _listener(port)
         gateway = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -70,23 +76,41 @@ async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> Non
         await house.start()
         await _accept(house, folder)
         url = await _serve(stack, house.app(Pages(house)), listener)
+        await stack.enter_async_context(
+            following(house, file, "127.0.0.1", signature(watched_files(file, house.settings)))
+        )
         click.echo(f"A demo office at {upstream}, and the gateway in front of it at {url}. Its files: {folder}/")
         story = Story(url, office, lambda: house.reload(UPSTREAM), click.echo)
         await story.tell()
-        click.echo(_next_steps(url, file, story.pending))
+        click.echo(next_steps(assent_command(), url, folder, story.pending))
         if not once:
             click.echo("\nServing until Ctrl-C.")
             await stop.wait()
 
 
-def _clear(folder: Path) -> None:
-    """Start afresh, touching nothing that is not the demo's own."""
+def _take(stack: AsyncExitStack, folder: Path) -> None:
+    """Have the folder to ourselves and start afresh, touching nothing that is not the demo's own."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        held = os.open(folder, os.O_RDONLY)
+        stack.callback(os.close, held)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _check_ours(folder)
         for name in _OURS:
             (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / KEYS, ignore_errors=True)  # with what was signed of a log that is gone
+    except BlockingIOError:
+        fault = Fault(f"a demo already runs in {folder}", "Stop it with Ctrl-C, or choose another --folder")
+        raise SettingsError(fault) from None
     except OSError as error:
         raise SettingsError(Fault(f"{folder} cannot be used: {error.strerror}", "Choose another --folder")) from None
+
+
+def _check_ours(folder: Path) -> None:
+    """A folder of somebody else's may hold a store and a configuration under the same names."""
+    file = folder / "assent.yaml"
+    if any(folder.iterdir()) and not (file.exists() and file.read_text("utf-8", "replace").startswith(MARK)):
+        raise SettingsError(Fault(f"{folder} holds files that are not the demo's", "Choose another --folder"))
 
 
 def _listener(port: int) -> socket.socket:
@@ -113,61 +137,25 @@ async def _serve(stack: AsyncExitStack, app: App, listener: socket.socket) -> st
 
 
 def _write(folder: Path, upstream: str, gateway: str) -> Path:
-    contracts = resources.files("assent.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
-    (folder / "contracts.yaml").write_text(contracts, encoding="utf-8")
-    settings = {
-        "store": "sqlite:///assent.db",
+    """The gateway's configuration, and the one with which a client wraps the same office."""
+    common: dict[str, Any] = {"store": "sqlite:///assent.db", "mode": "enforce", "contracts": ["contracts.yaml"]}
+    common |= {"secrets": {"directory": KEYS}}
+    served = {
         "public_url": gateway,
-        "mode": "enforce",
         "upstreams": {UPSTREAM: {"url": upstream}},
-        "contracts": ["contracts.yaml"],
         "pins": "assent.lock",
-        "secrets": {"directory": "keys"},
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
     }
-    file = folder / "assent.yaml"
-    file.write_text("# Written by `assent demo`.\n" + yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-    return file
+    wrapped = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
+    contracts = resources.files("assent.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
+    for name, settings in (("assent.yaml", common | served), ("client.yaml", common | wrapped)):
+        text = f"{MARK}, afresh each time.\n{yaml.safe_dump(settings, sort_keys=False)}"
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "contracts.yaml").write_text(contracts, encoding="utf-8")
+    return folder / "assent.yaml"
 
 
 async def _accept(house: House, folder: Path) -> None:
     """What `assent pin --write` does: a person accepts the definitions as they are now."""
     definitions: list[dict[str, Any]] = await house.links[UPSTREAM].load()
     (folder / "assent.lock").write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")
-
-
-def _next_steps(url: str, file: Path, approval: str) -> str:
-    assent, where = _command(), shlex.quote(str(file))
-    call = {"name": "delete_files", "arguments": {"folder": "drafts"}}
-    snippet = {
-        "mcpServers": {
-            "demo": {"command": _command(), "args": ["wrap", "--", sys.executable, "-m", "assent.demo.upstream"]}
-        }
-    }
-    return "\n".join(
-        [
-            "\nNext, from another terminal in this folder:",
-            "\n1. Give the approval that the agent waits for, and make its call again:",
-            f"   {assent} approvals approve {approval} --yes -c {where}",
-            f"   {_curl(url, 'tools/call', call)}",
-            "\n2. See every tool with its hints and its contract:",
-            f"   {_curl(url, 'tools/list')}",
-            f"   npx -y @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list",
-            "\n3. See what changed in the tool that is withheld, and accept it:",
-            f"   {assent} pin --check -c {where}",
-            f"   {assent} pin --write -c {where}",
-            "\n4. The same office in a desktop client's configuration, governed without a gateway:",
-            f"   {json.dumps(snippet)}",
-        ]
-    )
-
-
-def _command() -> str:
-    beside = Path(sys.executable).with_name("assent")
-    return shlex.quote(str(beside if beside.exists() else Path(sys.argv[0])))
-
-
-def _curl(url: str, method: str, params: dict[str, Any] | None = None) -> str:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method} | ({"params": params} if params else {})
-    headers = "-H 'content-type: application/json' -H 'accept: application/json, text/event-stream'"
-    return f"curl -s {url} {headers} -d {shlex.quote(json.dumps(message))}"

@@ -36,7 +36,8 @@ def init(file: Path, write: bool) -> None:
     if not changed:
         click.echo("Nothing to change: every server is wrapped already.", err=True)
         return
-    click.echo(f"{len(changed)} servers are wrapped now; the old file is {_replace(file, text, written)}.", err=True)
+    many = "1 server is" if len(changed) == 1 else f"{len(changed)} servers are"
+    click.echo(f"{many} wrapped now; the old file is {_replace(file, text, written)}.", err=True)
 
 
 def wrapped(server: dict[str, Any]) -> dict[str, Any]:

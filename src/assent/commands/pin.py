@@ -57,7 +57,7 @@ def pin(
     _print(changes)
     if write:
         accepted = {**pins, **{name: _accepted(pins.get(name, {}), found, only) for name, found in listed.items()}}
-        place.write_text(pins_text(accepted), encoding="utf-8")
+        _replace(place, pins_text(accepted))
         click.echo(f"{place}: {sum(map(len, accepted.values()))} definitions accepted", err=True)
         return
     ctx.exit(1 if any(changes.values()) else 0)
@@ -104,6 +104,17 @@ def _pins(path: Path) -> dict[str, dict[str, Pin]]:
         return read_pins(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None
+
+
+def _replace(place: Path, text: str) -> None:
+    """Write it in one step: a running gateway watches the file and must not read half of it."""
+    draft = place.with_name(f".{place.name}.new")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(place)
+    except OSError as error:
+        fault = Fault(f"cannot be written: {error.strerror}", "Choose another --lock", file=str(place))
+        raise SettingsError(fault) from None
 
 
 def _print(changes: dict[str, list[Change]]) -> None:

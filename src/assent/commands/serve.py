@@ -70,7 +70,7 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
     for name, trouble in house.troubles().items():
         click.echo(f"upstream {name}: {trouble}", err=True)
     waiting = asyncio.create_task(stop.wait())
-    async with _reloading(house, file, host, seen):
+    async with following(house, file, host, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     server.should_exit = True
@@ -83,7 +83,7 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
 
 
 @asynccontextmanager
-async def _reloading(house: House, file: Path | None, host: str, seen: Signature) -> AsyncIterator[None]:
+async def following(house: House, file: Path | None, host: str, seen: Signature) -> AsyncIterator[None]:
     """While the block runs, changed files are used, and SIGHUP has them read at once."""
     if file is None:
         yield

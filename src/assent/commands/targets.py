@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import click
 
-from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
@@ -60,8 +59,7 @@ class Chosen:
 
     def read(self) -> Read:
         """The definitions and contracts of the target; raises AssentError where there are none to be had."""
-        overlays = load_contracts(contract_paths(self.contracts)) if self.contracts else {}
-        return _read(self, overlays)
+        return _read(self, _laid_over(self.contracts))
 
 
 def target_options(command: Command) -> Command:
@@ -93,6 +91,15 @@ def chosen(
     return Chosen(target, command, profile, tuple(contracts), tuple(headers))
 
 
+def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
+    if not patterns:
+        return {}
+    # Configuration and stores come with it, which most targets do not need.
+    from assent.bootstrap import contract_paths
+
+    return load_contracts(contract_paths(patterns))
+
+
 def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     said_by = named_profile(what.profile)
     path = Path(what.target or "")
@@ -103,21 +110,22 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
 
     if what.command:
         found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr))
-        return Read(Target(" ".join(what.command), under_contract(found, overlays, said_by), said_by))
+        name = " ".join(what.command)
+        return Read(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
     target = what.target or ""
     if _is_url(target):
         found = asyncio.run(listed_at(target, headers_of(what.headers)))
-        return Read(Target(target, under_contract(found, overlays, said_by), said_by))
+        return Read(Target(target, under_contract(found, overlays, said_by), said_by), server=found.server)
     server = load_server(target)
-    found = asyncio.run(listed_in(server))
+    listed = asyncio.run(listed_in(server))
     declared = contracts_in(server) | overlays
     plain = {name: one for name, one in declared.items() if name in overlays}
     subjects = tuple(
         Subject(one.definition, declared.get(one.name)) if CONTRACT_KEY in one.mapping("_meta") else one
-        for one in under_contract(found, plain, said_by)
+        for one in under_contract(listed, plain, said_by)
     )
-    listed = {one.name for one in subjects}
-    derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in listed]
+    names = {one.name for one in subjects}
+    derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in names]
     return Read(Target(target, subjects + under_contract(derived, declared, said_by), said_by))
 
 

@@ -9,13 +9,13 @@ import re
 import secrets
 import signal
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 import click
 
 from assent.commands.options import config_option
+from assent.contract.durations import parse_duration
 from assent.edges.stdio_links import StdioLink
 from assent.edges.streams import StandardStreams
 from assent.edges.upstreams.faults import Fault as UpstreamFault
@@ -25,29 +25,41 @@ from assent.house import House, open_house
 from assent.reception import principal_of
 from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
 
-STARTS_WITHIN = 60
+STARTS_WITHIN = "60s"
 _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @config_option
+@click.option(
+    "--start-within", default=STARTS_WITHIN, show_default=True, metavar="DURATION",
+    callback=lambda *given: _seconds(given[2]),
+    help="How long the server may take to its first answer.",
+)  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
-def wrap(config: Path | None, command: tuple[str, ...]) -> None:
+def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> None:
     """Govern the calls to one server that COMMAND starts, over standard input and output.
 
     Put `assent wrap --` before the command in a client's configuration. Nothing is enforced until a configuration
     says `mode: enforce`; without -c that is the user's own.
     """
     logging.basicConfig(level=logging.WARNING, format="assent wrap: %(message)s")
-    code = asyncio.run(run(wrapping(config, command), config or user_file()))
+    code = asyncio.run(run(wrapping(config, command, start_within), config or user_file()))
     raise click.exceptions.Exit(code)
 
 
-def wrapping(config: Path | None, command: tuple[str, ...]) -> Settings:
+def _seconds(text: str) -> int:
+    try:
+        return int(parse_duration(text))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -> Settings:
     """The configuration with this command as its only upstream: observing unless it says otherwise itself."""
     settings = load_settings(config) if config is not None else user_settings()
     said = "mode" in settings.model_fields_set and settings.mode == "enforce"
-    server = UpstreamSettings(command=command, env=dict(os.environ), timeout=STARTS_WITHIN)
+    server = UpstreamSettings(command=command, env=dict(os.environ), timeout=start_within)
     stdio = settings.auth.stdio or Caller(kind="agent", scopes=("*",))
     return settings.model_copy(
         update={
@@ -92,7 +104,7 @@ async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
     streams = StandardStreams()
     mark, caller = f"assent-{secrets.token_hex(4)}", house.settings.auth.stdio
     assert caller is not None
-    house.ports = replace(house.ports, approval_url=lambda _: None)
+    house.ports = house.ports._replace(approval_url=lambda _: None)
 
     async def reload() -> None:
         await house.reload(link.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from assent.core.approval import Approval, ApprovalState
@@ -108,7 +107,7 @@ class MemoryStore(Front):
             and (record.result, record.charges) != (None, ())
         ]
         for record in dead[: sweep.limit]:
-            claims[record.id] = replace(record, result=None, charges=())
+            claims[record.id] = record._replace(result=None, charges=())
         return len(dead[: sweep.limit])
 
     def _close(self, sweep: Sweep) -> int:

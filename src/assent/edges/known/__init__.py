@@ -36,11 +36,17 @@ def known_servers() -> dict[str, dict[str, dict[str, Any]]]:
 
 def known_contracts(server: str, definitions: Iterable[Mapping[str, Any]], terms: Terms) -> dict[str, Contract]:
     """The contracts we bring for the tools of this server, by canonical name; none where only written ones count."""
-    fields = known_servers().get(server, {})
     if terms.without_contract == "withhold":
         return {}
+    found = known_fields(server, definitions).items()
+    return {terms.canonical(name): read_contract(terms.canonical(name), fields) for name, fields in found}
+
+
+def known_fields(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What the contracts we bring say of the tools of this server, by the server's own names."""
+    fields = known_servers().get(server, {})
     return {
-        terms.canonical(name): read_contract(terms.canonical(name), fields[name])
+        name: fields[name]
         for definition in definitions
         if (name := str(definition.get("name"))) in fields
         and not _is_graver(definition, Tier(fields[name]["side_effect"]))

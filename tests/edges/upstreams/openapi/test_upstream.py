@@ -16,6 +16,7 @@ from assent.edges.upstreams.openapi.library import library_of
 from assent.edges.upstreams.openapi.upstream import OpenApiUpstream
 from assent.ports import Unreached
 from assent.testing import World
+from core.calls import call_of
 from edges.upstreams.openapi.documents import ORDERS, api, ok, parameter, sending
 from edges.upstreams.openapi.service import Orders, sender, serving
 from edges.upstreams.openapi.worlds import FREE, structured, world_of
@@ -138,13 +139,14 @@ async def test_an_estimate_is_read_with_the_arguments_it_knows() -> None:
     async with shop() as (service, world):
         placed = structured(await world.call("place_order", {"item": "tea"}, key="k1"))
         upstream: Any = world.ports.upstream
-        found = await upstream.read("get_order", {"id": "o1", "item": "tea"}, None)
+        call = call_of(name="place_order")
+        found = await upstream.read("get_order", {"id": "o1", "item": "tea"}, call)
         assert found["structuredContent"] == placed
-        assert (await upstream.read("get_order", {"id": "o9"}, None))["isError"] is True
+        assert (await upstream.read("get_order", {"id": "o9"}, call))["isError"] is True
         with pytest.raises(Unreached):
-            await upstream.read("get_order", {"id": ".."}, None)
+            await upstream.read("get_order", {"id": ".."}, call)
         with pytest.raises(Unreached):
-            await upstream.read("nothing", {}, None)
+            await upstream.read("nothing", {}, call)
         assert len(service.requests) == 3
 
 

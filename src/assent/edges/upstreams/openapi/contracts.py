@@ -92,7 +92,8 @@ def overlaid(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str,
                 merged.pop(derived, None)
         if "failure_modes" in fields and "failure_modes" not in overlay:
             modes = fields["failure_modes"].items()
-            merged["failure_modes"] = {code: {**mode, "class": class_of(mode["status"], tier)} for code, mode in modes}
+            same = {code: {**mode, "class": class_of(mode["status"], tier)} for code, mode in modes}
+            merged["failure_modes"] = {**same, **_want_of_money(tier, same)}
     return merged
 
 
@@ -131,7 +132,14 @@ def failure_modes(operation: Operation, tier: Tier, schemas: Schemas) -> dict[st
         for status in _statuses(response.status, {mode["status"] for mode in modes.values()}):
             for code in own or [status_code(status)]:
                 modes.setdefault(code, _mode(status, tier, title))
-    return modes
+    return {**modes, **_want_of_money(tier, modes)}
+
+
+def _want_of_money(tier: Tier, modes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Whatever costs money can be refused for want of it, also where the author lists what all operations share."""
+    if tier is not Tier.EXTERNAL_SPEND or any(mode.get("status") == 402 for mode in modes.values()):
+        return {}
+    return {status_code(402): _mode(402, tier, "")}
 
 
 def status_code(status: int) -> str:

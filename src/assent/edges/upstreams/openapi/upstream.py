@@ -17,6 +17,7 @@ from assent.edges.upstreams.openapi.media import accepted
 from assent.edges.upstreams.openapi.request import Request, check_base, write_request
 from assent.edges.upstreams.openapi.routes import Routes
 from assent.edges.upstreams.openapi.shaping import Bounds, Unreadable, result_of, shape
+from assent.edges.upstreams.openapi.sharing import shared_arguments
 from assent.ports import Lost, NotRun, Unreached
 
 KEY_HEADER = "Idempotency-Key"
@@ -44,13 +45,9 @@ class OpenApiUpstream:
         return self._conclude(answered, tool, contract.failure_modes, is_read, _fits(call.tool))
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        """The result of another tool, by the upstream's own name for it, that only reads.
-
-        Arguments it does not know are left out: an estimate takes fewer than what it estimates.
-        """
+        """The result of another tool, by the upstream's own name for it, that only reads."""
         other = self._tool(tool)
-        known = {slot.argument for slot in other.arguments.slots}
-        given = {name: value for name, value in arguments.items() if name in known or other.arguments.open_body}
+        given = shared_arguments(self._tool(call.tool.wire_name).arguments, other.arguments, arguments)
         try:
             request = self._request(other, given, ())
         except NotRun as error:

@@ -1,0 +1,48 @@
+"""What can somebody try at the running demo? Each printed line is run by a test."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def next_steps(command: str, url: str, folder: Path, approval: str) -> str:
+    """Lines for another terminal, and the entry for a desktop client."""
+    assent, where = shlex.quote(command), f"-c {shlex.quote(str(folder / 'assent.yaml'))}"
+    deletion = {"name": "delete_files", "arguments": {"folder": "drafts"}}
+    return "\n".join(
+        [
+            "\nNext, from another terminal in this folder:",
+            "\n1. See what the agent asks for, approve it within the hour, and make its call again:",
+            f"   {assent} approvals show {approval} {where}",
+            f"   {assent} approvals approve {approval} --yes {where}",
+            f"   {_curl(url, 'tools/call', deletion)}",
+            "\n2. See every tool with its hints and its contract:",
+            f"   {_curl(url, 'tools/list')}",
+            f"   npx -y @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list",
+            "\n3. See what changed in the tool that is withheld. Accepted, it is listed again a second later:",
+            f"   {assent} pin --check {where}",
+            f"   {assent} pin --write {where}",
+            "\n4. See what was written down, and that nobody has altered it:",
+            f"   {assent} audit tail {where}",
+            f"   {assent} audit verify {where}",
+            "\n5. For a desktop client's configuration: an office of its own under the same contracts, no gateway:",
+            f"   {json.dumps(_client(command, folder))}",
+        ]
+    )
+
+
+def _client(command: str, folder: Path) -> dict[str, Any]:
+    """Whole paths: a client starts servers from a folder of its own."""
+    settings = str((folder / "client.yaml").resolve())
+    arguments = ["wrap", "-c", settings, "--", sys.executable, "-m", "assent.demo.upstream"]
+    return {"mcpServers": {"demo": {"command": command, "args": arguments}}}
+
+
+def _curl(url: str, method: str, params: dict[str, Any] | None = None) -> str:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method} | ({"params": params} if params else {})
+    headers = "-H 'content-type: application/json' -H 'accept: application/json, text/event-stream'"
+    return f"curl -s {url} {headers} -d {shlex.quote(json.dumps(message))}"
