@@ -120,7 +120,7 @@ class RawPostgres:
         for change, claims, entries in batches:
             async with self._connection.transaction():
                 await self._connection.execute(self._sql[change + "s"], *map(list, zip(*claims, strict=True)))
-                await self._connection.fetchval(self._sql["append"], *map(list, zip(*entries, strict=True)))
+                await self._connection.fetchval(self._sql["append"], *map(list, zip(*entries, strict=True)), "", [])
 
 
 @dataclass

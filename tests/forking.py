@@ -79,12 +79,26 @@ def _answer(job: Mapping[str, Any]) -> Any:
 
 
 def crash(job: Mapping[str, Any]) -> dict[str, Any]:
-    """A call with a fault in one process, then retries in another."""
+    """A call with a fault in one process, then retries in another; with `lost`, the call is itself a retry an hour
+    after one that died at that point."""
     from governed_process import one_call, retries
 
+    if (lost := job.get("lost")) is not None:
+        _ended(_forked(lambda: asyncio.run(one_call({**job, "at": lost, "fault": "SIGKILL"}))))
+        job = {**job, "skew": 3600.0}
     ended = _ended(_forked(lambda: asyncio.run(one_call(job))))
     first = _answer(job)
     again = _ended(_forked(lambda: asyncio.run(retries(job))))
+    return {"ended": ended, "first": first, "again": again, "then": _answer(job)}
+
+
+def failing_writes(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Calls on a disk that fails in one process, then retries on a sound one in another."""
+    import governed_process
+
+    ended = _ended(_forked(lambda: asyncio.run(governed_process.failing_writes(job))))
+    first = _answer(job)
+    again = _ended(_forked(lambda: asyncio.run(governed_process.retries(job))))
     return {"ended": ended, "first": first, "again": again, "then": _answer(job)}
 
 
@@ -126,7 +140,7 @@ def main() -> None:
 
     for line in sys.stdin:
         asked = json.loads(line)
-        answer = {"crash": crash, "pause": pause, "race": race}[asked["what"]](asked["job"])
+        answer = {"crash": crash, "pause": pause, "race": race, "writes": failing_writes}[asked["what"]](asked["job"])
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

@@ -20,6 +20,7 @@ from assent.core.call import Call
 from assent.core.outcome import Answer, Refusal
 from assent.stores import SqliteStore, open_store
 from assent.testing.world import World
+from failing_disk import FailingDisk
 
 PAD = "x" * 6000
 """So much that no write fits into a page that is there already."""
@@ -161,9 +162,16 @@ class Governed:
 
 
 async def one_call(job: Mapping[str, Any]) -> None:
-    """Call once, with the fault; what was answered, if anything was, goes into a file."""
+    """Call once, after as many earlier calls as were asked for, with the fault anywhere in between; what was answered
+    to the last, if anything was, goes into a file."""
     governed = await Governed.open(job)
-    calling = asyncio.create_task(governed.call(job["name"]))
+
+    async def in_turn() -> dict[str, Any]:
+        for earlier in job.get("earlier", ()):
+            await governed.call(earlier)
+        return await governed.call(job["name"])
+
+    calling = asyncio.create_task(in_turn())
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     told = asyncio.create_task(stopping.wait())
@@ -181,14 +189,25 @@ async def one_call(job: Mapping[str, Any]) -> None:
 
 async def retries(job: Mapping[str, Any]) -> None:
     """Call twice more, an hour later; what was answered, how the claim stands, and whether the log has gaps."""
-    governed = await Governed.open({**job, "at": None, "skew": job.get("skew", 3600.0)})
+    governed = await Governed.open({**job, "at": None, "skew": job.get("skew", 0.0) + 3600.0})
     answers = [await governed.call(job["name"]) for _ in range(2)]
+    earlier = {name: [await governed.call(name) for _ in range(2)] for name in job.get("earlier", ())}
     log = await governed.store.entries(limit=100_000)
     claims = await governed.store.claims(limit=10)
     states = [record.state_at(governed.world.clock()).value for record in claims if record.key == job["name"]]
     await governed.close()
     gapless = [one.index for one in log] == list(range(len(log)))
-    Path(job["answer"]).write_text(json.dumps({"answers": answers, "states": states, "gapless": gapless}))
+    said = {"answers": answers, "earlier": earlier, "states": states, "gapless": gapless}
+    Path(job["answer"]).write_text(json.dumps(said))
+
+
+async def failing_writes(job: Mapping[str, Any]) -> None:
+    """Two calls on a disk whose n-th write fails; what was answered, and how many writes there were."""
+    governed = await Governed.open({**job, "at": None})
+    disk = FailingDisk(job["nth"], job["errno"], lasting=job["lasting"])
+    answers = [await governed.call(name) for name in (*job["earlier"], job["name"])]
+    Path(job["answer"]).write_text(json.dumps({"answer": answers[-1], "all": answers, "writes": disk.writes}))
+    await governed.close()
 
 
 async def race(job: Mapping[str, Any], barrier: Any) -> None:

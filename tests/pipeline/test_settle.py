@@ -1,6 +1,7 @@
 """Who may say how a claim in doubt ended, and what do retries hear then?"""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -110,6 +111,25 @@ async def test_what_is_not_in_doubt_is_not_settled() -> None:
     with pytest.raises(Refusal) as again:
         await settle(OPERATOR, NAME, "not-done", there.ports)
     assert (unknown.value.code, again.value.code) == ("settle.unknown", "settle.not_in_doubt")
+
+
+async def test_every_refused_attempt_to_settle_is_written_down_with_who_tried_what() -> None:
+    there = await doubted()
+    tries = [
+        (Principal("bot", "agent", roles=frozenset({"operator"})), NAME, "done"),
+        (OPERATOR, "no such claim", "failed"),
+        (OPERATOR, NAME, "done"),
+        (OPERATOR, NAME, "not-done"),
+    ]
+    for person, name, finding in tries:
+        with suppress(Refusal):
+            await settle(person, name, finding, there.ports)  # type: ignore[arg-type]
+    denials = [one.entry for one in await there.store.entries() if one.entry.kind == "denial"]
+    assert [entry.facts for entry in denials] == [
+        {"action": "settle", "code": f"settle.{reason}"} for reason in ("not_entitled", "unknown", "not_in_doubt")
+    ]
+    told = [(entry.values["principal"], entry.values["claim"], entry.values["finding"]) for entry in denials]
+    assert told == [("bot", NAME, "done"), ("olga", "no such claim", "failed"), ("olga", NAME, "not-done")]
 
 
 async def test_an_owner_who_comes_back_after_the_settlement_is_refused() -> None:

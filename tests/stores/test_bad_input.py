@@ -1,7 +1,9 @@
 """Keys nobody should send, clocks that jump and databases that fail: is it said, and is nothing lost or run twice?"""
 
+import asyncio
 import resource
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,16 @@ import pytest
 from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
 from assent.errors import StoreError
+from assent.pipeline.approve import approve
+from assent.ports import Store
 from assent.stores import SqliteStore
 from assent.testing.stores.drafts import NOW, claim_draft, entry, marks, succeeded
-from assent.testing.world import World
+from assent.testing.world import AGENT, ANN, World
 
-CONTRACTS: dict[str, Any] = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
+CONTRACTS: dict[str, Any] = {
+    "send": {"side_effect": "write", "idempotency": {"recovery": "none"}},
+    "wipe": {"side_effect": "destructive", "confirmation": {"by": "approver"}},
+}
 
 
 def world(path: Path, **options: Any) -> World:
@@ -22,45 +29,38 @@ def world(path: Path, **options: Any) -> World:
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256, "tab\there", "nul\x00", "\x7f", "ключ", "line\nbreak", "\ud800"])
-async def test_a_key_that_cannot_be_used_is_refused_and_nothing_is_done(tmp_path: Path, key: str) -> None:
-    there = world(tmp_path / "assent.db")
+async def test_a_key_that_cannot_be_used_is_refused_and_nothing_is_done(each_store: Store, key: str) -> None:
+    there = World(CONTRACTS, store=each_store)
     outcome = await there.call("send", {}, key=key)
     assert isinstance(outcome, Refusal) and outcome.code == "validate.key_invalid"
     assert there.upstream.effects == []
-    await there.store.close()
 
 
 @pytest.mark.parametrize("key", ["k", "k" * 255, "'; DROP TABLE claims; --", 'quotes " and \\', "%s ? :x $1", " "])
-async def test_any_other_key_is_one_key(tmp_path: Path, key: str) -> None:
-    there = world(tmp_path / "assent.db")
+async def test_any_other_key_is_one_key(each_store: Store, key: str) -> None:
+    there = World(CONTRACTS, store=each_store)
     first, second = await there.call("send", {}, key=key), await there.call("send", {}, key=key)
     assert isinstance(first, Answer) and isinstance(second, Answer) and second.replayed
     assert len(there.upstream.effects) == 1
-    await there.store.close()
 
 
-async def test_a_clock_that_jumps_ahead_makes_a_doubt_and_never_a_second_effect(tmp_path: Path) -> None:
-    there = world(tmp_path / "assent.db")
+async def test_a_clock_that_jumps_ahead_makes_a_doubt_and_never_a_second_effect(each_store: Store) -> None:
+    there = World(CONTRACTS, store=each_store)
     heard = []
 
-    def jumping(_: Any) -> Any:
+    async def jumping(arguments: Any) -> Any:
         there.clock.advance(10 * 365 * 86400)
+        heard.append(await there.call("send", {}, key="k"))
         return {"sent": True}
 
-    async def ask_again(arguments: Any) -> Any:
-        result = jumping(arguments)
-        heard.append(await there.call("send", {}, key="k"))
-        return result
-
-    there.upstream.functions["send"] = lambda arguments: ask_again(arguments)
+    there.upstream.functions["send"] = jumping
     await there.call("send", {}, key="k")
     assert [getattr(one, "code", "answered") for one in heard] == ["recall.in_doubt"]
     assert len(there.upstream.effects) == 1
-    await there.store.close()
 
 
-async def test_a_clock_that_jumps_back_neither_loses_an_answer_nor_frees_a_claim(tmp_path: Path) -> None:
-    there = world(tmp_path / "assent.db")
+async def test_a_clock_that_jumps_back_neither_loses_an_answer_nor_frees_a_claim(each_store: Store) -> None:
+    there = World(CONTRACTS, store=each_store)
     await there.call("send", {}, key="done")
     await there.store.claim(claim_draft("running", lease_until=there.clock() + 15), entry(), None, there.clock())
     there.clock.advance(-10 * 365 * 86400)
@@ -68,7 +68,28 @@ async def test_a_clock_that_jumps_back_neither_loses_an_answer_nor_frees_a_claim
     assert isinstance(again, Answer) and again.replayed
     record = await there.store.recall("running")
     assert record is not None and record.state_at(there.clock()) is State.STARTED
-    await there.store.close()
+
+
+async def test_an_approval_for_what_has_changed_since_lets_nothing_run(each_store: Store) -> None:
+    """Other arguments, another contract, another caller: each asks anew; the exact call alone runs, and once."""
+    there = World(CONTRACTS, store=each_store)
+    asked = await there.call("wipe", {"of": "a"}, key="k1")
+    assert isinstance(asked, Refusal) and asked.code == "confirm.approval_pending"
+    await approve(ANN, asked.facts["approval"], "approve", there.ports)
+    stranger = replace(AGENT, id="another agent")
+    swapped = [
+        await there.call("wipe", {"of": "b"}, key="k2"),
+        await there.call("wipe", {"of": "a"}, by=stranger, key="k3"),
+    ]
+    there.deploy({**CONTRACTS, "wipe": {**CONTRACTS["wipe"], "description": "Wipes it, and more."}})
+    swapped.append(await there.call("wipe", {"of": "a"}, key="k4"))
+    assert [getattr(one, "code", "answered") for one in swapped] == ["confirm.approval_pending"] * 3
+    assert len({one.facts["approval"] for one in (asked, *swapped)}) == 4  # type: ignore[union-attr]
+    assert there.upstream.effects == []
+    there.deploy(CONTRACTS)
+    ends = [await there.call("wipe", {"of": "a"}, key=key) for key in ("k5", "k6")]
+    assert [getattr(one, "code", "answered") for one in ends] == ["answered", "confirm.approval_pending"]
+    assert len(there.upstream.effects) == 1
 
 
 async def test_while_the_database_is_locked_no_call_is_made_and_afterwards_all_is_well(tmp_path: Path) -> None:
@@ -151,3 +172,27 @@ async def test_a_file_that_is_taken_away_and_put_back_loses_nothing_that_was_rep
     record = await again.recall("claim")
     assert record is not None and record.result == b"kept"
     await again.close()
+
+
+async def test_nothing_of_the_file_is_held_while_tools_run(tmp_path: Path) -> None:
+    """Another process may write at once, and no look of ours keeps the log from being folded into the file."""
+    there, running, go = world(tmp_path / "assent.db"), asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow() -> dict[str, int]:
+        running.release()
+        await go.wait()
+        return {"sent": 1}
+
+    there.upstream.functions["send"] = lambda _: slow()
+    calls = [asyncio.create_task(there.call("send", {}, key=f"{number}")) for number in range(200)]
+    for _ in range(200):
+        await running.acquire()
+    other = sqlite3.connect(tmp_path / "assent.db", isolation_level=None, timeout=0)
+    busy, left, _ = other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    other.execute("BEGIN EXCLUSIVE")
+    other.execute("ROLLBACK")
+    other.close()
+    go.set()
+    assert all(isinstance(end, Answer) for end in await asyncio.gather(*calls))
+    assert (busy, left) == (0, 0)
+    await there.store.close()

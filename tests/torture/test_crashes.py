@@ -20,7 +20,8 @@ from postgres_server import drop_store, new_store_url
 TORTURE = "--torture" in sys.argv
 FAULTS = ("SIGKILL", "SIGTERM", "ENOSPC", "EIO")
 ENDINGS = {"SIGKILL": {-9}, "SIGTERM": {0, 1}, "ENOSPC": {0, 1}, "EIO": {0, 1}}
-RUNS = 50 if TORTURE else 1
+RUNS = 10 if TORTURE else 1
+LATER_RUNS = 2 if TORTURE else 1
 
 
 def job(folder: Path, recovery: str, dedup: bool, url: str | None = None, **more: Any) -> dict[str, Any]:
@@ -38,8 +39,10 @@ def job(folder: Path, recovery: str, dedup: bool, url: str | None = None, **more
 
 def judge(asked: dict[str, Any], said: dict[str, Any]) -> str:
     """Nothing is believed but the upstream's log; the end of it in one word."""
-    happened = effects(Path(asked["log"]))
+    happened = [one for one in effects(Path(asked["log"])) if one["name"] == asked["name"]]
     where = f"{asked['recovery']}, dedup {asked['dedup']}, {asked['fault']} at point {asked['at']}: {said}"
+    for name, heard in said["then"]["earlier"].items():
+        _judge_earlier(asked, name, heard, where)
     assert said["ended"] in ENDINGS[asked["fault"]], where
     assert said["again"] == 0 and said["then"]["gapless"], where
     first = said["first"]["answer"] if said["first"] else None
@@ -60,10 +63,20 @@ def judge(asked: dict[str, Any], said: dict[str, Any]) -> str:
     return "in doubt"
 
 
-def points(forks: Forker, folder: Path, recovery: str) -> list[str]:
-    """The points a call passes that nothing happens to; and those of a retry after it was lost are passed by those."""
-    said = forks.ask("crash", job(folder, recovery, False, at=None, fault=None))
-    assert said["first"]["answer"]["result"] == effects(folder / "effects.log")[0]["result"]
+def _judge_earlier(asked: dict[str, Any], name: str, heard: list[dict[str, Any]], where: str) -> None:
+    """What was called before the call that is judged: done once and answered, or honestly in doubt."""
+    happened = [one for one in effects(Path(asked["log"])) if one["name"] == name]
+    if asked["recovery"] not in ("keyed", "natural") or asked["dedup"]:
+        assert len(happened) <= 1, where
+    if "result" in heard[-1]:
+        assert heard[-1]["result"] in [one["result"] for one in happened], where
+    else:
+        assert asked["recovery"] == "none" and heard[-1]["code"] == "recall.in_doubt", where
+
+
+def points(forks: Forker, folder: Path, recovery: str, **more: Any) -> list[str]:
+    """The points that calls pass where nothing happens to them."""
+    said = forks.ask("crash", job(folder, recovery, False, at=None, fault=None, **more))
     passed: list[str] = said["first"]["points"]
     return passed
 
@@ -92,6 +105,42 @@ def test_a_process_that_dies_anywhere_leaves_at_most_one_effect_or_an_honest_dou
     assert counts["in doubt"] > 0 and counts["succeeded"] > 0
     with capsys.disabled():
         sys.stdout.write(f"\ncrash matrix (sqlite): {dict(counts)}\n")
+
+
+SEQUENCES: dict[str, dict[str, Any]] = {
+    "a later call": {"earlier": ["an earlier key"]},
+    "a retry of what died before its effect": {"lost": 4},
+    "a retry of what died after its effect": {"lost": 5},
+}
+"""Where a first call passes its effect: recall and claim, each before and after, come first."""
+
+
+def later_crashes(folder: Path, recovery: str) -> Counter[str]:
+    """Faults in calls that are not a store's first, and in the recovery of those that were lost."""
+    counts: Counter[str] = Counter()
+    turn = list(FAULTS)
+    with forker() as forks:
+        for number, (sequence, more) in enumerate(SEQUENCES.items()):
+            passed = points(forks, folder / f"clean {sequence} {recovery}", recovery, **more)
+            counts["points"] += len(passed)
+            for at, run in product(range(len(passed)), range(LATER_RUNS)):
+                for fault in FAULTS if TORTURE else [turn[(at + number) % len(turn)]]:
+                    home = folder / f"{sequence} {recovery} {at} {fault} {run}"
+                    asked = job(home, recovery, True, at=at, fault=fault, **more)
+                    counts[judge(asked, forks.ask("crash", asked))] += 1
+                    counts["rounds"] += 1
+                    counts["effects"] += len(effects(home / "effects.log"))
+    return counts
+
+
+def test_a_process_that_dies_in_a_later_call_or_while_it_recovers_one_does_no_worse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ThreadPoolExecutor(len(RECOVERIES)) as pool:
+        counts = sum(pool.map(lambda recovery: later_crashes(tmp_path, recovery), RECOVERIES), Counter[str]())
+    assert counts["in doubt"] > 0 and counts["succeeded"] > 0
+    with capsys.disabled():
+        sys.stdout.write(f"\ncrash matrix, later calls (sqlite): {dict(counts)}\n")
 
 
 def test_on_postgres_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,11 +20,22 @@ _ENDS: dict[str, State] = {"done": State.SUCCEEDED, "not-done": State.FAILED_NO_
 async def settle(
     person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None = None
 ) -> ClaimRecord:
-    """The claim as an operator found it; a Refusal says why it was not settled.
+    """The claim as an operator found it; a Refusal, which is written down too, says why it was not settled.
 
     `done` keeps the result for retries, `not-done` gives the key and what was reserved free, `failed` answers retries
     with a failure. An owner who comes back afterwards is refused.
     """
+    try:
+        return await _settled(person, claim_id, finding, ports, result)
+    except Refusal as refusal:
+        values = {"claim": claim_id[:64], "finding": finding, **principal_values(person)}
+        ports.store.note(Entry("denial", ports.now(), {"action": "settle", "code": refusal.code}, values))
+        raise
+
+
+async def _settled(
+    person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None
+) -> ClaimRecord:
     if person.kind != "human" or person.has_agent or OPERATOR not in person.roles:
         raise Refusal("settle.not_entitled")
     record = await _fenced(await _doubtful(claim_id, ports), person, ports)

@@ -138,3 +138,10 @@ async def test_a_corrupt_database_is_named_by_whatever_meets_the_corruption(tmp_
 def test_a_script_is_split_into_its_statements() -> None:
     script = "-- one; two\nCREATE TABLE a (x);\nCREATE TRIGGER t AFTER INSERT ON a BEGIN\n  DELETE FROM a;\nEND;\n"
     assert len(split(script)) == 2
+
+
+def test_a_sqlite_that_is_too_old_is_named_and_no_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 31, 1))
+    with pytest.raises(StoreError, match=r"Install one with SQLite 3\.33\.0 or newer"):
+        SqliteStore(tmp_path / "assent.db")
+    assert list(tmp_path.iterdir()) == []

@@ -68,14 +68,17 @@ async def keep(connection: Any, records: Records) -> int | None:
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
     await _keep(connection, "keep_keys", [key_row(records.keys[digest]) for digest in changed.keys])
     await _keep(connection, "erase", [(place, records.places[place].vals) for place in changed.places])
-    return await append(connection, changed.entries)
+    return await _append(connection, changed.entries, _notices((*changed.moved, *changed.approvals)))
 
 
-async def append(connection: Any, rows: Sequence[EntryRow]) -> int | None:
-    """Give entries the next places in the log."""
+async def _append(connection: Any, rows: Sequence[EntryRow], notices: list[str]) -> int | None:
+    """Give entries the next places in the log, and tell every process, on commit, what was ended or decided."""
     if not rows:
+        if notices:
+            await connection.execute(SQL["tell"], CHANNEL, notices)
         return None
-    first: int = await connection.fetchval(SQL["append"], [row.leaf for row in rows], [row.vals for row in rows])
+    leaves, values = [row.leaf for row in rows], [row.vals for row in rows]
+    first: int = await connection.fetchval(SQL["append"], leaves, values, CHANNEL, notices)
     return first
 
 
@@ -84,18 +87,17 @@ async def _keep(connection: Any, name: str, rows: Sequence[Sequence[Any]]) -> No
         await connection.execute(SQL[name], *map(list, zip(*rows, strict=True)))
 
 
-async def tell(connection: Any, records: Records) -> None:
-    """Tell every process that something was ended or decided; delivered with the commit."""
-    changed, notices, notice = records.changed, [], ""
-    for name in (*changed.moved, *changed.approvals):
+def _notices(names: Iterable[str]) -> list[str]:
+    """Names, as many to a notice as fit."""
+    notices, notice = [], ""
+    for name in names:
         if "\n" in name or len(name) > 200:
             continue  # whoever waits for so odd a name finds out by looking
         if len(notice) + len(name) > _LONGEST_NOTICE:
             notices.append(notice)
             notice = ""
         notice += name + "\n"
-    if notice:
-        await connection.execute(SQL["tell"], CHANNEL, [*notices, notice])
+    return [*notices, notice] if notice else notices
 
 
 async def prune(connection: Any, sweep: Sweep) -> Pruned:

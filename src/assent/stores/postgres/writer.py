@@ -144,7 +144,6 @@ class Writer:
             for item in orders_in(batch):
                 if isinstance(item.order, Sweep):
                     item.value = await tables.prune(connection, item.order)
-            await tables.tell(connection, records)
         except BaseException:
             await self._undo(connection)
             raise

@@ -13,6 +13,8 @@ from assent.stores.migrate import pending
 
 BUSY = 5.0
 """Seconds to wait for other processes that write to the same file."""
+OLDEST = (3, 33, 0)
+"""The first SQLite with UPDATE FROM."""
 APPLICATION = int.from_bytes(b"asnt", "big")
 _SETTINGS = ("synchronous = FULL", "fullfsync = ON", "journal_size_limit = 67108864")
 _REMEDIES = {
@@ -37,6 +39,9 @@ def failure(path: Path, error: Exception) -> StoreError:
 
 def open_writer(path: Path, busy: float = BUSY) -> sqlite3.Connection:
     """A connection that may write, to a file of the newest schema; made, readable by its owner alone, if missing."""
+    if sqlite3.sqlite_version_info < OLDEST:
+        found, needed = sqlite3.sqlite_version, ".".join(map(str, OLDEST))
+        raise StoreError(f"This Python has SQLite {found}. Install one with SQLite {needed} or newer.")
     _create(path)
     try:
         connection = _connect(path, "rw", busy)

@@ -154,7 +154,7 @@ WITH head AS (
   SELECT head.first + written.place - 1, written.leaf, written.vals
     FROM head, unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS written (leaf, vals, place)
 )
-SELECT first FROM head;
+SELECT first, (SELECT count(pg_notify($3, names)) FROM unnest($4::text[]) AS told (names)) FROM head;
 
 -- name: entries
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > $1 ORDER BY idx LIMIT $2;
