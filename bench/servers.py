@@ -28,7 +28,7 @@ from assent.edges.http_links import HttpLink
 from assent.edges.passages import RelayPassage
 from assent.edges.relay import Relay
 from assent.edges.sealing import Seal
-from assent.edges.server import bind, make_server
+from assent.edges.server import bind, make_server, spare_collector
 from assent.edges.sessions import SessionTable
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.http import Described, HttpUpstream
@@ -159,6 +159,7 @@ def governed(url: str) -> App:
 
     sessions = SessionTable(time.monotonic, lambda: "unused")
     passage = RelayPassage(Relay(calls, streams), sessions)
+    spare_collector()
     return Gateway(admission.admit, serving.listing, serving.call, passage, sessions, other, Doors())
 
 

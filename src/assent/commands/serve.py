@@ -13,7 +13,7 @@ import click
 from assent import logs
 from assent.commands.options import config_option
 from assent.edges.pages import Pages
-from assent.edges.server import bind, make_server
+from assent.edges.server import bind, make_server, spare_collector
 from assent.errors import Fault, SettingsError
 from assent.house import House, open_house
 from assent.reception import check_bind, has_kept_keys
@@ -65,6 +65,7 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await house.start()
+    spare_collector()
     where = f"http://{host}:{listener.getsockname()[1]}"
     click.echo(f"Assent serves {len(house.catalogue().tools)} tools at {where}/mcp ({settings.mode})", err=True)
     for name, trouble in house.troubles().items():

@@ -81,6 +81,12 @@ class HttpLink(McpLink):
         self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
     ) -> dict[str, Any]:
         end = self._end(caller_of(incoming))
+        if end.modern and (incoming.session is None or not self.relayed):
+            peer, said = (
+                Peer(LATEST_MODERN_VERSION, None, incoming.inbound.capabilities or {}),
+                with_log_level(params, incoming),
+            )
+            return await end.server.request(method, said, peer, fields=fields, audience=incoming.reply, safe=safe)
 
         async def request(audience: Audience) -> dict[str, Any]:
             async def say(peer: Peer) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """How is an application put on a socket, so that a hostile peer can hold little of it?"""
 
 import asyncio
+import gc
 import socket
 from typing import Any
 
@@ -102,6 +103,16 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 30, **extra: Any
             **extra,
         )
     )
+
+
+def spare_collector() -> None:
+    """What is loaded by now stays: the collector need not look at it again, and looks less often at the rest.
+
+    A call leaves next to no cycles behind, and with the defaults a fifth of its time went into looking for some.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def bind(host: str, port: int) -> socket.socket:

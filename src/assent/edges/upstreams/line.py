@@ -1,9 +1,8 @@
 """How is one JSON-RPC message posted to an upstream, and its answer read, whole or as a stream?"""
 
 import asyncio
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 from mcp.shared.inbound import NAME_BEARING_METHODS, encode_header_value
@@ -48,8 +47,7 @@ class Audience(Protocol):
         """A request of the upstream; its JSON-RPC response, or None where nobody can be asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(NamedTuple):
     """For whom we speak: the revision, the session where there is one, what the client can do."""
 
     version: str
