@@ -13,6 +13,8 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 from assent.audit import verifier
@@ -20,30 +22,39 @@ from assent.audit.bundle import DirectorySink, Evidence, write_bundle
 from assent.audit.checkpoints import Checkpoint
 from assent.audit.directory import DirectoryTiles
 from assent.audit.entries import Sealed, seal
-from assent.audit.inspection import inspect
 from assent.audit.keys import Keys
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
 from assent.audit.sources import MemoryCheckpoints, MemoryTiles
-from assent.audit.subjects import StoreSubject
+from assent.core.audit import Entry
+from assent.core.outcome import Answer
+from assent.ledger import Ledger
+from assent.signing import Signing
+from assent.stores.rows import entry_row
+from assent.stores.sqlite.store import SqliteStore
+from assent.testing import World
 
+ROUNDS, CALLS = 7, 3200
 ORIGIN, START, BATCH = "bench.example/log", 1_764_000_000_000, 100
-DIGEST = "5b0f2c7a9d1e48c3b6a7f0e2d4c19b8370a6e5d2c1f4b39807e6a5d4c3b2f1e0"
-FACTS = {"call": "c_01j9zq3v8k", "tool": "place_order", "upstream": "billing", "tier": "external_spend"}
-FACTS |= {"risk": "critical", "mode": "live", "principal_kind": "agent"}
-FACTS |= {"contract": DIGEST, "policy": DIGEST, "configuration": DIGEST}
-ARGUMENTS = {
-    "item": "SCENE-2026-11-04",
-    "amount": 120,
-    "currency": "EUR",
-    "notes": "as agreed",
-    "urgent": False,
-}
+DIGEST = "sha256:5b0f2c7a9d1e48c3b6a7f0e2d4c19b8370a6e5d2c1f4b39807e6a5d4c3b2f1e0"
+FACTS = {"upstream": "billing", "open_world": True, "tool": "place_order", "tier": "external_spend"}
+FACTS |= {"risk": "critical", "event": "order.placed", "contract": DIGEST, "mode": "live"}
+ARGUMENTS = b'{"amount":120,"currency":"EUR","item":"SCENE-2026-11-04","notes":"as agreed","urgent":false}'
+
+
+def entry(number: int) -> Entry:
+    """What a call leaves: an intent with who and what, then an outcome without values."""
+    claim = f"{number // 2:064x}"
+    at = (START + number) / 1000
+    if number % 2:
+        return Entry("outcome", at, {**FACTS, "claim": claim, "state": "succeeded"})
+    who = {"principal": f"agent-{number % 97}", "kind": "agent", "tenant": "acme"}
+    return Entry("intent", at, {**FACTS, "claim": claim}, {**who, "arguments": ARGUMENTS, "call": DIGEST})
 
 
 def sealed(number: int) -> Sealed:
-    values = {"principal": {"id": f"agent-{number % 97}", "tenant": "acme"}, "arguments": ARGUMENTS}
-    return seal("intent", START + number, FACTS, values, os.urandom)
+    made = entry(number)
+    return seal(made.kind, round(made.at * 1000), made.facts, made.values, os.urandom)
 
 
 class Repeated:
@@ -67,9 +78,22 @@ def per_entry(seconds: float, count: int) -> str:
     return f"{seconds / count * 1e6:7.2f} us/entry {count / seconds:12,.0f} entries/s"
 
 
+def measure_floor() -> None:
+    """How fast this machine hashes just now, to hold the rest against."""
+    row = sealed(0)
+    best = min(_timed(lambda: [sha256(row.leaf).digest() for _ in range(5000)]) for _ in range(7))
+    print(f"one SHA-256 of a leaf of {len(row.leaf)} bytes        {per_entry(best, 5000)}")
+
+
 def measure_seal() -> None:
-    best = min(_timed(lambda: [sealed(number) for number in range(5000)]) for _ in range(5))
-    print(f"seal (two values, ten facts)             {per_entry(best, 5000)}")
+    for name, one in (("intent, five values", entry(2)), ("outcome, no values", entry(3))):
+        best = min(_timed(partial(_seal_many, one)) for _ in range(7))
+        print(f"seal ({name})".ljust(41) + per_entry(best, 5000))
+
+
+def _seal_many(one: Entry) -> None:
+    for _ in range(5000):
+        entry_row(one)
 
 
 def _timed(act) -> float:
@@ -135,15 +159,65 @@ async def measure_verification(key: SecretKey, count: int, folder: Path) -> None
         report = verifier.verify(verifier.open_bundle(folder / "bundle"), [], [key.public.text])
         print(f"stand-alone verifier, {count:>9,} entries  {per_entry(time.process_time() - before, count)}")
         assert report.ok, report.faults[:3]
+    for values in (True, False):
+        await measure_store(count, folder / f"store-{values}", values)
+
+
+async def measure_store(count: int, folder: Path, values: bool) -> None:
+    """`assent audit verify` of an SQLite store with its tiles and checkpoints, without the command round it."""
+    folder.mkdir()
+    store = SqliteStore(folder / "assent.db")
+    ledger = Ledger(store, folder / "secrets", now=lambda: (START + count) / 1000)
+    for number in range(count):
+        store.note(entry(number if values else 2 * number + 1))
+        if number % 50_000 == 0:
+            await store.flush()
+    await ledger.sign()
+    rates = []
+    for _ in range(3):
+        before = time.process_time()
+        report = await ledger.inspect()
+        rates.append(time.process_time() - before)
+        assert report.ok and report.entries == count, report.faults[:3]
+    kind = "calls" if values else "no values"
+    print(f"inspection of a store ({kind})".ljust(41) + per_entry(min(rates), count))
+    await store.close()
+
+
+async def measure_calls(folder: Path) -> None:
+    """Governed calls on SQLite, 32 at a time, while the log is signed once a second, or not at all."""
+    spent: dict[bool, list[float]] = {True: [], False: []}
+    for number in range(2 * ROUNDS):
+        signed = bool(number % 2)
+        place = folder / f"calls-{number}"
+        place.mkdir()
+        store = SqliteStore(place / "assent.db")
+        world = World({"write": {"side_effect": "write"}}, store=store)
+        signing = Signing(Ledger(store, place / "secrets"), every=1.0)
+        if signed:
+            signing.start()
+        spent[signed].append(await _calls(world))
+        await signing.stop()
+        await store.close()
+    off, on = statistics.median(spent[False]), statistics.median(spent[True])
+    print(f"a governed call, unsigned / signed       {off:7.1f} / {on:.1f} us CPU, {on / off:.2f} times")
+
+
+async def _calls(world: World) -> float:
+    async def caller() -> None:
+        for _ in range(CALLS // 32):
+            outcome = await world.call("write", {"item": "SCENE", "amount": 120})
+            assert isinstance(outcome, Answer), outcome
+
     before = time.process_time()
-    report = await inspect(await StoreSubject(evidence, entries, tiles).measure(), [], [key.public.text])
-    print(f"inspection of a store                    {per_entry(time.process_time() - before, count)}")
-    assert report.ok, report.faults[:3]
+    await asyncio.gather(*(caller() for _ in range(32)))
+    return (time.process_time() - before) / (CALLS // 32 * 32) * 1e6
 
 
 async def run(total: int, verify: int) -> None:
     key = SecretKey.generate(ORIGIN, os.urandom)
     keys = Keys((key.public,), (key,))
+    measure_floor()
     measure_seal()
     with tempfile.TemporaryDirectory() as name:
         folder, entries, store = Path(name), Repeated(), MemoryCheckpoints()
@@ -154,6 +228,7 @@ async def run(total: int, verify: int) -> None:
         await measure_proofs(log, entries, cold=True)
         await measure_resume(log, entries, tiles, store, keys)
         await measure_verification(key, verify, folder)
+        await measure_calls(folder)
 
 
 def main() -> None:

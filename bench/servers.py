@@ -24,7 +24,7 @@ from assent.edges.doors import Doors
 from assent.edges.gateway import Gateway, Incoming
 from assent.edges.governed import Governed
 from assent.edges.http import App, Receive, Scope, Send, respond, respond_error
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.passages import RelayPassage
 from assent.edges.relay import Relay
 from assent.edges.sealing import Seal

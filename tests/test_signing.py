@@ -16,6 +16,7 @@ from assent.ports import Store
 from assent.signing import Signing
 from assent.stores import SqliteStore
 from assent.testing.stores.drafts import entry
+from assent.testing.world import Clock
 from test_house import ERAS, connect, shop_gateway
 
 
@@ -114,3 +115,37 @@ async def test_a_key_that_others_can_read_is_refused(tmp_path: Path, store: Stor
     (tmp_path / "log.key").chmod(0o644)
     with pytest.raises(LedgerError, match="chmod 600"):
         await ledger.sign()
+
+
+async def test_an_idle_log_is_signed_again_when_its_heartbeat_is_due(tmp_path: Path, store: Store) -> None:
+    clock = Clock()
+    ledger = Ledger(store, tmp_path, anchors=[DirectoryAnchor(tmp_path / "elsewhere")], now=clock)
+    signing = Signing(ledger, heartbeat=600)
+    await grow(store, 3)
+    await signing.sign()
+    first = await ledger.latest()
+    clock.advance(599)
+    await signing.sign()
+    assert await ledger.latest() == first
+    clock.advance(1)
+    await signing.sign()
+    beat = await ledger.latest()
+    assert beat != first
+    assert await signed_size(ledger) == 3
+    assert len(await ledger.anchors[0].read()) == 2
+    clock.advance(-3600)
+    await signing.sign()
+    assert await ledger.latest() != beat, "a clock that was put back must not silence the log"
+    assert (await ledger.inspect()).ok
+
+
+async def test_other_settings_bring_other_anchors_and_times(tmp_path: Path, store: Store) -> None:
+    clock = Clock()
+    signing = Signing(Ledger(store, tmp_path, now=clock))
+    await grow(store, 1)
+    await signing.sign()
+    elsewhere = DirectoryAnchor(tmp_path / "elsewhere")
+    signing.follow(Ledger(store, tmp_path, anchors=[elsewhere], now=clock), heartbeat=10)
+    clock.advance(10)
+    await signing.sign()
+    assert len(await elsewhere.read()) == 1

@@ -15,6 +15,7 @@ from assent.errors import Fault, SettingsError
 from assent.ledger import Ledger, host_of
 from assent.ports import Store
 from assent.settings import Settings
+from assent.signing import Signing
 
 _FORMS = "Write {directory: PATH}, {git: PATH, remote: NAME} or {webhook: URL}; a name may be added"
 _ALLOWED = {"directory": {"name"}, "git": {"name", "remote"}, "webhook": {"name"}}
@@ -23,6 +24,13 @@ _ALLOWED = {"directory": {"name"}, "git": {"name", "remote"}, "webhook": {"name"
 def ledger_of(settings: Settings, store: Store) -> Ledger:
     """The log of the configured store, with its keys and anchors."""
     return Ledger(store, Path(settings.secrets.directory), host_of(settings.public_url), anchors_of(settings))
+
+
+def signing_of(settings: Settings, store: Store) -> Signing | None:
+    """Who signs that log; nobody where it ends with the process."""
+    if settings.store.startswith("memory:"):
+        return None
+    return Signing(ledger_of(settings, store), settings.audit.sign_every, settings.audit.heartbeat)
 
 
 def anchors_of(settings: Settings) -> list[Anchor]:

@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.notices import TOOLS_CHANGED
 from assent.edges.rpc import RpcError
+from assent.edges.stdio_links import StdioLink
 from assent.edges.upstreams.faults import Fault, words
-from assent.edges.upstreams.hearing import Ear
+from assent.edges.upstreams.hearing import Ear, Hearing
 from assent.edges.upstreams.line import SessionLost
+from assent.edges.upstreams.stdio_hearing import StdioEar
 
 logger = logging.getLogger("assent")
 
@@ -35,15 +37,20 @@ class Attention:
         self._refresh, self._is_troubled, self._notice = refresh, is_troubled, notice
         self._stale: dict[str, asyncio.Event] = {}
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
-        self.ears: dict[str, Ear] = {}
+        self.ears: dict[str, Hearing] = {}
 
     def begin(self, name: str, link: Any) -> None:
-        """Attend to one upstream; only one behind a URL says anything unasked."""
+        """Attend to one upstream; one that speaks the protocol may say something unasked."""
         self._stale[name] = asyncio.Event()
         self._tasks[name] = [asyncio.create_task(self._keep_fresh(name))]
-        if isinstance(link, HttpLink):
-            self.ears[name] = ear = Ear(link.live, lambda message: self._hear(name, message))
+        if isinstance(link, HttpLink | StdioLink):
+            self.ears[name] = ear = self._ear(name, link)
             self._tasks[name].append(asyncio.create_task(self._keep_listening(link, ear)))
+
+    def _ear(self, name: str, link: HttpLink | StdioLink) -> Hearing:
+        if isinstance(link, HttpLink):
+            return Ear(link.live, lambda message: self._hear(name, message))
+        return StdioEar(link.upstream, lambda message: self._hear(name, message))
 
     async def leave(self, name: str) -> None:
         tasks = self._tasks.pop(name, [])
@@ -78,7 +85,7 @@ class Attention:
             stale.clear()
             await self._refresh(name)
 
-    async def _keep_listening(self, link: HttpLink, ear: Ear) -> None:
+    async def _keep_listening(self, link: HttpLink | StdioLink, ear: Hearing) -> None:
         """Listen again whenever a stream ends; ever more seldom to an upstream that cannot be listened to."""
         pause = LISTEN_AGAIN
         while True:

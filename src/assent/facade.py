@@ -8,7 +8,7 @@ from typing import Any
 
 from assent.attention import Attention
 from assent.edges.gateway import Passage, Serve
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.merged import Merged, Offer, Source
 from assent.edges.notices import Notices
 from assent.edges.passages import Identity, OwnPassage, RelayPassage

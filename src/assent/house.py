@@ -10,8 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assent.anchoring import ledger_of
+from assent.anchoring import ledger_of, signing_of
 from assent.attention import Attention
+from assent.chronicle import Chronicle
 from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.edges.api import Api
@@ -19,7 +20,7 @@ from assent.edges.api_links import OpenApiLink
 from assent.edges.gateway import Gateway
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
@@ -31,7 +32,6 @@ from assent.pipeline.work import Work
 from assent.ports import Ports, Store
 from assent.reception import Reception
 from assent.settings import Settings
-from assent.signing import Signing
 from assent.stock import Contracts, Definitions, Stock, contracts_of, tools_of
 from assent.stores.address import open_store
 from assent.telemetry import Standing, Tally, render
@@ -47,8 +47,9 @@ class House:
         self.settings, self.store = settings, store
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.links: dict[str, Link] = {}
-        self.stock = Stock(settings, self.links, self._tell_tools_changed)
-        self.wiring = Wiring(self.stock.refresh)
+        self.chronicle = Chronicle(store.note, time.time, self.keyring.blind)
+        self.stock = Stock(settings, self.links, self._tell_tools_changed, self.chronicle.said)
+        self.wiring = Wiring()
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
             self.links[name] = self.wiring.link(name, upstream, relayed=alone)
@@ -57,12 +58,12 @@ class House:
         self.tally = Tally()
         self.reception = Reception(settings, store)
         self.ports = self._make_ports()
-        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24))
+        self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notices = Notices(self.sessions)
         self.attention = Attention(self.stock.refresh, lambda name: name in self.stock.troubles, self._pass_on)
         self.facade = Facade(self.links, self.stock, self.wiring, self.attention, self.sessions, self.notices)
         self._gateway: Gateway | None = None
-        self.signing = None if settings.store.startswith("memory:") else Signing(ledger_of(settings, store))
+        self.signing = signing_of(settings, store)
 
     def catalogue(self) -> Catalogue:
         return self.stock.catalogue
@@ -70,6 +71,7 @@ class House:
     async def start(self) -> None:
         """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it."""
         await asyncio.gather(*(self.stock.refresh(name) for name in self.links))
+        self.chronicle.configured(self.settings, "configuration.started", len(self.stock.catalogue.tools))
         self.loaded.set()
         if self.signing is not None:
             self.signing.start()
@@ -81,11 +83,11 @@ class House:
         await self.hush()
         await self.attention.end()
         left = await self.work.drain(within)
+        await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, HttpLink)))
         await self.wiring.close()
         with suppress(StoreError):
             self.reception.strangers.write()
-        stdio = [link.upstream.close() for link in self.links.values() if isinstance(link, StdioLink)]
-        await asyncio.gather(*stdio)
+        await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, StdioLink)))
         if self.signing is not None:
             await self.signing.stop()
         await self.store.close()
@@ -105,7 +107,7 @@ class House:
 
         New upstreams are asked for their tools before anything is swapped, removed ones finish what is under way.
         """
-        contracts = contracts_of(settings)
+        contracts, ledger = contracts_of(settings), ledger_of(settings, self.store)
         kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
         before, pools = dict(self.links), list(self.wiring.pools)
         fresh: dict[str, Link] = {}
@@ -122,6 +124,9 @@ class House:
             await self.attention.leave(name)
         gone = self.wiring.take_out(pools, kept)
         self._swap(settings, contracts, fresh, loaded)
+        self.chronicle.configured(settings, "configuration.changed", len(self.stock.catalogue.tools))
+        if self.signing is not None:
+            self.signing.follow(ledger, settings.audit.sign_every, settings.audit.heartbeat)
         for name in fresh:
             self.attention.begin(name, fresh[name])
         for name in kept:
@@ -260,6 +265,10 @@ async def open_house(settings: Settings) -> House:
         await house.stop()
         raise
     return house
+
+
+def _identity_of(caller: Principal) -> tuple[object, ...]:
+    return caller.identity
 
 
 async def _known(principal: Principal) -> Principal:

@@ -31,6 +31,10 @@ class Keyring:
         """The key an upstream gets for a claim: the same for every try, and nobody else's."""
         return hmac.new(self.key("derivation"), claim.encode(), hashlib.sha256).hexdigest()
 
+    def blind(self, what: bytes) -> str:
+        """A digest that nobody without our keys can guess from: it says that two things are the same, and no more."""
+        return hmac.new(self.key("blinding"), what, hashlib.sha256).hexdigest()
+
     def _from_file(self, purpose: str) -> bytes:
         assert self._directory is not None
         path = self._directory / f"{purpose}.key"

@@ -10,11 +10,12 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from assent.audit import notes
 from assent.audit.anchors import Anchor, AnchorFailed, publish_all
 from assent.audit.bundle import Evidence
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
@@ -23,16 +24,18 @@ from assent.audit.faults import Report
 from assent.audit.inspection import inspect
 from assent.audit.keys import KeyFile, Keys
 from assent.audit.log import Log, RolledBack, open_log
-from assent.audit.notes import BadKey, BadNote
+from assent.audit.notes import BadKey, BadNote, PublicKey
 from assent.audit.sources import StaleCheckpoint
 from assent.audit.subjects import StoreSubject
 from assent.audit.tiles import WIDTH, Tile
+from assent.core.audit import Entry
 from assent.errors import AssentError
 from assent.ports import SealedRow, Store
 
-EVERY = 60.0
+EVERY, HEARTBEAT = 60.0, 3600.0
 PATIENCE = 10.0
-CHUNK = 4096
+CHUNK, SHORT = 4096, 512
+"""How many entries are read at once: where nobody waits, and while calls are served."""
 Progress = Callable[[int], None]
 
 
@@ -43,8 +46,8 @@ class LedgerError(AssentError):
 class StoredEntries:
     """The log's entries as a store keeps them. What comes after a gap is not there."""
 
-    def __init__(self, store: Store, progress: Progress = lambda done: None) -> None:
-        self._store, self._progress = store, progress
+    def __init__(self, store: Store, progress: Progress = lambda done: None, page: int = CHUNK) -> None:
+        self._store, self._progress, self._size = store, progress, page
         self._page: list[SealedRow] = []
 
     async def count(self) -> int:
@@ -53,6 +56,7 @@ class StoredEntries:
     async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         rows = await self.rows(start, stop)
         self._progress(stop)
+        await asyncio.sleep(0)  # a store may answer at once, and whoever else lives in this loop must not wait
         return [row.leaf for row in rows]
 
     async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
@@ -63,8 +67,9 @@ class StoredEntries:
         if start < 0 or stop <= start:
             return []
         if not self._page or not self._page[0].index <= start <= stop <= self._page[-1].index + 1:
-            page = await self._store.sealed(after=start - 1, limit=max(CHUNK, stop - start))
-            self._page = [row for place, row in enumerate(page, start) if row.index == place]
+            page = await self._store.sealed(after=start - 1, limit=max(self._size, stop - start))
+            whole = page and page[-1].index - start == len(page) - 1
+            self._page = page if whole else [row for place, row in enumerate(page, start) if row.index == place]
         first = self._page[0].index if self._page else start
         return self._page[start - first : stop - first]
 
@@ -98,16 +103,43 @@ class Ledger:
         except (OSError, BadKey) as error:
             raise LedgerError(f"The log's key cannot be used: {error}.") from error
 
-    async def sign(self, *, always: bool = False) -> Checkpoint | None:
-        """Sign what is new, or with `always` an idle log too; the checkpoint, or None if there was nothing to sign."""
+    async def sign(self, *, always: bool = False, idle: float | None = None) -> Checkpoint | None:
+        """Sign what is new; with `always` an idle log too, and with `idle` one that was not signed for so many seconds.
+
+        The checkpoint, or None if there was nothing to sign.
+        """
         async with self._opened() as log:
-            before = log.latest
-            if before is not None and before.size == log.size and not always:
-                return None
-            signed = await log.checkpoint(int(self._now()))
+            return await self._signed(log, always=always, idle=idle)
+
+    async def _signed(self, log: Log, *, always: bool = False, idle: float | None = None) -> Checkpoint | None:
+        before, seconds = log.latest, int(self._now())
+        signed: Checkpoint | None = None
+        if always or before is None or before.size != log.size:
+            signed = await log.checkpoint(seconds)
+        elif idle is not None:
+            signed = await log.beat(seconds, idle)
+        if signed is not None:
             await log.flush()
-            if before is not None:
-                await asyncio.to_thread(self._drop_partial, before.size, log.size)
+        if before is not None and signed is not None:
+            await asyncio.to_thread(self._drop_partial, before.size, log.size)
+        return signed
+
+    async def rotate(self, values: Mapping[str, object]) -> Checkpoint:
+        """Bring in a new key: an entry names it, the old key and the new one sign that, the old secret is forgotten.
+
+        After a crash the next signature ends what was begun. `values` say who did it, and why.
+        """
+        async with self._opened() as log:
+            await self._signed(log)
+            if self.keys().newest == log.in_force:
+                self._keys.add(secrets.token_bytes)
+            log.keys = self.keys()
+            facts = {"action": "rotate", "key": log.keys.newest.text, "previous": log.in_force.text}
+            self.store.note(Entry("key", self._now(), facts, dict(values)))
+            await self.store.flush()
+            await log.catch_up()
+            signed = await self._signed(log, always=True)
+            assert signed is not None
             return signed
 
     async def latest(self) -> bytes | None:
@@ -129,13 +161,14 @@ class Ledger:
     async def evidence(self) -> Evidence:
         """What is known of the log beside its entries: keys, checkpoints, and what the anchors kept."""
         keys, kept = self.keys(), await self._checkpoints.kept()
+        public = _named(keys.public, kept[-1]) if kept else keys.public
         found: dict[str, Sequence[bytes]] = {}
         for anchor in self.anchors:
             try:
                 found[anchor.name] = await anchor.read()
             except AnchorFailed as error:
                 raise LedgerError(f"The anchor {anchor.name} cannot be read: {error}.") from error
-        return Evidence(keys.newest.name, keys.public, kept, found)
+        return Evidence(keys.newest.name, public, kept, found)
 
     async def inspect(
         self,
@@ -153,15 +186,23 @@ class Ledger:
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Log]:
         await self.store.flush()
-        keys = self.keys()
         async with self._lock():
+            keys = self.keys()
             try:
-                entries = StoredEntries(self.store)
-                yield await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
+                entries = StoredEntries(self.store, page=SHORT)
+                log = await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
+                yield log
+                self._forget_secrets(log)
             except (RolledBack, Inconsistent, StaleCheckpoint, BadNote) as error:
                 raise LedgerError(f"The log is not signed: {error}.") from error
             except OSError as error:
                 raise LedgerError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error
+
+    def _forget_secrets(self, log: Log) -> None:
+        """The secrets of keys that sign no more, once a checkpoint by both says so."""
+        keys = self.keys()
+        if log.latest is not None and log.latest.size == log.size and keys.secret[0].public != log.in_force:
+            self._keys.retire(log.in_force)
 
     @asynccontextmanager
     async def _lock(self) -> AsyncIterator[None]:
@@ -181,6 +222,16 @@ class Ledger:
         """Partial tiles of the last signature that this one has replaced."""
         for tile in set(_partial(before)) - set(_partial(size)):
             (self._root / tile.path).unlink(missing_ok=True)
+
+
+def _named(public: Sequence[PublicKey], newest: bytes) -> Sequence[PublicKey]:
+    """The keys up to the one that signed last: one that waits for its entry is not a key of the log yet."""
+    try:
+        note = notes.parse(newest)
+        last = max(at for at, key in enumerate(public) if note.signed_by(key))
+    except (BadNote, ValueError):
+        return public
+    return public[: last + 1]
 
 
 def _partial(size: int) -> list[Tile]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
@@ -133,7 +133,7 @@ class Logged:
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SealedRow:
     """An entry as the log keeps it: what is proved, and what lies beside it and can be erased."""
 
@@ -363,8 +363,15 @@ class Work(Protocol):
 Authenticate = Callable[[Any], Awaitable[Principal]]
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+def _no_page(_approval: str) -> str | None:
+    return None
+
+
+def _nobody(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
+    pass
+
+
+class Ports(NamedTuple):
     """The world as one edge sees it, with the few numbers that are configuration."""
 
     catalogue: Callable[[], Catalogue]
@@ -378,7 +385,7 @@ class Ports:
     guards: tuple[Guard, ...] = ()
     mode: Literal["enforce", "observe"] = "enforce"
     policy_digest: str = ""
-    approval_url: Callable[[str], str | None] = field(default=lambda _: None)
+    approval_url: Callable[[str], str | None] = _no_page
     most_pending: int = 20
     cooldown: float = 60.0
     limits: tuple[Limit, ...] = ()
@@ -386,9 +393,9 @@ class Ports:
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
-    seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = field(default=lambda *_: None)
+    seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _nobody
     """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
 
     def towards(self, upstream: Upstream) -> Ports:
         """The same ports with the upstream as one call sees it."""
-        return replace(self, upstream=upstream)
+        return self._replace(upstream=upstream)

@@ -135,9 +135,11 @@ class Defaults(Section):
 
 
 class AuditSettings(Section):
-    """Where checkpoints are kept beyond this machine."""
+    """Where checkpoints are kept beyond this machine, and how often there is a new one."""
 
     anchors: tuple[dict[str, Any], ...] = ()
+    sign_every: Duration = 60
+    heartbeat: Duration = 3600
 
 
 class SecretsSettings(Section):
@@ -209,7 +211,9 @@ def anchored(settings: Settings, home: Path) -> Settings:
             "policies": tuple(map(at_home, settings.policies)),
             "pins": at_home(settings.pins) if settings.pins else None,
             "secrets": SecretsSettings(directory=at_home(settings.secrets.directory)),
-            "audit": AuditSettings(anchors=tuple(_anchor_at(at_home, anchor) for anchor in settings.audit.anchors)),
+            "audit": settings.audit.model_copy(
+                update={"anchors": tuple(_anchor_at(at_home, anchor) for anchor in settings.audit.anchors)}
+            ),
         }
     )
 

@@ -7,19 +7,25 @@ import logging
 from contextlib import suppress
 
 from assent.errors import AssentError
-from assent.ledger import EVERY, Ledger
+from assent.ledger import EVERY, HEARTBEAT, Ledger
 
 logger = logging.getLogger("assent")
 
 
 class Signing:
-    """Signs at the start, whenever there is something new, and at the end. What goes wrong stops no call: it is said
-    once, and tried again."""
+    """Signs at the start, whenever there is something new, now and then when there is not, and at the end.
 
-    def __init__(self, ledger: Ledger, every: float = EVERY) -> None:
-        self._ledger, self._every = ledger, every
+    What goes wrong stops no call: it is said once, and tried again.
+    """
+
+    def __init__(self, ledger: Ledger, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
+        self.follow(ledger, every, heartbeat)
         self._task: asyncio.Task[None] | None = None
         self.trouble: str | None = None
+
+    def follow(self, ledger: Ledger, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
+        """Sign so from now on: another configuration names other anchors and times."""
+        self._ledger, self._every, self._heartbeat = ledger, every, heartbeat
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._keep_signing())
@@ -34,10 +40,11 @@ class Signing:
         await self.sign(always=True)
 
     async def sign(self, *, always: bool = False) -> None:
-        """Sign and anchor what is new."""
+        """Sign and anchor what is new; an idle log when its last checkpoint is old."""
+        ledger = self._ledger
         try:
-            signed = await self._ledger.sign(always=always)
-            failed = await self._ledger.publish(signed.note) if signed is not None else {}
+            signed = await ledger.sign(always=always, idle=self._heartbeat)
+            failed = await ledger.publish(signed.note) if signed is not None else {}
             self._say("; ".join(f"anchor {name}: {why}" for name, why in failed.items()) or None)
         except AssentError as error:
             self._say(str(error))
@@ -47,7 +54,7 @@ class Signing:
     async def _keep_signing(self) -> None:
         await self.sign(always=True)
         while True:
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(min(self._every, self._heartbeat))
             await self.sign()
 
     def _say(self, trouble: str | None) -> None:

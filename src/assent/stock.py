@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from assent.bootstrap import contract_paths
+from assent.chronicle import Said
 from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
-from assent.core.catalogue import Catalogue, catalogue_of, safe_names
+from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.pins import changed, read_pins
 from assent.core.tool import Tool
 from assent.edges.api_links import OpenApiLink
 from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
-from assent.errors import ContractError, FaultsError
+from assent.errors import FaultsError
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -34,10 +35,16 @@ Contracts = tuple[dict[str, Contract], dict[str, dict[str, Any]]]
 class Stock:
     """The tools of every upstream under the contracts that hold now, and what is wrong with which upstream."""
 
-    def __init__(self, settings: Settings, links: Mapping[str, Link], on_changed: Callable[[], None]) -> None:
-        self._settings, self._links, self._on_changed = settings, links, on_changed
+    def __init__(
+        self,
+        settings: Settings,
+        links: Mapping[str, Link],
+        on_changed: Callable[[], None],
+        on_said: Callable[[str, Said | None, Said], None],
+    ) -> None:
+        self._settings, self._links, self._on_changed, self._on_said = settings, links, on_changed, on_said
         self._contracts, self._declared = contracts_of(settings)
-        self._said: dict[str, tuple[Definitions, dict[str, str]]] = {}
+        self._said: dict[str, Said] = {}
         self._taken: dict[str, TakenIn] = {}
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self.catalogue = Catalogue()
@@ -49,7 +56,8 @@ class Stock:
             return
         try:
             definitions = await link.load()
-            unaccepted = self._unaccepted(link, definitions)
+            said = definitions, self._unaccepted(link, definitions)
+            taken = self._take_in(link, definitions) if said != self._said.get(name) else None
         except Exception as error:
             trouble = str(error) if isinstance(error, FaultsError) else words(error)
             if self.troubles.get(name) != trouble:
@@ -59,10 +67,10 @@ class Stock:
         if self._links.get(name) is not link:
             return  # another one took its place meanwhile
         self.troubles.pop(name, None)
-        if (definitions, unaccepted) != self._said.get(name):
-            self._said[name] = definitions, unaccepted
-            self._taken[name] = self._take_in(link, definitions)
-            for tool, reason in unaccepted.items():
+        if taken is not None:
+            self._on_said(name, self._said.get(name), said)
+            self._said[name], self._taken[name] = said, taken
+            for tool, reason in said[1].items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
 
@@ -97,18 +105,20 @@ class Stock:
                 known[name] = definitions
             else:
                 self.troubles[name] = definitions
+        old = self._said
         self._said = {name: (found, self._unaccepted(self._links[name], found)) for name, found in known.items()}
+        for name, said in self._said.items():
+            if said != old.get(name):
+                self._on_said(name, old.get(name), said)
         self._taken = {name: self._take_in(self._links[name], found) for name, found in known.items()}
 
     def publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
         tools = [tool for taken in self._taken.values() for tool in taken.tools]
         withheld = {name: why for taken in self._taken.values() for name, why in taken.withheld.items()}
-        try:
-            catalogue = self._catalogue_of(tools, withheld)
-        except ContractError as error:
-            logger.error("the new list of tools is not used: %s", error)
-            return
+        catalogue = catalogue_that_holds(tools, withheld)
+        for name in catalogue.withheld.keys() - withheld.keys() - self.catalogue.withheld.keys():
+            logger.error("%s is withheld: %s", name, catalogue.withheld[name])
         differs = _shown(catalogue) != _shown(self.catalogue)
         self.catalogue = catalogue
         if differs:

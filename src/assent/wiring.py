@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import secrets as random
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
 from mcp.client.stdio import get_default_environment
 
 from assent.edges.api_links import OpenApiLink
-from assent.edges.links import HttpLink
+from assent.edges.http_links import HttpLink
 from assent.edges.stdio_links import StdioLink
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.child import Launch
@@ -27,7 +27,6 @@ from assent.fetching import fetch_text
 from assent.settings import UpstreamSettings
 
 Link = HttpLink | OpenApiLink | StdioLink
-Refresh = Callable[[str], Coroutine[Any, Any, None]]
 
 _STREAMS = Limits(connections=1000)
 _RETIRE = 300.0
@@ -36,8 +35,7 @@ _RETIRE = 300.0
 class Wiring:
     """The connections behind the links: made with them, and closed with the house or when their upstream is gone."""
 
-    def __init__(self, refresh: Refresh) -> None:
-        self._refresh = refresh
+    def __init__(self) -> None:
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
@@ -76,8 +74,7 @@ class Wiring:
     async def forget(self, before: list[Pool], links: Iterable[Link]) -> None:
         """Close what was made since, as if it had never been."""
         made, self.pools[:] = self.pools[len(before) :], before
-        await asyncio.gather(*(pool.close() for pool in made))
-        await asyncio.gather(*(link.upstream.close() for link in links if isinstance(link, StdioLink)))
+        await asyncio.gather(*(pool.close() for pool in made), *map(_close, links))
 
     def take_out(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
         """The pools of upstreams that are gone, which no new call finds any more."""
@@ -88,8 +85,7 @@ class Wiring:
     def retire(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
         """Let go of upstreams that are gone, once what is under way there is over."""
         for link in links:
-            if isinstance(link, StdioLink):
-                self._soon(link.upstream.retire(_RETIRE))
+            self._soon(link.upstream.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
         for pool in pools:
             self._soon(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 
@@ -109,7 +105,6 @@ class Wiring:
             clock=time.monotonic,
             patience=float(upstream.timeout),
         )
-        server.on_changed = lambda: self._soon(self._refresh(name))
         return StdioLink(server)
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
@@ -132,6 +127,12 @@ class Wiring:
         streams = Pool(name, target, _STREAMS, breaker)
         self.pools += [calls, streams]
         return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
+
+
+async def _close(link: Link) -> None:
+    """End what a link has beside its pools: a process, calls that wait for an answer."""
+    if not isinstance(link, OpenApiLink):
+        await link.close()
 
 
 def _target(name: str, url: str, headers: Mapping[str, str]) -> Target:

@@ -237,6 +237,36 @@ def test_a_value_that_is_there_twice_is_refused():
         commitments_of(row.values + row.values)
 
 
+TEXTS = st.text(max_size=6) | st.sampled_from(
+    ["a b", 'a"b', "a\\b", "x" * 512, "x" * 513, "", "\x7f", "\ud800", "é", "a[]"]
+)
+NUMBERS = st.integers(-2, 2) | st.sampled_from([2**53 - 1, 2**53, 10**16])
+SAID = st.dictionaries(
+    st.sampled_from(["tool", "claim", "would", "fields", "epoch", "count", "dry_run", "principal"]),
+    TEXTS | NUMBERS | st.booleans() | st.none() | st.lists(TEXTS | NUMBERS, max_size=3),
+    max_size=4,
+)
+KEPT = st.dictionaries(st.sampled_from(["arguments", "call", "tenant", "Bad"]), TEXTS | st.lists(NUMBERS), max_size=3)
+
+
+@given(SAID, KEPT)
+def test_an_entry_is_sealed_as_its_leaf_is_written_or_refused_by_both(facts, values):
+    salts = make_salts(sorted(values), lambda count: bytes(range(count)))
+    try:
+        expected = leaf_bytes("intent", START, facts, commit(values, salts)), pack(values, salts)
+    except BadEntry:
+        with pytest.raises(BadEntry):
+            seal("intent", START, facts, values, lambda count: bytes(range(count)))
+        return
+    assert seal("intent", START, facts, values, lambda count: bytes(range(count))) == expected
+    assert agree(*expected)
+
+
+def test_salts_that_are_too_short_are_refused():
+    with pytest.raises(BadEntry, match="16 bytes"):
+        seal("intent", START, FACTS, {"arguments": {}}, lambda count: b"short")
+
+
 def test_packing_is_the_reverse_of_unpacking():
     row = sealed()
     assert pack(*unpack(row.values)) == row.values

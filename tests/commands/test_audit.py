@@ -16,6 +16,7 @@ from assent.audit import verifier
 from assent.audit.checkpoints import Proof
 from assent.audit.keys import KeyFile
 from assent.cli import cli
+from assent.core.audit import Entry
 from assent.core.outcome import Answer
 from assent.stores import SqliteStore
 from assent.testing.world import AGENT, World
@@ -256,3 +257,56 @@ def test_a_proof_names_its_entry_and_none_is_given_for_one_that_is_not_there(con
 def test_an_anchor_that_is_none_is_refused_with_the_remedy(config: Path) -> None:
     config.write_text("store: sqlite:///assent.db\naudit: {anchors: [{ftp: somewhere}]}\n")
     assert "audit.anchors.0" in str(run(config, "anchor").exception)
+
+
+def key_file(config: Path) -> list[str]:
+    return (config.parent / ".assent" / "log.key").read_text().splitlines()
+
+
+def test_a_rotation_is_an_entry_and_what_either_key_signed_verifies(config: Path, tmp_path: Path) -> None:
+    verified(config)
+    before = run(config, "anchor").output
+    rotated = run(config, "rotate", "--yes", "--because", "a laptop was lost")
+    [new] = [line for line in rotated.output.splitlines() if "+" in line]
+    retired, secret = key_file(config)
+    assert not retired.startswith("PRIVATE+KEY") and secret.startswith("PRIVATE+KEY")
+    assert "as signed" in verified(config)
+    entry = json.loads(run(config, "tail", "-n", "1", "--format", "json").output)
+    assert entry["kind"] == "key"
+    assert (entry["key"], entry["previous"], entry["values"]["because"]) == (new, retired, "a laptop was lost")
+
+    kept = tmp_path / "kept"
+    kept.write_text(before)
+    run(config, "rotate", "--yes")
+    run(config, "export", "--format", "bundle", "--output", str(tmp_path / "bundle"))
+    assert len(key_file(config)) == 3
+    for key in key_file(config)[:2]:
+        assert run(config, "verify", "--kept", str(kept), "--key", key).exception is None
+    auditor = stranger(tmp_path / "bundle")
+    assert auditor.returncode == 0, auditor.stdout
+    assert "nothing is wrong" in auditor.stdout
+
+
+def test_a_rotation_that_stopped_before_its_entry_accuses_nobody_and_is_taken_up_again(config: Path) -> None:
+    verified(config)
+    path = config.parent / ".assent" / "log.key"
+    waiting = KeyFile(path).add(lambda count: bytes(count)).newest.text
+    assert "as signed" in verified(config)
+    assert run(config, "rotate", "--yes").output.strip() == waiting
+    assert "as signed" in verified(config)
+
+
+def test_a_key_that_somebody_slipped_into_the_log_signs_nothing(config: Path) -> None:
+    verified(config)
+    forged = KeyFile(config.parent / "forged.key").create("localhost/assent/forged", lambda count: b"f" * count)
+    facts = {"key": forged.newest.text, "previous": "nobody"}
+
+    async def slip_in() -> None:
+        store = SqliteStore(config.parent / "assent.db")
+        store.note(Entry("key", 1_800_000_000.0, facts))
+        await store.close()
+
+    asyncio.run(slip_in())
+    result = run(config, "anchor")
+    assert result.return_value == 1
+    assert "does not follow" in result.output

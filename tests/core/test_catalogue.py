@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.core.catalogue import absent_for, catalogue_of, safe_names
+from assent.core.catalogue import absent_for, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.errors import ContractError
@@ -75,3 +75,19 @@ def test_a_tool_is_absent_if_it_is_hidden_or_forbidden_for_ai(
     fields: dict[str, Any], caller: Principal, absent: bool
 ) -> None:
     assert (absent_for(compile_tool(contract_with(**fields)), caller) is not None) is absent
+
+
+def test_what_servers_say_by_themselves_withholds_what_is_in_the_way_and_nothing_else() -> None:
+    one, other = (compile_tool(contract_with("copy", "write"), upstream=name) for name in ("a", "b"))
+    fine = compile_tool(contract_with("get"), upstream="b")
+    catalogue = catalogue_that_holds([one, fine, other], {"image": "it is an image"})
+    assert list(catalogue.tools) == ["get"]
+    assert catalogue.withheld == {"image": "it is an image", "copy": "'a' and 'b' both have a tool of this name"}
+
+
+def test_a_tool_whose_estimate_turned_into_more_than_a_read_is_withheld_alone() -> None:
+    order = compile_tool(contract_with("order", "write", estimate={"tool": "estimate", "amount": "/price"}))
+    turned = compile_tool(contract_with("estimate", "write"))
+    catalogue = catalogue_that_holds([order, turned], {})
+    assert list(catalogue.tools) == ["estimate"]
+    assert "more than read" in catalogue.withheld["order"]

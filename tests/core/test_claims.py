@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,12 +20,12 @@ RECORD = ClaimRecord("id", "acme", "agent", "tool", "key", "mark", "sha256:0", S
 @pytest.mark.parametrize("state", [State.STARTED, State.SUSPENDED])
 @pytest.mark.parametrize(("now", "alive"), [(1000.0, True), (LEASE - 0.001, True), (LEASE, False), (LEASE + 1, False)])
 def test_an_expired_lease_means_in_doubt(state: State, now: float, alive: bool) -> None:
-    assert replace(RECORD, state=state).state_at(now) is (state if alive else State.IN_DOUBT)
+    assert RECORD._replace(state=state).state_at(now) is (state if alive else State.IN_DOUBT)
 
 
 @pytest.mark.parametrize("state", [*sorted(FINISHED), State.IN_DOUBT])
 def test_an_end_stays_an_end(state: State) -> None:
-    ended = replace(RECORD, state=state)
+    ended = RECORD._replace(state=state)
     assert [ended.state_at(now) for now in (0.0, LEASE, 1e12)] == [state] * 3
 
 
@@ -38,8 +37,8 @@ def test_past_its_retention_an_answer_is_a_tombstone(now: float, gone: bool) -> 
 @pytest.mark.parametrize("state", list(State))
 @pytest.mark.parametrize(("now", "past"), [(VALID - 0.001, False), (VALID, True), (VALID + 1, True)])
 def test_only_a_finished_claim_grows_stale(state: State, now: float, past: bool) -> None:
-    assert replace(RECORD, state=state, valid_until=VALID).is_stale(now) is (past and state in FINISHED)
-    assert replace(RECORD, state=state, valid_until=None).is_stale(now) is False
+    assert RECORD._replace(state=state, valid_until=VALID).is_stale(now) is (past and state in FINISHED)
+    assert RECORD._replace(state=state, valid_until=None).is_stale(now) is False
 
 
 PARTS = st.tuples(*[st.text(max_size=4)] * 5)

@@ -67,6 +67,24 @@ async def test_a_peer_that_never_sends_its_headers_is_let_go(monkeypatch: pytest
         assert await answer_to(url, b"GET / HTTP/1.1\r\nhost") == b""
 
 
+async def test_a_peer_that_never_sends_its_body_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_BODY_PATIENCE", 0.02)
+    told: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            message = await receive()
+            while message["type"] == "http.request" and message["more_body"]:
+                message = await receive()
+            told.append(message["type"])
+
+    async with serving(app) as url:
+        head = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n"
+        assert await answer_to(url, head) == b""
+        assert await answer_to(url, head, b"part") == b""
+    assert told == ["http.disconnect", "http.disconnect"]
+
+
 async def test_blanks_around_a_header_value_are_no_part_of_it() -> None:
     seen: list[tuple[bytes, bytes]] = []
 

@@ -105,3 +105,33 @@ async def test_messages_nobody_reads_are_bounded() -> None:
     for number in range(1000):
         session.tell({"n": number})
     assert await session.next_message() == b'{"n":744}'
+
+
+async def test_a_session_that_ends_while_it_is_used_leaves_nothing_behind() -> None:
+    sessions = table()
+    for _ in range(3):
+        session = sessions.open("ann", "of-the-upstream")
+        with sessions.using(session):
+            sessions.close(session)
+        with sessions.using(session):
+            pass
+    assert not sessions._busy
+
+
+async def test_a_name_that_is_given_anew_is_busy_for_the_new_session_alone() -> None:
+    clock = Clock()
+    sessions = table(clock, idle=10)
+    earlier = sessions.open("ann", "of-the-upstream")
+    with sessions.using(earlier):
+        later = sessions.open("ann", "of-the-upstream")
+        with sessions.using(later):
+            clock.now = 100
+            assert sessions.find("nobody's", "ann") is None
+            assert sessions.find(later.id, "ann") is later
+
+
+async def test_whoever_counts_as_the_same_caller_finds_the_session() -> None:
+    sessions = SessionTable(Clock(), lambda: "s", who=lambda caller: caller[0])
+    session = sessions.open(("ann", "reads"))
+    assert sessions.find(session.id, ("ann", "writes")) is session
+    assert sessions.find(session.id, ("bob", "reads")) is None

@@ -182,3 +182,36 @@ async def test_keys_are_not_fetched_in_the_clear_from_another_machine(clock: Clo
     tokens = Tokens(replace(ISSUER, jwks_url=None), keys, clock)
     assert await refused(tokens, signed(clock)) == "authenticate.invalid"
     assert keys.fetched == ["https://id.example.com/.well-known/openid-configuration"]
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"exp": 10**400},
+        {"exp": float("inf")},
+        {"nbf": 10**400},
+        {"nbf": True},
+        {"act": "bot"},
+        {"act": [{"sub": "bot"}]},
+        {"act": {"sub": "a", "act": 7}},
+        {"tenant": {"a": 1}},
+        {"tenant": ["acme"]},
+    ],
+    ids=lambda claims: repr(claims)[:40],
+)
+async def test_a_claim_that_cannot_be_read_is_never_left_out_of_account(claims: dict[str, Any], clock: Clock) -> None:
+    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    assert await refused(tokens, signed(clock, **claims)) == "authenticate.invalid"
+
+
+async def test_a_chain_too_long_to_be_read_is_refused_since_an_agent_may_stand_at_its_end(clock: Clock) -> None:
+    chain: dict[str, Any] = {"sub": "bot"}
+    for number in range(10):
+        chain = {"sub": f"service-{number}", "kind": "service", "act": chain}
+    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    assert await refused(tokens, signed(clock, kind="human", act=chain)) == "authenticate.invalid"
+
+
+async def test_an_absurd_time_of_login_is_no_time_of_login(clock: Clock) -> None:
+    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    assert (await tokens.principal(signed(clock, auth_time=10**400))).auth_time is None

@@ -395,6 +395,21 @@ async def test_a_resumed_call_whose_answer_was_lost_replays() -> None:
     assert len(world.upstream.effects) == 2
 
 
+async def test_a_suspended_call_whose_upstream_is_gone_is_in_doubt_for_it_had_begun() -> None:
+    world = World(NOTE)
+    resume = await suspended(world, ME)
+
+    def gone(_: Any) -> Any:
+        raise Unreached("gone")
+
+    world.upstream.functions["note"] = gone
+    ended = await govern(resuming(resume), world.ports)
+    assert isinstance(ended, Refusal)
+    assert ended.code == "execute.in_doubt"
+    [claim] = await world.store.claims()
+    assert claim.state is State.IN_DOUBT
+
+
 async def test_a_suspended_claim_is_resumed_by_one_of_many() -> None:
     world = World(NOTE)
     resume = await suspended(world, ME)

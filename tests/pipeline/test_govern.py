@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -199,3 +200,35 @@ async def test_a_result_that_cannot_be_kept_leaves_a_doubt_and_not_an_open_claim
     assert outcome.code == "execute.in_doubt"
     [claim] = await world.store.claims()
     assert claim.state.value == "in_doubt"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "code"),
+    [
+        ({"output": {"type": "object", "required": ["n"]}}, {"ok": True}, "execute.output_invalid"),
+        (
+            {"failure_modes": {"nope": {"class": "no_effect"}}},
+            {"content": [{"type": "text", "text": "no"}], "isError": True},
+            "execute.undeclared_failure",
+        ),
+    ],
+)
+@pytest.mark.parametrize("mode", ["enforce", "observe"])
+async def test_a_result_that_breaks_its_contract_reaches_the_caller_only_while_observing(
+    mode: str, fields: dict[str, Any], said: dict[str, Any], code: str
+) -> None:
+    contracts = {"note": {"side_effect": "write", "risk": "low", **fields}}
+    world = World(contracts, {"note": lambda _: said}, mode=mode)
+    seen: list[Any] = []
+    world.ports = replace(world.ports, seen=lambda tool, outcome, would: seen.append(list(would)))
+    first, again = [await world.call("note", {}, key="k") for _ in range(2)]
+    assert len(world.upstream.effects) == 1
+    assert [one.entry.facts["code"] for one in await world.store.entries() if one.entry.kind == "outcome"] == [code]
+    assert isinstance(again, Answer) and again.replayed
+    if mode == "enforce":
+        assert isinstance(first, Refusal) and first.code == code
+        assert again.result["structuredContent"]["code"] == code
+    else:
+        assert isinstance(first, Answer) and first.result == again.result
+        assert first.result.get("isError", False) == said.get("isError", False)
+        assert seen[0] == [code]

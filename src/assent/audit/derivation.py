@@ -6,7 +6,8 @@ from .merkle import complete_root, hash_leaf
 from .sources import EntrySource, TileStore
 from .tiles import HASH, WIDTH, Edge, Tile, split, tiles_of
 
-CHUNK = 16 * WIDTH
+CHUNK = 2 * WIDTH
+"""Entries taken in at once: the calls of a running gateway wait for so many, and then have their turn."""
 
 
 class Derivation:

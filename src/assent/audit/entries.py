@@ -4,13 +4,14 @@ A leaf is canonical JSON of facts that are nobody's personal data, and of commit
 value. Values and salts lie beside the leaf, packed into one blob; deleting them leaves every proof intact.
 """
 
-import binascii
 import re
+import struct
+from binascii import b2a_base64 as _base64
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -76,6 +77,7 @@ FACTS: Mapping[str, type] = {
     "previous": str,
 }
 SALT = 16
+MOST_TEXT = 512
 DOMAIN = b"assent/commitment/v1\n"
 VERSION = 1
 LAST_TIME = 253_402_300_799_999  # the end of the year 9999
@@ -87,6 +89,8 @@ STRICT = (
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
+_LENGTH = struct.Struct(">I")
+_pack, _unpack = _LENGTH.pack, _LENGTH.unpack_from
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
 _FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|\d{1,16}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*\])"
@@ -94,6 +98,11 @@ _COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
 _LEAF = re.compile(
     rb'\{"at":\d++,"commitments":\{(?:%s(?:,%s)*+)?\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}'
     % (_COMMITMENT, _COMMITMENT, _FACT, _FACT)
+)
+_PLAIN = bytes(letter for letter in range(0x21, 0x7F) if letter != 0x5C)
+_FACT_RULE = (
+    "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
+    " a whole number, true or false"
 )
 
 
@@ -111,8 +120,7 @@ class Leaf:
     commitments: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(NamedTuple):
     """One row of the log: the leaf, and the packed values beside it."""
 
     leaf: bytes
@@ -134,10 +142,7 @@ def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str
 
 def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Mapping[str, str]) -> bytes:
     """The canonical leaf; `at` is in milliseconds since 1970."""
-    if kind not in KINDS:
-        raise BadEntry(f"{kind!r} is no kind of entry; the kinds are {', '.join(sorted(KINDS))}")
-    if type(at) is not int or not 0 <= at <= LAST_TIME:
-        raise BadEntry(f"{at!r} is no time in milliseconds")
+    _check_head(kind, at)
     body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
     try:
         leaf = orjson.dumps(body, option=STRICT)
@@ -147,13 +152,8 @@ def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Map
         if type(value) is not FACTS.get(name):
             raise BadEntry(_why_not(name))
     if not _LEAF.fullmatch(leaf):
-        raise BadEntry(
-            "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
-            " a whole number, true or false; a commitment is the base64 of 32 bytes"
-        )
-    if len(leaf) > LEAF_LIMIT:
-        raise BadEntry(f"a leaf has at most {LEAF_LIMIT} bytes, this one {len(leaf)}; commit to fewer fields")
-    return leaf
+        raise BadEntry(f"{_FACT_RULE}; a commitment is the base64 of 32 bytes")
+    return _fitting(leaf)
 
 
 def seal(
@@ -163,14 +163,87 @@ def seal(
     values: Mapping[str, object],
     randomness: Callable[[int], bytes],
 ) -> Sealed:
-    """The row to append: commits to every value with a fresh salt."""
-    fields = sorted(values)
-    pool, commitments, records = randomness(SALT * len(fields)), {}, []
-    for place, field in enumerate(fields):
-        record = _record(field, values[field], pool[place * SALT : (place + 1) * SALT])
-        commitments[field] = _commitment(record)
-        records.append(record)
-    return Sealed(leaf_bytes(kind, at, facts, commitments), _frame(records))
+    """The row to append: commits to every value with a fresh salt.
+
+    The same leaf as `leaf_bytes` gives, put together from parts that are each known to be right: every call waits here.
+    """
+    _check_head(kind, at)
+    pool = randomness(SALT * len(values)) if values else b""
+    parts, start = [b'{"at":%d,"commitments":{' % at], 0
+    records: list[bytes] = []
+    for field, heading, opening in _shape(tuple(values)):
+        value, salt = values[field], pool[start : start + SALT]
+        record = salt + heading + (value if type(value) is bytes else _written(field, value))
+        start += SALT
+        parts += opening, _base64(sha256(DOMAIN + record).digest(), newline=False)
+        records += _pack(len(record)), record
+    if len(pool) != start:
+        raise BadEntry(f"a salt has {SALT} bytes")
+    parts += b'"},"facts":' if values else b'},"facts":', _facts_bytes(facts), _tail(kind)
+    return Sealed(_fitting(b"".join(parts)), b"".join(records) or None)
+
+
+@lru_cache(maxsize=1024)
+def _shape(fields: tuple[str, ...]) -> list[tuple[str, bytes, bytes]]:
+    """Of each field, sorted: its name, how its record goes on after the salt, and what stands before its commitment."""
+    headings = [_heading(field) for field in sorted(fields)]
+    openings = [b'"%b":"' % heading[1:] for heading in headings[:1]]
+    openings += [b'","%b":"' % heading[1:] for heading in headings[1:]]
+    return list(zip(sorted(fields), headings, openings, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _tail(kind: str) -> bytes:
+    return b',"kind":"%b","v":1}' % kind.encode()
+
+
+def _check_head(kind: str, at: int) -> None:
+    if kind not in KINDS:
+        raise BadEntry(f"{kind!r} is no kind of entry; the kinds are {', '.join(sorted(KINDS))}")
+    if type(at) is not int or not 0 <= at <= LAST_TIME:
+        raise BadEntry(f"{at!r} is no time in milliseconds")
+
+
+def _facts_bytes(facts: Mapping[str, object]) -> bytes:
+    for name in _check_types(tuple(facts), tuple(map(type, facts.values()))):
+        _check_rare(facts[name])
+    try:
+        written = orjson.dumps(facts, option=STRICT)
+    except orjson.JSONEncodeError as error:
+        raise BadEntry(f"a leaf cannot be written: {error}") from error
+    # What needs a backslash in JSON is not plain, so that whatever is plain in JSON was plain before.
+    if written.translate(None, _PLAIN) or "" in facts.values() or (len(written) > MOST_TEXT and _is_long(facts)):
+        raise BadEntry(_FACT_RULE)
+    return written
+
+
+@lru_cache(maxsize=1024)
+def _check_types(names: tuple[str, ...], kinds: tuple[type, ...]) -> list[str]:
+    """The names of those that need a closer look."""
+    for name, kind in zip(names, kinds, strict=True):
+        if kind is not FACTS.get(name):
+            raise BadEntry(_why_not(name))
+    return [name for name, kind in zip(names, kinds, strict=True) if kind in (list, int)]
+
+
+def _check_rare(value: object) -> None:
+    if isinstance(value, list):
+        right = bool(value) and all(type(item) is str and item for item in value)
+    else:
+        right = isinstance(value, int) and value >= 0
+    if not right:
+        raise BadEntry(_FACT_RULE)
+
+
+def _is_long(facts: Mapping[str, object]) -> bool:
+    texts = [item for value in facts.values() for item in (value if isinstance(value, list) else [value])]
+    return any(isinstance(text, str) and len(text) > MOST_TEXT for text in texts)
+
+
+def _fitting(leaf: bytes) -> bytes:
+    if len(leaf) > LEAF_LIMIT:
+        raise BadEntry(f"a leaf has at most {LEAF_LIMIT} bytes, this one {len(leaf)}; commit to fewer fields")
+    return leaf
 
 
 def pack(values: Mapping[str, object], salts: Mapping[str, bytes]) -> bytes | None:
@@ -224,12 +297,20 @@ def commitments_of(blob: bytes | None) -> dict[str, str]:
 
 def agree(leaf: bytes, blob: bytes | None) -> bool:
     """Whether every value is there and is the one committed to; quick, without reading the leaf as JSON."""
+    if not blob:
+        return leaf.startswith(b',"commitments":{},"facts":{', leaf.find(b","))
+    parts, at, end = [b',"commitments":{"'], 0, len(blob)
     try:
-        found = commitments_of(blob)
-    except BadEntry:
+        while at < end:
+            start = at + 4
+            at = start + _unpack(blob, at)[0]
+            name = start + SALT + 1
+            digest = _base64(sha256(DOMAIN + blob[start:at]).digest(), newline=False)
+            parts += blob[name : name + blob[name - 1]], b'":"', digest, b'","'
+    except (struct.error, IndexError):
         return False
-    text = ",".join([f'"{field}":"{commitment}"' for field, commitment in found.items()])
-    return leaf.startswith(f',"commitments":{{{text}}},"facts":{{'.encode(), leaf.find(b","))
+    parts[-1] = b'"},"facts":{'
+    return at == end and leaf.startswith(b"".join(parts), leaf.find(b","))
 
 
 def parse_leaf(leaf: bytes) -> Leaf:
@@ -292,14 +373,18 @@ def _heading(field: str) -> bytes:
 def _record(field: str, value: object, salt: bytes) -> bytes:
     if len(salt) != SALT:
         raise BadEntry(f"a salt has {SALT} bytes")
+    return salt + _heading(field) + (value if isinstance(value, bytes) else _written(field, value))
+
+
+def _written(field: str, value: object) -> bytes:
     try:
-        return salt + _heading(field) + (value if isinstance(value, bytes) else canonical(value))
-    except NotCanonicalError as error:
+        return orjson.dumps(value) if type(value) is str else canonical(value)
+    except (NotCanonicalError, orjson.JSONEncodeError) as error:
         raise BadEntry(f"the value of {field} cannot be recorded: {error}") from error
 
 
 def _commitment(record: bytes) -> str:
-    return binascii.b2a_base64(sha256(DOMAIN + record).digest(), newline=False).decode()
+    return _base64(sha256(DOMAIN + record).digest(), newline=False).decode()
 
 
 def _frame(records: list[bytes]) -> bytes | None:

@@ -118,9 +118,9 @@ class Log:
         self._settle(issued, seconds)
         return issued
 
-    async def beat(self, seconds: int) -> Checkpoint | None:
+    async def beat(self, seconds: int, after: float = HEARTBEAT) -> Checkpoint | None:
         """Signs an idle log again when its last checkpoint is old: silence is not absence."""
-        due = self._latest is None or not 0 <= seconds - self._seconds < HEARTBEAT
+        due = self._latest is None or not 0 <= seconds - self._seconds < after
         return await self.checkpoint(seconds) if due else None
 
     def _growth(self) -> list[bytes]:
@@ -214,6 +214,10 @@ class Log:
         note = await self._store.latest()
         if note is not None:
             await self._resume_from(note)
+        await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """Takes in what has become durable since."""
         count = await self._derivation.entries.count()
         for start in range(self.size, count, CHUNK):
             await self.extend(await self._derivation.entries.leaves(start, min(count, start + CHUNK)))

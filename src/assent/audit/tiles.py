@@ -136,21 +136,39 @@ class Edge:
     def extend(self, leaf_hashes: Sequence[bytes]) -> list[tuple[Tile, bytes]]:
         """Takes leaf hashes in; gives back the tiles that became full."""
         full: list[tuple[Tile, bytes]] = []
-        rows, stack, size = self._rows, self._peaks, self.size
-        bottom = rows[0]
+        at, count = 0, len(leaf_hashes)
+        if self.size % WIDTH:
+            at = min(count, WIDTH - self.size % WIDTH)
+            self._grow(leaf_hashes[:at], full)
+        while at + WIDTH <= count:
+            row = leaf_hashes[at : at + WIDTH]
+            self._rows[0] += row
+            self.size += WIDTH
+            full.append(self._lift(1, (self.size >> 8) - 1, root := complete_root(row)))
+            self._raise(root, 8, full)
+            at += WIDTH
+        if at < count:
+            self._grow(leaf_hashes[at:], full)
+        return full
+
+    def _grow(self, leaf_hashes: Sequence[bytes], full: list[tuple[Tile, bytes]]) -> None:
+        """One by one, where there is not a whole tile of them."""
+        bottom = self._rows[0]
         for node in leaf_hashes:
             bottom.append(node)
-            position, height = size, 0
-            while position & 1:
-                node = sha256(b"\x01" + stack.pop() + node).digest()
-                position >>= 1
-                height += 1
-                if not height & 7:
-                    full.append(self._lift(height >> 3, position, node))
-            stack.append(node)
-            size += 1
-        self.size = size
-        return full
+            self.size += 1
+            self._raise(node, 0, full)
+
+    def _raise(self, node: bytes, height: int, full: list[tuple[Tile, bytes]]) -> None:
+        """Folds a complete subtree into those before it; it ends where the log ends now."""
+        stack, position = self._peaks, (self.size >> height) - 1
+        while position & 1:
+            node = sha256(b"\x01" + stack.pop() + node).digest()
+            position >>= 1
+            height += 1
+            if not height & 7:
+                full.append(self._lift(height >> 3, position, node))
+        stack.append(node)
 
     def _lift(self, level: int, position: int, root: bytes) -> tuple[Tile, bytes]:
         data = b"".join(self._rows[level - 1])

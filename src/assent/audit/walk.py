@@ -1,14 +1,17 @@
 """What do the entries say, read once from the first to the last?"""
 
+import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 from .entries import BadEntry, agree, commitments_of, parse_leaf
 from .faults import Report
-from .merkle import EMPTY_ROOT, hash_leaf
+from .merkle import EMPTY_ROOT
 from .subjects import Subject
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
 
 CLOCK_SLACK = 5000
+_HEADS = re.compile(rb'(?:\{"at":[1-9]\d{12},)++')
 _SPECIAL = (b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')
 
 
@@ -54,7 +57,7 @@ class Walk:
             self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
 
     async def _take(self, first: int, leaves: Sequence[bytes], wanted: list[int]) -> None:
-        hashes = [hash_leaf(leaf) for leaf in leaves]
+        hashes = [sha256(b"\x00" + leaf).digest() for leaf in leaves]
         full: list[tuple[Tile, bytes]] = []
         done = 0
         while wanted and wanted[-1] <= first + len(leaves):
@@ -98,19 +101,25 @@ class Walk:
             except (KeyError, TornTile) as error:
                 code = "values.missing" if isinstance(error, KeyError) else "values.torn"
                 self.report.wrong(code, bundle_path(VALUES, number, width), str(error))
-        for at, leaf in enumerate(leaves):
-            index = number * 256 + at
-            self._check_time(index, leaf)
-            if blobs is not None and not agree(leaf, blobs[at]):
-                self._check_values(index, leaf, blobs[at])
-            if leaf.endswith(_SPECIAL):
-                self._take_special(index, leaf)
+        first = number * 256
+        self._check_times(first, leaves)
+        if blobs is not None:
+            for at in [at for at in range(width) if not agree(leaves[at], blobs[at])]:
+                self._check_values(first + at, leaves[at], blobs[at])
+        for index, leaf in [one for one in enumerate(leaves, first) if one[1].endswith(_SPECIAL)]:
+            self._take_special(index, leaf)
 
-    def _check_time(self, index: int, leaf: bytes) -> None:
-        at = _time(leaf) or self._last
-        if at + CLOCK_SLACK < self._last:
-            self._clock.append((index, self._last - at))
-        self._last = at
+    def _check_times(self, first: int, leaves: Sequence[bytes]) -> None:
+        """Mostly one look at all of them: times of thirteen digits that only grow."""
+        heads = [leaf[:20] for leaf in leaves]
+        if _HEADS.fullmatch(b"".join(heads)) and heads == sorted(heads) and int(heads[0][6:19]) >= self._last:
+            self._last = int(heads[-1][6:19])
+            return
+        for index, leaf in enumerate(leaves, first):
+            at = _time(leaf) or self._last
+            if at + CLOCK_SLACK < self._last:
+                self._clock.append((index, self._last - at))
+            self._last = at
 
     def _check_values(self, index: int, leaf: bytes, blob: bytes | None) -> None:
         try:

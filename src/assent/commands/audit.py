@@ -143,3 +143,24 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
 
     with_ledger(config, erasing)
     click.echo(f"entry {index}: {', '.join(named)} erased")
+
+
+@audit.command()
+@click.option("--because", default="", help="Why; this is recorded, and can be erased in turn.")
+@click.option("--yes", is_flag=True, help="Do not ask again.")
+@config_option
+def rotate(because: str, yes: bool, config: Path | None) -> None:
+    """Sign with a new key from now on. An entry names it, the old key and the new one sign that entry, and the old
+    secret is deleted; what the old key signed stays valid. Prints the new public key: give it to those who verify."""
+    if not yes:
+        click.confirm("Sign with a new key from now on?", abort=True, err=True)
+
+    async def rotating(ledger: Ledger, settings: Settings) -> tuple[str, dict[str, str]]:
+        values = principal_values(operator()) | ({"because": because} if because else {})
+        signed = await ledger.rotate(values)
+        return ledger.keys().newest.text, await ledger.publish(signed.note)
+
+    key, failed = with_ledger(config, rotating)
+    click.echo(key)
+    for name, why in failed.items():
+        click.echo(f"The anchor {name} has not got the new checkpoint: {why}.", err=True)

@@ -9,7 +9,6 @@ import re
 import secrets
 import signal
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -105,7 +104,7 @@ async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
     streams = StandardStreams()
     mark, caller = f"assent-{secrets.token_hex(4)}", house.settings.auth.stdio
     assert caller is not None
-    house.ports = replace(house.ports, approval_url=lambda _: None)
+    house.ports = house.ports._replace(approval_url=lambda _: None)
 
     async def reload() -> None:
         await house.reload(link.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -34,32 +35,43 @@ def digest_of(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
+_ALWAYS_ALIKE = frozenset({str, bool, type(None)})
+
+
 def _plain(value: Any, depth: int) -> bool:
     """Whether orjson's sorted form is the canonical one: plain numbers, ASCII keys, safe integers."""
     kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return True
-    if kind is int:
-        if not -SAFE_INTEGER <= value <= SAFE_INTEGER:
-            raise NotCanonicalError("an integer is beyond ±(2^53-1)")
-        return True
-    if kind is float:  # written alike by both where neither is whole nor needs an exponent
-        return 1e-5 <= abs(value) < 1e15 and not value.is_integer()
     if kind is dict:
         _descend(depth)
-        for key, item in value.items():
-            if type(key) is not str or not key.isascii():
-                return False
-            if not _plain(item, depth - 1):
-                return False
-        return True
+        return _has_plain_keys(value) and _all_plain(value.values(), depth - 1)
     if kind is list or kind is tuple:
         _descend(depth)
-        for item in value:  # noqa: SIM110 - all() costs a generator per list
-            if not _plain(item, depth - 1):
+        return _all_plain(value, depth - 1)
+    return _all_plain((value,), depth)
+
+
+def _has_plain_keys(value: dict[Any, Any]) -> bool:
+    try:
+        return "".join(value).isascii()
+    except TypeError:  # a key that is no text
+        return False
+
+
+def _all_plain(items: Iterable[Any], depth: int) -> bool:
+    """One loop with everything in it: this is walked for every value of every call."""
+    for item in items:
+        kind = type(item)
+        if kind in _ALWAYS_ALIKE:
+            continue
+        if kind is int:
+            if not -SAFE_INTEGER <= item <= SAFE_INTEGER:
+                raise NotCanonicalError("an integer is beyond ±(2^53-1)")
+        elif kind is float:  # written alike by both where neither is whole nor needs an exponent
+            if not 1e-5 <= abs(item) < 1e15 or item.is_integer():
                 return False
-        return True
-    return False
+        elif (kind is not dict and kind is not list and kind is not tuple) or not _plain(item, depth):
+            return False
+    return True
 
 
 def _descend(depth: int) -> None:

@@ -52,7 +52,9 @@ def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
     return said
 
 
-def definition(contract: Contract, profile: Profile, *, historic_names: bool = False, **parts: Any) -> dict[str, Any]:
+def definition(
+    contract: Contract, profile: Profile, /, *, historic_names: bool = False, **parts: Any
+) -> dict[str, Any]:
     """A whole tool definition; `parts` are name, description, schemas and whatever else the upstream had."""
     said = {"name": parts.get("name", contract.name)}
     if profile.title in ("both", "tool"):
@@ -64,7 +66,8 @@ def definition(contract: Contract, profile: Profile, *, historic_names: bool = F
     said.update({key: value for key, value in parts.items() if key not in ("name", "description", "_meta")})
     said["annotations"] = annotations_of(contract, profile, historic_names=historic_names)
     # A lever the upstream pulled is let go: whether the host asks is the contract's to say, or two would ask.
-    own = {key: value for key, value in parts.get("_meta", {}).items() if key not in HOST_LEVERS}
+    given = parts.get("_meta")
+    own = {key: value for key, value in given.items() if key not in HOST_LEVERS} if isinstance(given, Mapping) else {}
     said["_meta"] = {**own, **meta_of(contract, profile)}
     return said
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import orjson
 
@@ -30,8 +30,7 @@ class Resume:
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What arrived, believed by nobody yet."""
 
     tool: str
@@ -45,8 +44,7 @@ class Request:
     """Whether the client behind this request can put a question to a person."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(NamedTuple):
     """A validated request, frozen. What is authorised is what is previewed, approved, claimed, run and recorded."""
 
     principal: Principal

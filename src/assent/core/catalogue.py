@@ -39,6 +39,25 @@ def catalogue_of(tools: Iterable[Tool], withheld: Mapping[str, str] | None = Non
     return Catalogue(found, dict(withheld or {}))
 
 
+def catalogue_that_holds(tools: Iterable[Tool], withheld: Mapping[str, str]) -> Catalogue:
+    """The catalogue of what servers say by themselves: tools in each other's way are withheld, all others are there.
+
+    Of several tools with one name none is served: which of them a caller means is not a server's to decide.
+    """
+    holders: dict[str, list[Tool]] = {}
+    for tool in tools:
+        holders.setdefault(tool.name, []).append(tool)
+    firsts = {name: those[0] for name, those in holders.items()}
+    reasons = dict(withheld)
+    for name, those in holders.items():
+        faults = _unsafe_reads(those[0], firsts)
+        if len(those) > 1:
+            reasons[name] = f"{' and '.join(repr(tool.upstream) for tool in those)} both have a tool of this name"
+        elif faults:
+            reasons[name] = str(faults[0])
+    return Catalogue({name: tool for name, tool in firsts.items() if name not in reasons}, reasons)
+
+
 def _unsafe_reads(tool: Tool, tools: Mapping[str, Tool]) -> list[Fault]:
     contract = tool.contract
     named = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assent.contract.model import Contract
 from assent.core.refusals import CATALOGUE
@@ -17,8 +17,7 @@ INPUT_REQUIRED = "input_required"
 """The `resultType` of a result that is a question of the tool's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The tool's own result, as it goes on the wire."""
 
     result: dict[str, Any]

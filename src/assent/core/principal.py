@@ -29,6 +29,11 @@ class Principal:
     """Whether it came with an OAuth token, and is therefore challenged over HTTP."""
 
     @property
+    def identity(self) -> tuple[object, ...]:
+        """Who it is, whatever it may do today: a renewed token with other scopes is the same caller's."""
+        return (self.tenant, self.id, self.kind, self.mode, *(actor.identity for actor in self.actors))
+
+    @property
     def has_agent(self) -> bool:
         """Whether an agent stands anywhere in the chain."""
         return self.kind == "agent" or any(actor.has_agent for actor in self.actors)

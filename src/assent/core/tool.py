@@ -14,6 +14,7 @@ from assent.contract.wire import definition as wire_definition
 from assent.errors import ContractError, Fault
 
 # What references of a schema lead to from anywhere in it.
+_OURS = frozenset({"name", "title", "annotations", "historic_names"})
 _SHARED = ("$schema", "$defs", "definitions")
 
 Validate = Callable[[Any], list[tuple[str, str]]]
@@ -65,7 +66,7 @@ def compile_tool(
     check_input = _checker(contract.name, "input", schema)
     if ours:
         check_input = _apart(check_input, _checker(contract.name, "input", {"properties": ours}), frozenset(ours))
-    parts = {key: value for key, value in raw.items() if key not in ("name", "title", "annotations")}
+    parts = {key: value for key, value in raw.items() if key not in _OURS}
     parts["inputSchema"] = _listed_schema(schema, ours)
     if output is not None:
         parts["outputSchema"] = _listed_output(contract, output)

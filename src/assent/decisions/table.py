@@ -84,7 +84,7 @@ class Overtaking(MemoryStore):
         self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
     ) -> ClaimRecord:
         if self.overtakes and approval is not None:
-            await super().claim(replace(draft, id="overtaking"), entry, approval, now)
+            await super().claim(draft._replace(id="overtaking"), entry, approval, now)
         return await super().claim(draft, entry, approval, now, dues)
 
 
@@ -146,7 +146,7 @@ class WorldTable:
         outcome = await self.say(request)
         if isinstance(outcome, Pause) and asks in ("accept", "decline", "cancel"):
             reply = Reply(outcome.approval.id, asks)
-            return replace(seen(await self.say(replace(request, reply=reply))), text=outcome.approval.text)
+            return replace(seen(await self.say(request._replace(reply=reply))), text=outcome.approval.text)
         return seen(outcome)
 
     async def say(self, request: Request) -> Outcome:

@@ -17,6 +17,7 @@ from assent.edges.http import (
     BodyTooLarge,
     Disconnected,
     Headers,
+    Patrol,
     Receive,
     Scope,
     Send,
@@ -52,6 +53,7 @@ logger = logging.getLogger(__name__)
 
 REQUEST_CANCELLED = -32800
 _SERVED = frozenset({"tools/call", "tools/list"})
+_NOTICE = "notifications/"
 
 
 class Challenge(Exception):
@@ -73,6 +75,8 @@ class Incoming:
     headers: Headers
     session: Session | None
     reply: Way
+    key: str | None = None
+    mirrors: Headers = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -122,6 +126,7 @@ class Gateway:
     path: str = "/mcp"
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
+    _patrol: Patrol = field(default_factory=Patrol, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
@@ -222,6 +227,8 @@ class Gateway:
             params = message.get("params") or {}
             if session.cancel(params.get("requestId")):
                 return await respond(exchange.send, 202, b"")
+        if not message.get("method", _NOTICE).startswith(_NOTICE):
+            return await _drop(exchange, session)
         await self._pass(exchange, message, session)
 
     async def _pass(self, exchange: Exchange, message: Any, session: Session | None) -> None:
@@ -247,7 +254,7 @@ class Gateway:
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""
         watch = Watch(exchange.receive, after=None)
-        reply = Reply(exchange.send, watch, session)
+        reply = Reply(exchange.send, watch, self._patrol, session)
         try:
             if session is not None:
                 with self.sessions.using(session), session.running(inbound.id):
@@ -267,7 +274,10 @@ class Gateway:
     async def _answer(self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply) -> None:
         try:
             check_params(inbound)
-            incoming = Incoming(inbound, exchange.caller, exchange.scope["headers"], session, reply)
+            incoming = Incoming(
+                inbound, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
+                exchange.head.mirrors,
+            )  # fmt: skip
             serve = self.call if inbound.method == "tools/call" else self.more.get(inbound.method, self.listing)
             body, status = result_body(inbound.id, await serve(incoming)), 200
         except Challenge as challenge:
@@ -290,6 +300,13 @@ class Gateway:
 
 async def _refuse(send: Send, status: int, code: int, message: str) -> None:
     await respond(send, status, error_body(None, code, message))
+
+
+async def _drop(exchange: Exchange, session: Session | None) -> None:
+    """A request without an id asks for no answer, but some upstreams would run it all the same: it goes nowhere."""
+    if session is None:
+        return await _refuse(exchange.send, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
+    await respond(exchange.send, 202, b"")
 
 
 async def _resume(exchange: Exchange, session: Session, last_event: str) -> None:

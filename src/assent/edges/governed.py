@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, Protocol, cast
@@ -112,7 +111,9 @@ class Governed:
         sees = (modern, principal.has_agent, principal.mode, principal.scopes)
         prepared = self._lists.get(sees)
         if prepared is None:
-            prepared = self._lists[sees] = self._prepare(visible_tools(catalogue, principal), modern)
+            prepared = self._lists[sees] = self._prepare(
+                visible_tools(catalogue, principal, observing=self._ports.mode == "observe"), modern
+            )
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
         return prepared
@@ -144,7 +145,7 @@ class Governed:
             tool=params["name"],
             arguments=params.get("arguments"),
             credentials=principal,
-            keys=keys_of(_key_header(incoming), params.get("_meta")),
+            keys=keys_of(incoming.key, params.get("_meta")),
             reply=reply,
             resume=resume,
             can_ask=_can_ask(incoming),
@@ -170,19 +171,19 @@ class Governed:
         if incoming.inbound.era is not Era.MODERN:
             return
         tool = self._ports.catalogue().find(incoming.inbound.params["name"])
-        if tool is None or not (mirrors(tool) or _sends_mirrors(incoming)):
+        if tool is None or not (incoming.mirrors or mirrors(tool)):
             return
         if absent_for(tool, principal) is None and may_see(principal, tool):
             arguments = incoming.inbound.params.get("arguments") or {}
-            check_param_headers(tool.definition["inputSchema"], arguments, incoming.headers)
+            check_param_headers(tool.definition["inputSchema"], arguments, incoming.mirrors)
 
     async def _asked(self, request: Request, approval: Approval, ports: Ports, incoming: Incoming) -> Outcome:
         """Ask on the open stream and say the sentence again; a client that cannot answer waits out of band."""
         try:
             answer = await incoming.reply.ask("elicitation/create", _form(approval, incoming.inbound.version))
         except (CannotAsk, RpcError):
-            return await govern(replace(request, can_ask=False), ports)
-        return await govern(replace(request, reply=Reply(approval.id, _action(answer) or "cancel")), ports)
+            return await govern(request._replace(can_ask=False), ports)
+        return await govern(request._replace(reply=Reply(approval.id, _action(answer) or "cancel")), ports)
 
     def _unwrap(
         self, params: dict[str, Any], principal: Principal
@@ -256,17 +257,8 @@ def mirrors(tool: Tool) -> bool:
     return bool(x_mcp_header_map(tool.definition["inputSchema"]))
 
 
-def _sends_mirrors(incoming: Incoming) -> bool:
-    return any(name.startswith(b"mcp-param-") for name, _ in incoming.headers)
-
-
 def _caller(incoming: Incoming) -> Principal:
     return cast("Principal", incoming.caller)
-
-
-def _key_header(incoming: Incoming) -> dict[str, str]:
-    found = [value.decode("latin-1") for name, value in incoming.headers if name == b"idempotency-key"]
-    return {"idempotency-key": ", ".join(found)} if found else {}
 
 
 def _can_ask(incoming: Incoming) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -68,6 +68,45 @@ async def respond(send: Send, status: int, body: bytes, fields: Headers | None =
 async def respond_error(send: Send, status: int, message: str, fields: Headers | None = None) -> None:
     """An answer that is about HTTP and not about a message: JSON all the same."""
     await respond(send, status, orjson.dumps({"status": status, "title": message}), fields)
+
+
+class Slow(Protocol):
+    """Who wants to know that its request takes a while."""
+
+    def on_slow(self) -> None: ...
+
+
+class Patrol:
+    """Tells requests that they have been under way for a moment: one coarse timer for all of them.
+
+    Nearly every request is over before it would be told, and a timer each costs more than all else it does to wait.
+    """
+
+    __slots__ = ("_before", "_every", "_now", "_walking")
+
+    def __init__(self, every: float = WATCH_AFTER) -> None:
+        self._every, self._walking = every, False
+        self._now: dict[Slow, None] = {}
+        self._before: dict[Slow, None] = {}
+
+    def enter(self, request: Slow) -> None:
+        self._now[request] = None
+        if not self._walking:
+            self._walking = True
+            asyncio.get_running_loop().call_later(self._every, self._walk)
+
+    def leave(self, request: Slow) -> None:
+        self._now.pop(request, None)
+        self._before.pop(request, None)
+
+    def _walk(self) -> None:
+        """Whoever was there on the last round already is slow."""
+        slow, self._before, self._now = self._before, self._now, {}
+        for request in slow:
+            request.on_slow()
+        self._walking = bool(self._before or self._now)
+        if self._walking:
+            asyncio.get_running_loop().call_later(self._every, self._walk)
 
 
 class Watch:

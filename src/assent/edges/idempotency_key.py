@@ -9,13 +9,14 @@ META_KEY = "dev.assent/idempotencyKey"
 HEADER = "idempotency-key"
 
 
-def keys_of(headers: Mapping[str, str], meta: Mapping[str, Any] | None) -> tuple[str, ...]:
+def keys_of(header: str | None, meta: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Every key sent by header or `_meta`; that they agree and can be used is for `validate` to say."""
+    said = (meta or {}).get(META_KEY)
+    if header is None and said is None:
+        return ()
     found: list[str] = []
-    header = headers.get(HEADER)
     if header is not None:
         found.append(unquote(header))
-    said = (meta or {}).get(META_KEY)
     if said is not None:
         found.append(said if isinstance(said, str) else "")
     return tuple(found)

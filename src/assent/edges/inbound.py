@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
+    NAME_BEARING_METHODS,
     InboundLadderRejection,
     classify_inbound_request,
     unsupported_protocol_version_rejection,
@@ -24,9 +25,10 @@ from mcp_types import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVEL_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
 )
 from mcp_types.methods import validate_client_request
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from assent.edges.http import Headers
@@ -54,6 +56,10 @@ class Head:
     content_type: bytes
     host: bytes | None
     origin: bytes | None
+    key: str | None
+    """The idempotency key sent beside the message."""
+    mirrors: Headers
+    """The `Mcp-Param-*` headers, which mirror arguments."""
     duplicated: str | None
 
 
@@ -79,7 +85,9 @@ class NotAcceptable(Exception):
 
 
 _ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
-_READ = _ROUTING | {b"mcp-session-id", b"last-event-id", b"accept", b"content-type", b"host", b"origin"}
+_READ = _ROUTING | {
+    b"mcp-session-id", b"last-event-id", b"accept", b"content-type", b"host", b"origin", b"idempotency-key",
+}  # fmt: skip
 
 
 def read_head(headers: Headers) -> Head:
@@ -89,8 +97,10 @@ def read_head(headers: Headers) -> Head:
     repeated routing header is an error of its own.
     """
     fields: dict[bytes, bytes] = {}
+    mirrors: Headers = []
     duplicated: str | None = None
-    for name, value in headers:
+    for field in headers:
+        name, value = field
         if name in _READ:
             if name not in fields:
                 fields[name] = value
@@ -98,6 +108,8 @@ def read_head(headers: Headers) -> Head:
                 duplicated = duplicated or name.decode()
             else:
                 fields[name] += b", " + value
+        elif name.startswith(_PARAM_PREFIX):
+            mirrors.append(field)
     version = _text(fields.get(b"mcp-protocol-version"))
     return Head(
         Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
@@ -110,6 +122,8 @@ def read_head(headers: Headers) -> Head:
         fields.get(b"content-type", b""),
         fields.get(b"host"),
         fields.get(b"origin"),
+        _text(fields.get(b"idempotency-key")),
+        mirrors,
         duplicated,
     )
 
@@ -142,6 +156,8 @@ _NOT_ONE_MESSAGE = "Body must be a single JSON-RPC request or notification objec
 
 def read_modern(message: Any, head: Head) -> Inbound | None:
     """The request in a modern POST; None for a notification, which is acknowledged and dropped."""
+    if (plain := _plain_modern(message, head)) is not None:
+        return plain
     if isinstance(message, dict) and "id" not in message:
         _check_notification(message, head)
         return None
@@ -156,6 +172,24 @@ def read_modern(message: Any, head: Head) -> Inbound | None:
         Era.MODERN, route.protocol_version, message["id"], message["method"], message["params"],
         route.client_capabilities if isinstance(route.client_capabilities, dict) else None,
     )  # fmt: skip
+
+
+def _plain_modern(message: Any, head: Head) -> Inbound | None:
+    """A request in which headers and message agree letter for letter, so that no rung of the ladder could object."""
+    if message.__class__ is not dict or message.get("jsonrpc") != "2.0" or head.duplicated is not None:
+        return None
+    method, params, request_id = message.get("method"), message.get("params"), message.get("id")
+    if params.__class__ is not dict or head.version not in MODERN_PROTOCOL_VERSIONS or not isinstance(method, str):
+        return None
+    meta = params.get("_meta")
+    if meta.__class__ is not dict or meta.get(PROTOCOL_VERSION_META_KEY) != head.version or head.method != method:
+        return None
+    named, capabilities = NAME_BEARING_METHODS.get(method), meta.get(CLIENT_CAPABILITIES_META_KEY)
+    if capabilities.__class__ is not dict or request_id.__class__ not in (int, str):
+        return None
+    if named is not None and (params.get(named) != head.name or head.name is None or head.name.startswith("=?")):
+        return None
+    return Inbound(Era.MODERN, head.version, request_id, method, params, capabilities)
 
 
 def _check_notification(message: dict[str, Any], head: Head) -> None:
@@ -254,18 +288,17 @@ def _client_of(meta: dict[str, Any]) -> bytes:
     return orjson.dumps((meta.get(CLIENT_CAPABILITIES_META_KEY), meta.get(CLIENT_INFO_META_KEY)))
 
 
-def check_param_headers(input_schema: Any, arguments: dict[str, Any], headers: Headers) -> None:
+def check_param_headers(input_schema: Any, arguments: dict[str, Any], mirrors: Headers) -> None:
     """`Mcp-Param-*` headers must agree with the arguments they mirror.
 
     Only for a tool the caller may see: the check itself tells that the tool exists.
     """
     present: dict[str, str] = {}
-    for name, value in headers:
-        if name.startswith(_PARAM_PREFIX):
-            key = name.decode("latin-1")
-            if key in present:
-                raise RpcError(HEADER_MISMATCH, f"{key} header appears more than once")
-            present[key] = value.decode("latin-1")
+    for name, value in mirrors:
+        key = name.decode("latin-1")
+        if key in present:
+            raise RpcError(HEADER_MISMATCH, f"{key} header appears more than once")
+        present[key] = value.decode("latin-1")
     if not present and not arguments:
         return
     rejection = validate_mcp_param_headers(input_schema, arguments, present)

@@ -7,7 +7,6 @@ that is not listed is refused all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import mcp_types as types
@@ -24,7 +23,7 @@ from assent.core.catalogue import Catalogue
 from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result
 from assent.core.tool import Tool
 from assent.edges import questions
-from assent.edges.idempotency_key import keys_of
+from assent.edges.idempotency_key import HEADER, keys_of
 from assent.edges.watching import watched, watching
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
@@ -107,7 +106,8 @@ class InProcessEdge:
             principal = await self._ports.authenticate(ctx)
         except Refusal as refusal:
             raise _protocol_error(refusal) from None
-        names = {tool.name for tool in visible_tools(self._catalogue, principal)}
+        observing = self._ports.mode == "observe"
+        names = {tool.name for tool in visible_tools(self._catalogue, principal, observing=observing)}
         result = await call_next(ctx)
         if isinstance(result, types.ListToolsResult):
             seen = [tool for tool in result.tools if tool.name in names]
@@ -134,7 +134,7 @@ class InProcessEdge:
             tool=params.name,
             arguments=params.arguments,
             credentials=ctx,
-            keys=keys_of(_headers(ctx), cast("Mapping[str, Any] | None", params.meta)),
+            keys=keys_of(_headers(ctx).get(HEADER), cast("Mapping[str, Any] | None", params.meta)),
             reply=reply,
             resume=resume,
             can_ask=questions.can_ask(ctx),
@@ -151,8 +151,8 @@ class InProcessEdge:
         """Ask on the stream, then say the sentence again with the answer; unanswerable means: out of band."""
         reply = await questions.on_stream(pause.approval, ctx)
         if reply is None:
-            return await govern(replace(request, can_ask=False), ports)
-        return await govern(replace(request, reply=reply), ports)
+            return await govern(request._replace(can_ask=False), ports)
+        return await govern(request._replace(reply=reply), ports)
 
     def _on_wire(self, outcome: Outcome, name: str) -> HandlerResult:
         if isinstance(outcome, Pause):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
 
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
@@ -16,7 +17,6 @@ from mcp_types import (
     PROTOCOL_VERSION_META_KEY,
     URL_ELICITATION_REQUIRED,
 )
-from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.core.call import Call
 from assent.core.principal import Principal
@@ -24,18 +24,15 @@ from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
 from assent.edges.idempotency_key import META_KEY
 from assent.edges.inbound import Era
+from assent.edges.parking import NotParked
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
-from assent.edges.shelves import Shelf
 from assent.edges.tracing import carried
 from assent.edges.upstreams.faults import Fault
-from assent.edges.upstreams.http import Described, HttpUpstream
-from assent.edges.upstreams.line import Peer, SessionLost
-from assent.edges.upstreams.tenancy import Tenancy
+from assent.edges.upstreams.http import Described
 from assent.ports import Lost, NotRun, Unreached
 
 MOST_ROUNDS = 10
-T = TypeVar("T")
 _ENVELOPE = frozenset(
     {PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, META_KEY}
 )
@@ -51,36 +48,22 @@ _BEFORE_RUNNING = frozenset(
 )
 
 
-class End:
-    """One address of an upstream, and what it said of itself when it was last asked."""
-
-    def __init__(self, server: HttpUpstream) -> None:
-        self.server = server
-        self.described: Described | None = None
-        self.tenancy = Tenancy(server)
-        self.shelf = Shelf()
-
-    @property
-    def modern(self) -> bool:
-        return self.described is not None and self.described.version in MODERN_PROTOCOL_VERSIONS
-
-    async def know(self) -> Described:
-        if self.described is None:
-            self.described = await self.server.describe()
-        return self.described
-
-
 class McpLink:
     """What is the same for every server that speaks the protocol, however it is reached."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def described(self) -> Described | None:
+        """What the upstream said of itself when it was last asked."""
+        raise NotImplementedError
+
     async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]:
         """Run a governed call. `asked` holds answers to the tool's own question, and its state."""
         params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": forwarded(call, key), **asked}
         meta = _meta(incoming)
-        fields: Headers = _mirrored(incoming)
+        fields: Headers = incoming.mirrors if incoming.inbound.era is Era.MODERN else []
         if key is not None:
             forward = call.tool.contract.idempotency.forward
             if forward == "meta":
@@ -92,8 +75,22 @@ class McpLink:
         return await self._guarded(call, params, fields, incoming)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]:
-        """Call another tool of the upstream, one that only reads."""
+        """Call another tool of the upstream, one that only reads; a client that would call again is not asked."""
+        if incoming.inbound.era is Era.MODERN:
+            incoming = replace(incoming, inbound=replace(incoming.inbound, capabilities=None))
         return await self._guarded(call, {"name": tool, "arguments": dict(arguments)}, [], incoming, safe=True)
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the upstream says it can do; nothing while it has not said."""
+        return self.described.capabilities if self.described is not None else {}
+
+    async def ask(self, method: str, params: Mapping[str, Any], incoming: Incoming) -> dict[str, Any]:
+        """Any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
+        said = {name: value for name, value in params.items() if name != "_meta"}
+        if meta := carried(_meta(incoming)):
+            said["_meta"] = meta
+        return await self._rounds(method, said, [], incoming, safe=True)
 
     async def _guarded(
         self, call: Call, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool = False
@@ -104,6 +101,8 @@ class McpLink:
         except Fault as fault:
             raise (Lost if fault.sent else Unreached)(str(fault)) from fault
         except RpcError as error:
+            if isinstance(error, NotParked) and call.resume is not None:  # it has begun, whatever became of it
+                raise Lost(error.message, error) from error
             if reads and not safe:
                 raise Lost(error.message, error) from error
             if error.code in _BEFORE_RUNNING:
@@ -130,113 +129,6 @@ class McpLink:
         self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
     ) -> dict[str, Any]:
         raise NotImplementedError
-
-
-class HttpLink(McpLink):
-    """An upstream behind a URL, with its test endpoint where it has one."""
-
-    def __init__(
-        self, name: str, live: HttpUpstream, test: HttpUpstream | None = None, *, relayed: bool = False
-    ) -> None:
-        super().__init__(name)
-        self._live, self._test = End(live), End(test) if test is not None else None
-        self.relayed = relayed
-
-    @property
-    def described(self) -> Described | None:
-        return self._live.described
-
-    @property
-    def live(self) -> HttpUpstream:
-        return self._live.server
-
-    @property
-    def streams(self) -> bool:
-        """Whether a caller in a session of the upstream's own expects its answers as streams."""
-        return self.relayed and self._live.server.streams
-
-    async def load(self) -> list[dict[str, Any]]:
-        """Every tool definition as the upstream wrote it. Raises a Fault where it cannot be had."""
-        described = self._live.described = await self._live.server.describe()
-        if described.version in MODERN_PROTOCOL_VERSIONS:
-            return await self._live.server.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
-        _, peer = await self._live.server.open_session({})
-        try:
-            return await self._live.server.list_all("tools/list", "tools", peer)
-        finally:
-            await self._live.server.close_session(peer)
-
-    async def _once(
-        self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
-    ) -> dict[str, Any]:
-        server = self._end(caller_of(incoming)).server
-
-        async def request(peer: Peer) -> dict[str, Any]:
-            modern = peer.version in MODERN_PROTOCOL_VERSIONS
-            said = with_log_level(params, incoming) if modern else params
-            return await server.request(method, said, peer, fields=fields, audience=incoming.reply, safe=safe)
-
-        return await self._speak(incoming, request)
-
-    async def _speak(self, incoming: Incoming, say: Callable[[Peer], Awaitable[T]]) -> T:
-        """Say something to the upstream in the session it has for this caller, where it keeps sessions."""
-        principal, session, inbound = caller_of(incoming), incoming.session, incoming.inbound
-        end = self._end(principal)
-        if self.relayed and session is not None:
-            return await say(Peer(inbound.version, session.id, inbound.capabilities))
-        if not end.modern:
-            await end.know()
-        if end.modern:
-            return await say(Peer(LATEST_MODERN_VERSION, None, inbound.capabilities or {}))
-        owner: Hashable = (principal.tenant, principal.id)
-        if session is not None:
-            owner = session.id
-            session.at_end.setdefault(self.name, lambda: end.tenancy.end(owner))
-        capabilities = inbound.capabilities or {} if session is not None else {}
-        for last in (False, True):
-            async with end.tenancy.speaking(owner, capabilities) as peer:
-                try:
-                    return await say(peer)
-                except SessionLost:  # nothing was done, so once more in a new session
-                    end.tenancy.forget(owner, peer)
-                    if last:
-                        raise Unreached(f"upstream {self.name!r} keeps forgetting our session") from None
-        raise AssertionError
-
-    # What is not a call
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the upstream says it can do; nothing while it has not said."""
-        return self.described.capabilities if self.described is not None else {}
-
-    def serves(self, principal: Principal) -> bool:
-        """Whether there is an end of it for this caller at all."""
-        return principal.mode != "test" or self._test is not None
-
-    def shelf(self, principal: Principal) -> Shelf:
-        """What it last said it has, to this kind of caller."""
-        return self._end(principal).shelf
-
-    async def ask(self, method: str, params: Mapping[str, Any], incoming: Incoming) -> dict[str, Any]:
-        """Any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
-        said = {name: value for name, value in params.items() if name != "_meta"}
-        if meta := carried(_meta(incoming)):
-            said["_meta"] = meta
-        return await self._rounds(method, said, [], incoming, safe=True)
-
-    async def list(self, method: str, key: str, incoming: Incoming) -> list[dict[str, Any]]:
-        """Every entry of one of its lists."""
-        server = self._end(caller_of(incoming)).server
-        return await self._speak(incoming, lambda peer: server.list_all(method, key, peer))
-
-    def _end(self, principal: Principal) -> End:
-        """Test principals reach the test endpoint and nothing else; live ones never do."""
-        if principal.mode != "test":
-            return self._live
-        if self._test is None:
-            raise Unreached(f"upstream {self.name!r} has no test endpoint")
-        return self._test
 
 
 def forwarded(call: Call, key: str | None) -> dict[str, Any]:
@@ -279,9 +171,3 @@ def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]
 
 def caller_of(incoming: Incoming) -> Principal:
     return cast("Principal", incoming.caller)
-
-
-def _mirrored(incoming: Incoming) -> Headers:
-    if incoming.inbound.era is not Era.MODERN:
-        return []
-    return [(name, value) for name, value in incoming.headers if name.startswith(b"mcp-param-")]

@@ -24,7 +24,7 @@ from assent.edges.notices import CHANGES, SUBSCRIPTION_ID, Notices
 from assent.edges.rpc import RpcError
 from assent.edges.shelves import Shelf, first_of_each, owner_of
 from assent.edges.upstreams.faults import Fault, Unreachable, words
-from assent.edges.upstreams.hearing import Ear, TooManyResources
+from assent.edges.upstreams.hearing import Hearing, TooManyResources
 from assent.ports import Lost, Unreached
 
 logger = logging.getLogger("assent")
@@ -65,7 +65,7 @@ class Offer:
 
     source: Source
     canonical: Callable[[str], str]
-    ear: Ear
+    ear: Hearing
 
 
 class Merged:

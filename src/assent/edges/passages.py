@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -10,7 +10,8 @@ from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.edges.gateway import Exchange
-from assent.edges.http import Headers, Send, Watch, respond, respond_error
+from assent.edges.heard import Heard
+from assent.edges.http import Headers, Scope, Send, Watch, respond, respond_error
 from assent.edges.inbound import Era, Inbound, accepts, check_params, http_status, is_request
 from assent.edges.injection import injecting
 from assent.edges.notices import SUBSCRIPTION_ID, Notices
@@ -22,6 +23,11 @@ from assent.edges.upstreams.faults import Garbled, Unreachable
 from assent.edges.upstreams.sse import render
 
 _PING_AFTER = 15.0
+# Headers of one era mean nothing in the other, so nobody has checked them there: whose session, which method.
+_NOT_OF = {
+    Era.MODERN: (b"mcp-session-id", b"last-event-id"),
+    Era.HANDSHAKE: (b"mcp-method", b"mcp-name", b"mcp-param-"),
+}
 
 
 @dataclass(slots=True)
@@ -35,13 +41,16 @@ class RelayPassage:
     """Where test callers go instead; without one, nowhere."""
 
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
+        heard = Heard()
+
         def adopt(response: Response) -> None:
             session_id = response.header(b"mcp-session-id")
             if response.status < 400 and session_id is not None:
                 session = self._adopt(exchange.caller, session_id.decode("latin-1"))
+                session.heard = heard
                 remember_client(session, message.get("params") or {})
 
-        await self._relay(exchange, exchange.send, message, adopt)
+        await self._relay(exchange, heard.listening(exchange.send), message, adopt)
 
     def _adopt(self, caller: Hashable, session_id: str) -> Session:
         try:
@@ -50,15 +59,16 @@ class RelayPassage:
             raise Garbled(self.relay.calls.name, "opened a session we cannot take over", sent=True) from None
 
     async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
-        if self.notices is None:
-            await self._relay(exchange, exchange.send, message)
-        elif message is None and session is not None:
+        heard = session.heard if session is not None else Heard()
+        if exchange.head.last_event is not None and exchange.head.last_event not in heard:
+            exchange = replace(exchange, scope=_without(exchange.scope, b"last-event-id"))
+        if self.notices is not None and message is None and session is not None:
             async with injecting(exchange.send, session.next_message) as send:
-                await self._relay(exchange, send, message)
-        elif isinstance(message, dict) and message.get("method") == "subscriptions/listen":
+                await self._relay(exchange, heard.listening(send), message)
+        elif self.notices is not None and isinstance(message, dict) and message.get("method") == "subscriptions/listen":
             await self._listen(exchange, message, self.notices)
         else:
-            await self._relay(exchange, exchange.send, message)
+            await self._relay(exchange, heard.listening(exchange.send), message)
 
     async def _listen(self, exchange: Exchange, message: dict[str, Any], notices: Notices) -> None:
         """The upstream's stream of notices, and on it that our list of tools changed, where that was asked for."""
@@ -85,7 +95,15 @@ class RelayPassage:
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
             return await respond(exchange.send, fault.status, fault_body(message, fault))
-        await relay.forward(exchange.scope, exchange.receive, send, message, on_answer)
+        await relay.forward(
+            _without(exchange.scope, *_NOT_OF[exchange.head.era]), exchange.receive, send, message, on_answer
+        )
+
+
+def _without(scope: Scope, *starts: bytes) -> Scope:
+    """The request without headers whose names begin so."""
+    kept = [(name, value) for name, value in scope["headers"] if not name.startswith(starts)]
+    return {**scope, "headers": kept}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import orjson
 
 from assent.edges.eventlog import EventLog
-from assent.edges.http import WATCH_AFTER, Headers, Send, Watch, respond
+from assent.edges.http import Headers, Patrol, Send, Watch, respond
 from assent.edges.rpc import RpcError
 from assent.edges.sessions import Session
 from assent.edges.upstreams.line import Audience
@@ -41,11 +41,13 @@ class Reply:
     """
 
     __slots__ = (
-        "_begun", "_ended", "_fields", "_log", "_patience", "_pinging", "_send", "_session", "_streaming",
+        "_begun", "_ended", "_fields", "_log", "_patience", "_patrol", "_pinging", "_send", "_session", "_streaming",
         "_timer", "_turn", "_watch", "ask_within",
     )  # fmt: skip
 
-    def __init__(self, send: Send, watch: Watch, session: Session | None = None, patience: float = 15.0) -> None:
+    def __init__(
+        self, send: Send, watch: Watch, patrol: Patrol, session: Session | None = None, patience: float = 15.0
+    ) -> None:
         self.ask_within = 300.0
         self._send = send
         self._watch = watch
@@ -56,7 +58,9 @@ class Reply:
         self._turn: asyncio.Lock | None = None
         self._pinging: asyncio.Task[None] | None = None
         self._fields: Headers = [(b"mcp-session-id", session.id.encode())] if session is not None else []
-        self._timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._on_slow)
+        self._timer: asyncio.TimerHandle | None = None
+        self._patrol = patrol
+        patrol.enter(self)
 
     async def open(self) -> None:
         """Become a stream now, because the answer will be one."""
@@ -76,7 +80,7 @@ class Reply:
         if self._log is not None and self._streaming and self._turn is not None:
             async with self._turn:
                 self._streaming = False
-                self._timer.cancel()
+                self._rest()
                 await self._send({"type": "http.response.body", "body": b""})
 
     async def notify(self, message: dict[str, Any]) -> None:
@@ -124,7 +128,7 @@ class Reply:
     def stop(self) -> None:
         """No more pings and events."""
         self._ended = True
-        self._timer.cancel()
+        self._rest()
         if self._log is not None:
             self._log.end()
 
@@ -139,7 +143,7 @@ class Reply:
                 await self._write(event)
 
     async def _write(self, event: bytes) -> None:
-        self._timer.cancel()
+        self._rest()
         self._watch.begin()
         if not self._streaming:
             self._streaming = self._begun = True
@@ -150,7 +154,14 @@ class Reply:
         if not self._ended:
             self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
 
-    def _on_slow(self) -> None:
+    def _rest(self) -> None:
+        """Nothing happens by itself until a timer is set again."""
+        self._patrol.leave(self)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def on_slow(self) -> None:
+        """The request takes a while: find out whether its caller is still there, and keep the line alive."""
         self._watch.begin()
         self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
 

@@ -12,18 +12,19 @@ from assent.edges.http import App
 
 _HEAD_LIMIT = 64 * 1024
 _HEAD_PATIENCE = 15.0
+_BODY_PATIENCE = 120.0
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's own protocol, and what it leaves open: headers without end, peers that never send any."""
+    """uvicorn's own protocol, and what it leaves open: headers without end, peers that never send any or no body."""
 
     _in_head = True
     _head_bytes = 0
-    _head_timer: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._head_timer = self.loop.call_later(_HEAD_PATIENCE, self._on_head_timeout)
+        self._timer = self.loop.call_later(_HEAD_PATIENCE, self._on_timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -35,8 +36,9 @@ class BoundedProtocol(HttpToolsProtocol):
             if self._head_bytes > _HEAD_LIMIT and self._head_never_ends(data):
                 return
         super().data_received(data)
-        if self._in_head and self._head_bytes and self._head_timer is None:
-            self._head_timer = self.loop.call_later(_HEAD_PATIENCE, self._on_head_timeout)
+        if self._timer is None and (self._head_bytes or not self._in_head):
+            patience = _HEAD_PATIENCE if self._in_head else _BODY_PATIENCE
+            self._timer = self.loop.call_later(patience, self._on_timeout)
 
     def _head_never_ends(self, data: bytes) -> bool:
         # A large first piece usually is a small head with its body.
@@ -59,6 +61,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_head, self._head_bytes = True, 0
+        self._stop_timer()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -69,15 +72,15 @@ class BoundedProtocol(HttpToolsProtocol):
         )
         self.transport.close()
 
-    def _on_head_timeout(self) -> None:
-        self._head_timer = None
+    def _on_timeout(self) -> None:
+        self._timer = None
         if not self.transport.is_closing():
             self.transport.close()
 
     def _stop_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def make_server(app: App, *, keep_alive: int = 75, drain: int = 30, **extra: Any) -> uvicorn.Server:

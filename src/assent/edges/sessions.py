@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assent.edges.eventlog import EventLogs
+from assent.edges.heard import Heard
 from assent.edges.rpc import RequestId, RpcError
 
 
@@ -36,6 +37,7 @@ class Session:
         self.at_end: dict[str, Callable[[], Awaitable[None]]] = {}
         self.streaming = False
         self.logs = EventLogs()
+        self.heard = Heard()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._count = 0
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
@@ -130,12 +132,14 @@ class SessionTable:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         *,
+        who: Callable[[Any], Hashable] = lambda owner: owner,
         limit: int = 10_000,
         per_owner: int = 1_000,
         idle: float = 1800.0,
     ) -> None:
         self._clock = clock
         self._new_id = new_id
+        self._who = who
         self._limit = limit
         self._per_owner = per_owner
         self._idle = idle
@@ -153,12 +157,13 @@ class SessionTable:
     def check_room(self, owner: Hashable) -> None:
         """Raise where another session of this caller would be one too many."""
         self._expire()
-        if len(self._sessions) >= self._limit or self._owned[owner] >= self._per_owner:
+        if len(self._sessions) >= self._limit or self._owned[self._who(owner)] >= self._per_owner:
             raise TooManySessions
 
     def open(self, owner: Hashable, session_id: str | None = None) -> Session:
         """A new session; an upstream's own id may be adopted as its name."""
         self.check_room(owner)
+        owner = self._who(owner)
         session = Session(session_id or self._new_id(), owner)
         if (earlier := self._sessions.get(session.id)) is not None:
             if earlier.owner != owner:
@@ -173,7 +178,7 @@ class SessionTable:
         """The session, if it is open and this caller's; a stranger's looks exactly like none."""
         self._expire()
         session = self._sessions.get(session_id)
-        if session is None or session.owner != owner:
+        if session is None or session.owner != self._who(owner):
             return None
         self._touch(session)
         return session
@@ -202,9 +207,11 @@ class SessionTable:
         try:
             yield
         finally:
-            self._busy[session.id] -= 1
-            if session.id in self._sessions:
+            if self._sessions.get(session.id) is session:  # its name may be another's by now
+                self._busy[session.id] -= 1
                 self._touch(session)
+            elif session.id not in self._sessions:
+                self._busy.pop(session.id, None)
 
     def _touch(self, session: Session) -> None:
         self._used[session.id] = self._clock()

@@ -1,29 +1,39 @@
-"""How does a governed call reach a server that is a process of ours?"""
+"""How does a request reach a server that is a process of ours?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from assent.core.principal import Principal
 from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
 from assent.edges.links import McpLink, caller_of, with_log_level
+from assent.edges.shelves import Shelf
+from assent.edges.stdio_logs import StdioLogs, most_talkative
 from assent.edges.upstreams.http import Described
 from assent.edges.upstreams.stdio import StdioUpstream
 from assent.ports import Unreached
 
 
 class StdioLink(McpLink):
-    """An upstream that one command starts. All callers share the process; it may ask nobody anything."""
+    """An upstream that one command starts. All callers share the process.
+
+    One of the old era may ask nobody anything: it could not say whom.
+    """
 
     streams = False
 
     def __init__(self, upstream: StdioUpstream) -> None:
         super().__init__(upstream.name)
         self.upstream = upstream
+        self.logs = StdioLogs()
+        self._shelf = Shelf()
+        upstream.on_log = self.logs.hear
 
     @property
     def described(self) -> Described | None:
-        return self.upstream.described
+        return self.upstream.known
 
     async def load(self) -> list[dict[str, Any]]:
         """Every tool definition as the server wrote it. Raises a Fault where it cannot be had."""
@@ -32,11 +42,45 @@ class StdioLink(McpLink):
             return []
         return await self.upstream.list_all("tools/list", "tools")
 
+    async def close(self) -> None:
+        await self.upstream.close()
+
+    def serves(self, principal: Principal) -> bool:
+        """There is one process, and it is live."""
+        return principal.mode != "test"
+
+    def shelf(self, principal: Principal) -> Shelf:
+        return self._shelf
+
+    async def ask(self, method: str, params: Mapping[str, Any], incoming: Incoming) -> dict[str, Any]:
+        if method == "logging/setLevel":
+            return await self._set_level(str(params["level"]), incoming)
+        return await super().ask(method, params, incoming)
+
+    async def list(self, method: str, key: str, incoming: Incoming) -> list[dict[str, Any]]:
+        """Every entry of one of its lists."""
+        with self.logs.speaking(self._served(incoming)):
+            await self.upstream.ready()
+            return await self.upstream.list_all(method, key)
+
+    async def _set_level(self, level: str, incoming: Incoming) -> dict[str, Any]:
+        """The process logs as much as anybody wants to hear, and each hears what they asked for."""
+        await self.upstream.ready()
+        wanted = most_talkative(level, self.upstream.level)
+        if not self.upstream.is_modern and wanted != self.upstream.level:
+            await self.upstream.exchange("logging/setLevel", {"level": wanted})
+            self.upstream.level = wanted
+        return {}
+
     async def _once(
         self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
     ) -> dict[str, Any]:
-        if caller_of(incoming).mode == "test":
+        with self.logs.speaking(self._served(incoming)):
+            await self.upstream.ready()
+            said = with_log_level(params, incoming) if self.upstream.is_modern else params
+            return await self.upstream.request(method, said, incoming.inbound.capabilities, incoming.reply)
+
+    def _served(self, incoming: Incoming) -> Incoming:
+        if not self.serves(caller_of(incoming)):
             raise Unreached(f"upstream {self.name!r} has no test endpoint")
-        if self.upstream.is_modern:
-            params = with_log_level(params, incoming)
-        return await self.upstream.request(method, params, incoming.inbound.capabilities, incoming.reply)
+        return incoming

@@ -26,6 +26,8 @@ REFRESH_AFTER = 3600.0
 REFRESH_AT_MOST_EVERY = 30.0
 LEEWAY = 30.0
 MOST_TOKEN = 16_384
+MOST_ACTORS = 10
+LAST_SECOND = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,33 +169,44 @@ class Tokens:
 
 def _current(claims: dict[str, Any], now: float) -> bool:
     """Whether a token is valid at this moment, by our clock."""
-    expires, begins = claims.get("exp"), claims.get("nbf", 0)
-    if isinstance(expires, bool) or not isinstance(expires, int | float) or not isinstance(begins, int | float):
-        return False
-    return begins - LEEWAY <= now < expires + LEEWAY
+    expires, begins = _time(claims.get("exp")), _time(claims.get("nbf", 0))
+    return expires is not None and begins is not None and begins - LEEWAY <= now < expires + LEEWAY
+
+
+def _time(value: Any) -> float | None:
+    """Seconds since 1970 as a token may say them; what no clock will ever show is none."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if plain and abs(value) < LAST_SECOND else None
 
 
 def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
     """The principal that verified claims describe, with the chain of actors of RFC 8693's `act`."""
     kind = claims.get("kind") if claims.get("kind") in KINDS else issuer.kind
-    auth_time = claims.get("auth_time")
+    tenant = claims.get("tenant", issuer.tenant)
+    if not isinstance(tenant, str):
+        raise Refusal("authenticate.invalid")
     return Principal(
         id=f"{issuer.issuer}|{claims['sub']}",
         kind=kind,  # type: ignore[arg-type]
-        tenant=str(claims.get("tenant", issuer.tenant)),
+        tenant=tenant,
         scopes=_words(claims.get("scope", claims.get("scp"))),
         roles=_words(claims.get("roles")),
         acr=claims["acr"] if isinstance(claims.get("acr"), str) else None,
-        auth_time=float(auth_time) if isinstance(auth_time, int | float) and not isinstance(auth_time, bool) else None,
+        auth_time=_time(claims.get("auth_time")),
         actors=_actors(claims.get("act"), issuer),
         bearer=True,
     )
 
 
 def _actors(act: Any, issuer: Issuer) -> tuple[Principal, ...]:
-    """Whoever stands in an `act` claim acts for the subject: agents, unless it says otherwise."""
+    """Whoever stands in an `act` claim acts for the subject: agents, unless it says otherwise.
+
+    A chain that cannot be read to its end is refused: an agent may stand in the rest of it.
+    """
     chain: list[Principal] = []
-    while isinstance(act, Mapping) and len(chain) < 10:
+    while act is not None:
+        if not isinstance(act, Mapping) or len(chain) >= MOST_ACTORS:
+            raise Refusal("authenticate.invalid")
         kind: Kind = act["kind"] if act.get("kind") in KINDS else "agent"
         chain.append(Principal(f"{issuer.issuer}|{act.get('sub', '')}", kind))
         act = act.get("act")

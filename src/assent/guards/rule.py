@@ -30,6 +30,18 @@ class Rule(BaseModel):
         return self.match.holds(call)
 
     def denies(self, arguments: Mapping[str, Any]) -> Denial | None:
+        """The first objection. Most calls meet none, so paths are only made out once there is one."""
+        bare: list[Any] = []
+        for name, value in arguments.items():
+            if not self.fields or name in self.fields:
+                _gather(value, bare)
+        objection = self.objection
+        for value in bare:
+            if objection(value) is not None:
+                return self._first_denial(arguments)
+        return None
+
+    def _first_denial(self, arguments: Mapping[str, Any]) -> Denial | None:
         for field, value in self.values(arguments):
             reason = self.objection(value)
             if reason is not None:
@@ -45,18 +57,32 @@ class Rule(BaseModel):
         found: list[tuple[str, Any]] = []
         for name, value in arguments.items():
             if not self.fields or name in self.fields:
-                _gather(name, value, found)
+                _gather_named(name, value, found)
         return found
 
 
-def _gather(path: str, value: Any, found: list[tuple[str, Any]]) -> None:
+def _gather(value: Any, found: list[Any]) -> None:
+    """Every plain value, in the order in which `_gather_named` names them."""
+    kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            found.append(key)
+            _gather(item, found)
+    elif kind is list:
+        for item in value:
+            _gather(item, found)
+    else:
+        found.append(value)
+
+
+def _gather_named(path: str, value: Any, found: list[tuple[str, Any]]) -> None:
     kind = type(value)
     if kind is dict:
         for key, item in value.items():
             found.append((f"{path}.{key}", key))
-            _gather(f"{path}.{key}", item, found)
+            _gather_named(f"{path}.{key}", item, found)
     elif kind is list:
         for index, item in enumerate(value):
-            _gather(f"{path}[{index}]", item, found)
+            _gather_named(f"{path}[{index}]", item, found)
     else:
         found.append((path, value))

@@ -12,5 +12,7 @@ async def authenticate(request: Request, ports: Ports, journal: Journal) -> Prin
     """The principal behind the credentials; refused, never guessed. There is nobody to fall back to."""
     principal = await ports.authenticate(request.credentials)
     journal.principal = principal
-    journal.passed("authenticate", f"{principal.kind} {principal.id} of tenant {principal.tenant}, {principal.mode}")
+    journal.passed(
+        "authenticate", "%s %s of tenant %s, %s", principal.kind, principal.id, principal.tenant, principal.mode
+    )
     return principal

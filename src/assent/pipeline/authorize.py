@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from assent.core.call import Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
@@ -17,15 +19,15 @@ def authorize(request: Request, principal: Principal, tool: Tool, journal: Journ
     if missing and not _rehearses_locked(request, tool):
         journal.object("authorize", lacking(tool, missing))
     else:
-        journal.passed("authorize", _reason(tool, missing))
+        journal.passed("authorize", "%s", _Reason(tool.contract.permissions, missing))
     return missing
 
 
-def may_see(principal: Principal, tool: Tool) -> bool:
+def may_see(principal: Principal, tool: Tool, *, observing: bool = False) -> bool:
     """Whether a tool is listed: the same decision as on the call, but that locked tools are listed to all."""
     if principal.mode == "test" and not tool.has_test:
         return False
-    return tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+    return observing or tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
 
 
 def lacking(tool: Tool, missing: tuple[str, ...]) -> Refusal:
@@ -45,8 +47,13 @@ def _rehearses_locked(request: Request, tool: Tool) -> bool:
     return request.arguments.get(contract.dry_run.argument) is True
 
 
-def _reason(tool: Tool, missing: tuple[str, ...]) -> str:
-    if missing:
-        return f"rehearsal only; lacks {', '.join(missing)}"
-    permissions = tool.contract.permissions
-    return f"has {', '.join(permissions)}" if permissions else "no permission needed"
+class _Reason(NamedTuple):
+    """Why a call may go on, put into words only where somebody reads them."""
+
+    permissions: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if self.missing:
+            return f"rehearsal only; lacks {', '.join(self.missing)}"
+        return f"has {', '.join(self.permissions)}" if self.permissions else "no permission needed"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from math import ceil
+from typing import NamedTuple
 
 from assent.core.approval import Approval
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.claims import ClaimRecord, State, claim_id, claim_name
+from assent.core.claims import ClaimRecord, State, claim_name
 from assent.core.dues import Dues, dues_of
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
@@ -17,8 +18,7 @@ from assent.pipeline.journal import Journal
 from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Claim:
+class Claim(NamedTuple):
     """The right to run a call once. Only this file makes one, and `execute` takes nothing else."""
 
     call: Call
@@ -53,7 +53,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     except StoreError:
         raise Refusal("claim.unavailable") from None
     journal.started = True
-    journal.passed("claim", f"claim {record.id[:12]}, epoch {record.epoch}")
+    journal.passed("claim", "claim %.12s, epoch %d", record.id, record.epoch)
     return reclaimed(call, record, ports)
 
 
@@ -103,9 +103,8 @@ def _overlooked(journal: Journal) -> bool:
 def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:
     contract, principal = call.tool.contract, call.principal
     name = None if fresh else claim_name(call)
-    name = name or claim_id(principal.tenant, principal.id, call.tool.name, "call", ports.new_id())
     return ClaimRecord(
-        id=name,
+        id=name or ports.new_id(),
         tenant=principal.tenant,
         principal=principal.id,
         tool=call.tool.name,

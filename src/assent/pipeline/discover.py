@@ -8,7 +8,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.pipeline.authorize import may_see
-from assent.pipeline.journal import Journal, Note
+from assent.pipeline.journal import Journal
 from assent.ports import Ports
 
 
@@ -18,10 +18,10 @@ def discover(request: Request, principal: Principal, ports: Ports, journal: Jour
     tool = catalogue.find(request.tool)
     reason = why_absent(catalogue, tool, request.tool, principal)
     if tool is None or reason is not None:
-        journal.notes.append(Note("discover", "stop", reason or "unknown"))
+        journal.stopped("discover", reason or "unknown")
         raise Refusal("discover.unknown_tool", f"Unknown tool: {request.tool}")
     journal.tool = tool
-    journal.passed("discover", f"{tool.contract.side_effect}, {tool.contract.risk} risk, {tool.visibility}")
+    journal.passed("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
     return tool
 
 
@@ -32,8 +32,11 @@ def why_absent(catalogue: Catalogue, tool: Tool | None, name: str, principal: Pr
     return absent_for(tool, principal)
 
 
-def visible_tools(catalogue: Catalogue, principal: Principal) -> list[Tool]:
-    """What `tools/list` shows: the first three verbs over the catalogue."""
+def visible_tools(catalogue: Catalogue, principal: Principal, *, observing: bool = False) -> list[Tool]:
+    """What `tools/list` shows: the first three verbs over the catalogue, so when only observing nothing is held back
+    that a call would get."""
     return [
-        tool for tool in catalogue.tools.values() if absent_for(tool, principal) is None and may_see(principal, tool)
+        tool
+        for tool in catalogue.tools.values()
+        if absent_for(tool, principal) is None and may_see(principal, tool, observing=observing)
     ]

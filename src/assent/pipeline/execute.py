@@ -30,6 +30,8 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
         try:
             result = await ports.upstream.run(claim.call, claim.upstream_key)
         except Unreached:
+            if claim.call.resume is not None:  # it was reached before it asked
+                return await _lost(claim, ports)
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="execute.unavailable", forget=True)
             raise Refusal("execute.unavailable") from None
         except ToolFailed as failed:
@@ -65,8 +67,10 @@ async def _kept(claim: Claim, result: dict[str, Any], ports: Ports, journal: Jou
         return await _error_result(claim, result, ports, journal)
     if tool.check_output is not None and (wrong := tool.check_output(result.get("structuredContent"))):
         refusal = Refusal("execute.output_invalid", violations=[{"field": f, "reason": r} for f, r in wrong])
-        await _end(claim, State.SUCCEEDED, error_result(refusal.problem()), ports, code=refusal.code)
-        raise refusal
+        said = result if journal.observing else error_result(refusal.problem())
+        await _end(claim, State.SUCCEEDED, said, ports, code=refusal.code)
+        journal.object("execute", refusal)
+        return Answer(result)
     await _end(claim, State.SUCCEEDED, result, ports)
     journal.passed("execute", "succeeded")
     return Answer(result)
@@ -89,7 +93,7 @@ async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, journal: Journ
     contract = claim.call.tool.contract
     result = declared_failure(contract, failed.code, failed.detail, failed.facts)
     if result is None:
-        return await _undeclared(claim, failed.code, ports)
+        return await _undeclared(claim, failed.code, ports, journal)
     mode = contract.failure_modes[failed.code]
     if mode.outcome == "unknown":
         return await _lost(claim, ports, failed.code)
@@ -108,16 +112,23 @@ async def _error_result(claim: Claim, result: dict[str, Any], ports: Ports, jour
         detail = structured.get("detail") if isinstance(structured, dict) else None
         return await _failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, journal)
     if modes:
-        return await _undeclared(claim, code if isinstance(code, str) else "", ports)
+        return await _undeclared(claim, code if isinstance(code, str) else "", ports, journal, result)
     await _end(claim, State.FAILED, result, ports, code="execute.failed")
     journal.passed("execute", "the tool reported an error")
     return Answer(result)
 
 
-async def _undeclared(claim: Claim, code: str, ports: Ports) -> Answer:
+async def _undeclared(
+    claim: Claim, code: str, ports: Ports, journal: Journal, result: dict[str, Any] | None = None
+) -> Answer:
+    """A violation of the contract. Who only observes passes on what the tool said, if it said anything."""
     refusal = Refusal("execute.undeclared_failure")
-    await _end(claim, State.FAILED, error_result(refusal.problem()), ports, code=refusal.code, violation=code[:100])
-    raise refusal
+    said = result if journal.observing and result is not None else error_result(refusal.problem())
+    await _end(claim, State.FAILED, said, ports, code=refusal.code, violation=code[:100])
+    if result is None:
+        raise refusal
+    journal.object("execute", refusal)
+    return Answer(result)
 
 
 async def _lost(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None) -> Answer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from assent.core.call import Call, Request
@@ -68,8 +68,7 @@ async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Exp
     A price or a look-up is another tool's answer: without `reads` it is not asked for, and what hangs on it is unknown.
     """
     journal = Journal(observing=ports.mode == "observe")
-    looking = replace(
-        ports,
+    looking = ports._replace(
         store=Onlooker(ports.store),
         upstream=_Untouched(ports.upstream if reads else None),
         work=_Idle(),

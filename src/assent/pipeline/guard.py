@@ -20,4 +20,7 @@ def guard(call: Call, ports: Ports, journal: Journal) -> None:
             field, reason = denied
             journal.object("guard", Refusal("guard.denied", f"{field}: {reason}.", rule=rule.rule, field=field))
             return
-    journal.passed("guard", f"{applied} rules hold" if applied else "no rule applies")
+    if applied:
+        journal.passed("guard", "%d rules hold", applied)
+    else:
+        journal.passed("guard", "no rule applies")

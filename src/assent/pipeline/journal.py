@@ -28,12 +28,23 @@ class Journal:
     tool: Tool | None = None
     call: Call | None = None
     started: bool = False
-    notes: list[Note] = field(default_factory=list)
+    _notes: list[tuple[str, str, str, tuple[object, ...]]] = field(default_factory=list)
     would: list[str] = field(default_factory=list)
     """Codes of what was not asked or refused because the mode is `observe`."""
 
-    def passed(self, stage: str, reason: str) -> None:
-        self.notes.append(Note(stage, "pass", reason))
+    @property
+    def notes(self) -> list[Note]:
+        """What was noted, put into words. Hardly any request is ever asked for them."""
+        return [
+            Note(stage, verdict, reason % parts if parts else reason) for stage, verdict, reason, parts in self._notes
+        ]
+
+    def passed(self, stage: str, reason: str, *parts: object) -> None:
+        """A stage had no objection; `reason` is a pattern for `parts`, where there are any."""
+        self._notes.append((stage, "pass", reason, parts))
+
+    def stopped(self, stage: str, reason: str) -> None:
+        self._notes.append((stage, "stop", reason, ()))
 
     def object(self, stage: str, ending: Ending) -> None:
         """Raise a pause or refusal; when only observing, write down that it would have been raised."""
@@ -41,6 +52,5 @@ class Journal:
             raise ending
         code = getattr(ending, "code", stage)
         self.would.append(code)
-        self.notes.append(
-            Note(stage, "would stop", f"{code}: {getattr(ending, 'detail', '') or 'a person would be asked'}")
-        )
+        detail = getattr(ending, "detail", "") or "a person would be asked"
+        self._notes.append((stage, "would stop", "%s: %s", (code, detail)))

@@ -46,7 +46,7 @@ class Onlooker:
         if approval is not None and (given is None or given.state_at(now) is not ApprovalState.APPROVED):
             raise ApprovalGone(approval)
         await self._store.afford(dues, now)
-        return draft if standing is None else replace(draft, epoch=standing.epoch + 1)
+        return draft if standing is None else draft._replace(epoch=standing.epoch + 1)
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
@@ -54,13 +54,13 @@ class Onlooker:
         record = await self._store.recall(claim_id)
         if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
             return None
-        return replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
+        return record._replace(state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
 
     async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
         record = await self._store.recall(claim_id)
         if record is None or record.epoch != epoch or record.state_at(now) is not State.IN_DOUBT:
             return None
-        return record if record.state is State.IN_DOUBT else replace(record, state=State.IN_DOUBT, epoch=epoch + 1)
+        return record if record.state is State.IN_DOUBT else record._replace(state=State.IN_DOUBT, epoch=epoch + 1)
 
     async def admit(self, dues: Dues, now: float) -> None:
         await self._store.afford(dues, now)

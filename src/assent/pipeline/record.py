@@ -46,19 +46,20 @@ def _tell(ports: Ports, journal: Journal, outcome: Outcome | None) -> None:
 
 def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -> Entry | None:
     """The entry that the stages have not written already: reads, replays, pauses and refusals."""
-    call, now = journal.call, ports.now()
+    if isinstance(outcome, Answer) and not outcome.replayed and _is_written(journal):
+        return None
     facts, values = _facts(journal), _values(request, journal)
-    match outcome:
-        case Answer(replayed=True):
-            return Entry("replay", now, facts, values)
-        case Answer():
-            return None if journal.started or (call and call.dry_run) else Entry("read", now, facts, values)
-        case Pause():
-            return Entry("pause", now, {**facts, "code": outcome.code, "approval": outcome.approval.id}, values)
-        case Refusal():
-            kind = "denial" if not journal.started else "failure"
-            return Entry(kind, now, {**facts, "code": outcome.code}, values)
-    return None
+    if isinstance(outcome, Answer):
+        return Entry("replay" if outcome.replayed else "read", ports.now(), facts, values)
+    facts = {**facts, "code": outcome.code}
+    if isinstance(outcome, Pause):
+        return Entry("pause", ports.now(), {**facts, "approval": outcome.approval.id}, values)
+    return Entry("failure" if journal.started else "denial", ports.now(), facts, values)
+
+
+def _is_written(journal: Journal) -> bool:
+    """Whether the end of a call that was answered stands in the log already, with its claim or its rehearsal."""
+    return journal.started or (journal.call is not None and journal.call.dry_run)
 
 
 def _facts(journal: Journal) -> dict[str, Any]:

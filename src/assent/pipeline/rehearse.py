@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,8 +17,7 @@ from assent.pipeline.validate import without_own
 from assent.ports import NotRun, Ports, Rehearsal, ToolFailed, Unreached
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Rehearsed(NamedTuple):
     """What is known of a call before it is made."""
 
     answer: Answer | None = None

@@ -46,7 +46,7 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         can_ask=request.can_ask,
     )
     journal.call = call
-    journal.passed("validate", f"call {call.digest[:12]}")
+    journal.passed("validate", "call %.12s", call.digest)
     return call
 
 

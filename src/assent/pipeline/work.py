@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, TypeVar
 
 from assent.core.audit import Entry
@@ -16,6 +16,41 @@ from assent.ports import Store
 
 T = TypeVar("T")
 RETENTION = 30 * 86400.0
+
+
+class _Held:
+    """A lease while it is held."""
+
+    __slots__ = ("_lease", "_work")
+
+    def __init__(self, work: Work, lease: tuple[str, int]) -> None:
+        self._work, self._lease = work, lease
+
+    def __enter__(self) -> None:
+        self._work.hold(self._lease)
+
+    def __exit__(self, *_: object) -> None:
+        self._work.let_go(self._lease)
+
+
+_NOTHING_HELD = nullcontext()
+
+
+async def _carry(effect: Coroutine[Any, Any, T], end: asyncio.Future[T]) -> None:
+    """Tell how an effect ended to whoever still waits for it."""
+    try:
+        result = await effect
+    except asyncio.CancelledError:
+        end.cancel()
+        raise
+    except BaseException as error:
+        if not end.done():
+            end.set_exception(error)
+        if not isinstance(error, Exception):
+            raise
+    else:
+        if not end.done():
+            end.set_result(result)
 
 
 class Work:
@@ -38,36 +73,32 @@ class Work:
             effect.close()
             raise Refusal("claim.unavailable", "The server is shutting down, so the call was not made.")
         self._sweep_sometimes()
-        task = asyncio.get_running_loop().create_task(effect)
+        loop = asyncio.get_running_loop()
+        end: asyncio.Future[T] = loop.create_future()
+        task = loop.create_task(_carry(effect, end))
         self._tasks.add(task)
-        task.add_done_callback(self._finished)
-        return await asyncio.shield(task)
-
-    def _finished(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()
+        task.add_done_callback(self._tasks.discard)
+        return await end
 
     def _sweep_sometimes(self) -> None:
         """Whoever has work also tidies up, now and then; a clock that was set back does not stop it."""
-        if 0 <= self._now() - self._swept < EVERY:
+        now = self._now()
+        if 0 <= now - self._swept < EVERY:
             return
-        self._swept = self._now()
+        self._swept = now
         self._sweeping = asyncio.get_running_loop().create_task(sweep(self._store, self._swept, self._retention))
 
-    @contextmanager
-    def holding(self, claim_id: str | None, epoch: int) -> Iterator[None]:
+    def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
         """Keep a claim's lease alive while its effect runs."""
-        if claim_id is None:
-            yield
-            return
-        self._held[claim_id, epoch] = None
+        return _NOTHING_HELD if claim_id is None else _Held(self, (claim_id, epoch))
+
+    def hold(self, lease: tuple[str, int]) -> None:
+        self._held[lease] = None
         if self._heart is None or self._heart.done():
             self._heart = asyncio.get_running_loop().create_task(self._beat())
-        try:
-            yield
-        finally:
-            self._held.pop((claim_id, epoch), None)
+
+    def let_go(self, lease: tuple[str, int]) -> None:
+        self._held.pop(lease, None)
 
     async def _beat(self) -> None:
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,11 @@ class Waiting:
 
 
 Item = Waiting | EntryRow
+
+
+def take(items: deque[Item]) -> list[Item]:
+    """What goes into the next commit, in order."""
+    return [items.popleft() for _ in range(min(len(items), MOST_PER_COMMIT))]
 
 
 def orders_in(batch: Iterable[Item]) -> list[Waiting]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from assent.core.approval import Approval, ApprovalState
@@ -27,10 +26,11 @@ class MemoryStore(Front):
         self._records = Records()
 
     async def _change(self, operation: Operation[T]) -> T:
+        places = operation.needs.places if operation.needs is not None else ()
         log = self._records.changed.entries
-        self._records.places = {place: log[place] for place in operation.places if 0 <= place < len(log)}
+        self._records.places = {place: log[place] for place in places if 0 <= place < len(log)}
         result = operation.apply(self._records)
-        for place in operation.places:
+        for place in places:
             log[place] = self._records.places[place]
         return result
 
@@ -107,7 +107,7 @@ class MemoryStore(Front):
             and (record.result, record.charges) != (None, ())
         ]
         for record in dead[: sweep.limit]:
-            claims[record.id] = replace(record, result=None, charges=())
+            claims[record.id] = record._replace(result=None, charges=())
         return len(dead[: sweep.limit])
 
     def _close(self, sweep: Sweep) -> int:

@@ -31,11 +31,9 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Generic[T_co]):
-    """A change of some records, named beforehand so that many can be loaded at once. Entries are rows already."""
+class Needs:
+    """What an operation looks at besides claims."""
 
-    apply: Callable[[Records], T_co]
-    claims: tuple[str, ...] = ()
     approvals: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     rates: tuple[str, ...] = ()
@@ -43,6 +41,18 @@ class Operation(Generic[T_co]):
     keys: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
     """Of entries whose values it erases."""
+
+
+@dataclass(slots=True, eq=False)
+class Operation(Generic[T_co]):
+    """A change of some records, named beforehand so that many can be loaded at once. Entries are rows already.
+
+    Not frozen, since two are made for every call and freezing costs more than all the rest of making them.
+    """
+
+    apply: Callable[[Records], T_co]
+    claims: tuple[str, ...] = ()
+    needs: Needs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,36 +70,32 @@ def nothing() -> Operation[None]:
 
 def claim(draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues) -> Operation[ClaimRecord]:
     row = entry_row(entry)
-    return Operation(
-        lambda records: records.claim(draft, row, approval, now, dues),
-        claims=(draft.id,),
-        approvals=(approval,) if approval is not None else (),
-        rates=tuple(rate.name for rate in dues.rates),
-        tallies=tuple(charge.tally for charge in dues.charges),
-    )
+    needs = _paying(dues, (approval,) if approval is not None else ()) if dues or approval is not None else None
+    return Operation(lambda records: records.claim(draft, row, approval, now, dues), (draft.id,), needs)
 
 
 def admit(dues: Dues, now: float) -> Operation[None]:
-    return Operation(
-        lambda records: records.admit(dues, now),
-        rates=tuple(rate.name for rate in dues.rates),
-        tallies=tuple(charge.tally for charge in dues.charges),
-    )
+    return Operation(lambda records: records.admit(dues, now), needs=_paying(dues))
+
+
+def _paying(dues: Dues, approvals: tuple[str, ...] = ()) -> Needs:
+    rates, tallies = tuple(rate.name for rate in dues.rates), tuple(charge.tally for charge in dues.charges)
+    return Needs(approvals, rates=rates, tallies=tallies)
 
 
 def retake(claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry) -> Operation[ClaimRecord | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.retake(claim_id, epoch, lease_until, now, row), claims=(claim_id,))
+    return Operation(lambda records: records.retake(claim_id, epoch, lease_until, now, row), (claim_id,))
 
 
 def doubt(claim_id: str, epoch: int, now: float, entry: Entry) -> Operation[ClaimRecord | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.doubt(claim_id, epoch, now, row), claims=(claim_id,))
+    return Operation(lambda records: records.doubt(claim_id, epoch, now, row), (claim_id,))
 
 
 def settle(claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> Operation[bool]:
     rows = entry_rows(entries)
-    return Operation(lambda records: records.settle(claim_id, epoch, settlement, rows), claims=(claim_id,))
+    return Operation(lambda records: records.settle(claim_id, epoch, settlement, rows), (claim_id,))
 
 
 def extend(leases: Sequence[tuple[str, int]], lease_until: float) -> Operation[None]:
@@ -103,14 +109,13 @@ def ask(draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: 
     question = Question(draft.binding, draft.tenant, draft.requester, now, now - cooldown)
     return Operation(
         lambda records: records.ask(draft, now, most_pending, row, cooldown),
-        approvals=(draft.id,),
-        questions=(question,),
+        needs=Needs((draft.id,), (question,)),
     )
 
 
 def decide(approval_id: str, decision: Decision, now: float, entry: Entry) -> Operation[Approval | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.decide(approval_id, decision, now, row), approvals=(approval_id,))
+    return Operation(lambda records: records.decide(approval_id, decision, now, row), needs=Needs((approval_id,)))
 
 
 def remember(rehearsal: Rehearsal, entry: Entry) -> Operation[None]:
@@ -120,17 +125,17 @@ def remember(rehearsal: Rehearsal, entry: Entry) -> Operation[None]:
 
 def add_key(record: KeyRecord, entry: Entry) -> Operation[None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.add_key(record, row), keys=(record.digest,))
+    return Operation(lambda records: records.add_key(record, row), needs=Needs(keys=(record.digest,)))
 
 
 def revoke_key(digest: str, now: float, entry: Entry) -> Operation[KeyRecord | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.revoke_key(digest, now, row), keys=(digest,))
+    return Operation(lambda records: records.revoke_key(digest, now, row), needs=Needs(keys=(digest,)))
 
 
 def erase(index: int, fields: Sequence[str], entry: Entry) -> Operation[None]:
     row, names = entry_row(entry), tuple(fields)
-    return Operation(lambda records: records.erase(index, names, row), places=(index,))
+    return Operation(lambda records: records.erase(index, names, row), needs=Needs(places=(index,)))
 
 
 Order = Operation[Any] | Sweep

@@ -36,6 +36,11 @@ class Changed:
     """The names of what operations have changed, and what they wrote into the log, in order."""
 
     claims: set[str] = field(default_factory=set)
+    """New ones, and those that took the place of another."""
+    replacing: set[str] = field(default_factory=set)
+    """Those of them that did."""
+    moved: set[str] = field(default_factory=set)
+    """Claims of which no more has changed than where they stand (`rows.move_row`)."""
     approvals: set[str] = field(default_factory=set)
     rehearsals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
@@ -79,16 +84,16 @@ class Records:
         if standing is not None and not standing.is_stale(now):
             raise Taken(standing)
         if standing is not None:
-            draft = replace(draft, epoch=standing.epoch + 1)
+            draft = draft._replace(epoch=standing.epoch + 1)
         consumed = self._consumed(approval, now) if approval is not None else None
         if dues:
             self._pay(dues, now)
         if consumed is not None:
             self._put_approval(consumed)
         if dues.charges:
-            draft = replace(draft, charges=tuple({charge.tally: charge.amount for charge in dues.charges}.items()))
-        self._put_claim(draft)
-        self.append([row])
+            draft = draft._replace(charges=tuple({charge.tally: charge.amount for charge in dues.charges}.items()))
+        self._put_claim(draft, replacing=standing is not None)
+        self.changed.entries.append(row)
         return draft
 
     def _consumed(self, approval_id: str, now: float) -> Approval:
@@ -127,8 +132,8 @@ class Records:
         record = self.claims.get(claim_id)
         if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
             return None
-        taken = replace(record, state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
-        self._put_claim(taken)
+        taken = record._replace(state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
+        self._move_claim(taken)
         self.append([row])
         return taken
 
@@ -138,8 +143,8 @@ class Records:
             return None
         if record.state is State.IN_DOUBT:
             return record
-        doubted = replace(record, state=State.IN_DOUBT, epoch=epoch + 1, settled_at=now)
-        self._put_claim(doubted)
+        doubted = record._replace(state=State.IN_DOUBT, epoch=epoch + 1, settled_at=now)
+        self._move_claim(doubted)
         self.append([row])
         return doubted
 
@@ -151,7 +156,7 @@ class Records:
         if released:
             self._release(record)
         settled = record.settled(settlement)
-        self._put_claim(replace(settled, charges=()) if released and record.charges else settled)
+        self._move_claim(settled._replace(charges=()) if released and record.charges else settled)
         self.append(rows)
         return True
 
@@ -167,7 +172,7 @@ class Records:
         for claim_id, epoch in leases:
             record = self.claims.get(claim_id)
             if record is not None and record.epoch == epoch and record.state is State.STARTED:
-                self._put_claim(replace(record, lease_until=lease_until))
+                self._move_claim(record._replace(lease_until=lease_until))
 
     def ask(self, draft: Approval, now: float, most_pending: int, row: EntryRow, cooldown: float) -> Approval:
         standing = self.approval_for(draft.binding, now)
@@ -225,9 +230,17 @@ class Records:
         self.keys[record.digest] = record
         self.changed.keys.add(record.digest)
 
-    def _put_claim(self, record: ClaimRecord) -> None:
+    def _put_claim(self, record: ClaimRecord, *, replacing: bool) -> None:
         self.claims[record.id] = record
         self.changed.claims.add(record.id)
+        if replacing:
+            self.changed.replacing.add(record.id)
+            self.changed.moved.discard(record.id)
+
+    def _move_claim(self, record: ClaimRecord) -> None:
+        self.claims[record.id] = record
+        if record.id not in self.changed.claims:
+            self.changed.moved.add(record.id)
 
     def _put_approval(self, approval: Approval) -> None:
         self.approvals[approval.id] = approval

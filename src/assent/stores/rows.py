@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from secrets import token_bytes
+from threading import local
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -23,6 +24,27 @@ from assent.ports import Logged
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
 
+class _Randomness(local):
+    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first."""
+
+    _drawn, _used = b"", 0
+
+    def __call__(self, many: int) -> bytes:
+        if self._used + many > len(self._drawn):
+            self._drawn, self._used = os.urandom(max(many, 4096)), 0
+        self._used += many
+        return self._drawn[self._used - many : self._used]
+
+    def forget(self) -> None:
+        """After a fork: two processes must not use the same."""
+        self._drawn, self._used = b"", 0
+
+
+randomness = _Randomness()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=randomness.forget)
+
+
 class EntryRow(NamedTuple):
     """An entry on its way into the log: what is proved, and what can be erased."""
 
@@ -34,17 +56,17 @@ def entry_row(entry: Entry) -> EntryRow:
     """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
     at = round(entry.at * 1000)
     try:
-        sealed = seal(entry.kind, at, entry.facts, entry.values, token_bytes)
+        sealed = seal(entry.kind, at, entry.facts, entry.values, randomness)
     except BadEntry:
         sealed = _seal_plainly(entry, at)
-    return EntryRow(sealed.leaf, sealed.values)
+    return EntryRow(*sealed)
 
 
 def _seal_plainly(entry: Entry, at: int) -> Sealed:
     """With texts of facts in the letters a leaf may hold: a server may have named its tools in any."""
     facts = {name: _plain(value) for name, value in entry.facts.items()}
     try:
-        return seal(entry.kind, at, facts, entry.values, token_bytes)
+        return seal(entry.kind, at, facts, entry.values, randomness)
     except (BadEntry, TypeError) as error:
         raise StoreError(f"The entry cannot be written down: {error}.") from error
 
@@ -85,8 +107,26 @@ def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
         record.valid_until,
         record.settled_at,
         record.result,
-        written([[name, str(amount)] for name, amount in record.charges]) if record.charges else None,
+        _charges_column(record),
     )
+
+
+def move_row(record: ClaimRecord) -> tuple[Any, ...]:
+    """What changes of a claim between its start and its end, and last its name."""
+    return (
+        record.state.value,
+        record.epoch,
+        record.lease_until,
+        record.valid_until,
+        record.settled_at,
+        record.result,
+        _charges_column(record),
+        record.id,
+    )
+
+
+def _charges_column(record: ClaimRecord) -> bytes | None:
+    return written([[name, str(amount)] for name, amount in record.charges]) if record.charges else None
 
 
 def claim_of(row: Sequence[Any]) -> ClaimRecord:

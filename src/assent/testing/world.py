@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any
 
@@ -145,4 +145,4 @@ class World:
 
     def but(self, **changes: Any) -> None:
         """Change some of the ports."""
-        self.ports = replace(self.ports, **changes)
+        self.ports = self.ports._replace(**changes)

@@ -27,7 +27,7 @@ async def upstream(script: Script, limits: Limits | None = None) -> AsyncIterato
     async with ScriptedServer(script) as server:
         pool = Pool("shop", Target.of(server.url), limits or Limits(), Breaker("shop", lambda: 0.0, threshold=99))
         try:
-            yield HttpUpstream(pool, {"name": "assent", "version": "0"}), server
+            yield HttpUpstream(pool, {"name": "assent", "version": "0"}, first_id=1), server
         finally:
             await pool.close()
 
@@ -215,7 +215,7 @@ async def test_a_question_nobody_can_take_is_refused_and_not_left_open() -> None
         assert orjson.loads(server.requests[1][1])["error"]["code"] == -32601
 
 
-async def test_while_a_person_thinks_the_upstreams_silence_is_forgiven() -> None:
+async def test_while_a_person_thinks_the_upstreams_silence_is_forgiven_and_its_time_stands_still() -> None:
     class Slow(Listener):
         async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
             await asyncio.sleep(0.1)
@@ -231,7 +231,7 @@ async def test_while_a_person_thinks_the_upstreams_silence_is_forgiven() -> None
         await asyncio.sleep(0.12)
         await conversation.write(whole[len(QUESTION) :])
 
-    async with upstream(asks, Limits(silence=0.04)) as (client, _):
+    async with upstream(asks, Limits(silence=0.04, total=0.09)) as (client, _):
         assert await client.request("tools/call", CALL, SESSION, audience=Slow({"result": {}})) == {"content": []}
 
 

@@ -41,7 +41,7 @@ WITHHELD: Schema = {
 
 async def list_tools(asked: Asked) -> dict[str, Any]:
     catalogue, operator = asked.ports.catalogue(), is_operator(asked.principal)
-    said: dict[str, Any] = {"tools": [as_json(tool, operator) for tool in _seen(catalogue, asked.principal)]}
+    said: dict[str, Any] = {"tools": [as_json(tool, operator) for tool in _seen(asked)]}
     if operator:
         said["withheld"] = [{"name": name, "reason": reason} for name, reason in sorted(_withheld(catalogue).items())]
     return said
@@ -49,16 +49,17 @@ async def list_tools(asked: Asked) -> dict[str, Any]:
 
 async def show_tool(asked: Asked) -> dict[str, Any]:
     """One tool with its whole definition. One that is withheld is as unknown as none."""
-    for tool in _seen(asked.ports.catalogue(), asked.principal):
+    for tool in _seen(asked):
         if tool.name == asked.names["tool"]:
             return {**as_json(tool, is_operator(asked.principal)), "definition": dict(tool.definition)}
     raise ApiProblem("api.unknown", "There is no such tool.")
 
 
-def _seen(catalogue: Catalogue, principal: Principal) -> list[Tool]:
+def _seen(asked: Asked) -> list[Tool]:
     """What `tools/list` shows this caller; operators see all but what is there for nobody."""
+    catalogue, principal = asked.ports.catalogue(), asked.principal
     if not is_operator(principal):
-        return visible_tools(catalogue, principal)
+        return visible_tools(catalogue, principal, observing=asked.ports.mode == "observe")
     return [tool for tool in catalogue.tools.values() if absent_for(tool, principal) is None]
 
 

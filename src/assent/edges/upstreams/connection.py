@@ -71,22 +71,22 @@ class Response:
             await self._wait()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """While we keep the upstream waiting, its silence is ours."""
-        self._forgive(True)
+    def held(self, *, asked: bool = False) -> Iterator[None]:
+        """While we keep the upstream waiting, its silence is ours; where it asked something, all that time is."""
+        self._forgive(True, asked)
         try:
             yield
         finally:
-            self._forgive(False)
+            self._forgive(False, asked)
 
     def close(self) -> None:
         """Stop listening. An unfinished answer ends its connection, which tells the upstream to stop."""
         if not self._complete:
             self._connection.abort(Lost(self._connection.upstream, "closed by us", sent=True))
 
-    def _forgive(self, silence: bool) -> None:
+    def _forgive(self, silence: bool, asked: bool) -> None:
         if not self._complete:
-            self._connection.forgive(silence)
+            self._connection.forgive(silence, asked)
 
     def _raise_fault(self) -> None:
         if self._fault is not None:
@@ -158,6 +158,7 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._until_close = False
         self._deadline = self._patience = self._heard = 0.0
+        self._asked_at: float | None = None
 
     # The pool's side
 
@@ -170,7 +171,7 @@ class Connection(asyncio.Protocol):
         assert self._response is None and self._transport is not None
         now = self._heard = self.loop.time()
         self._patience, self._deadline = patience, now + total
-        self._head_bytes, self._until_close, self._forgiving = 0, True, False
+        self._head_bytes, self._until_close, self._forgiving, self._asked_at = 0, True, False, None
         self._response = response = Response(self)
         self._transport.write(request)
         return response
@@ -179,14 +180,17 @@ class Connection(asyncio.Protocol):
         """Called now and then by the pool: end an exchange that is overdue."""
         if self._response is None:
             return
-        if now >= self._deadline:
+        if now >= self._deadline and self._asked_at is None:
             self.abort(TimedOut(self.upstream, "no complete answer in time", sent=True))
         elif not (self._paused or self._forgiving) and now - self._heard >= self._patience:
             self.abort(TimedOut(self.upstream, f"silent for {self._patience:g} seconds", sent=True))
 
-    def forgive(self, silence: bool) -> None:
-        self._forgiving = silence
-        self._heard = self.loop.time()
+    def forgive(self, silence: bool, asked: bool) -> None:
+        now = self.loop.time()
+        if self._asked_at is not None:
+            self._deadline += now - self._asked_at
+        self._forgiving, self._asked_at = silence, now if silence and asked else None
+        self._heard = now
 
     def abort(self, fault: Fault) -> None:
         """End the connection now; whoever waits for the answer gets `fault`."""

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
@@ -20,8 +20,8 @@ from assent.edges.upstreams.sse import EventReader, EventTooLarge
 
 MOST_RESOURCES = 500
 _EVENT = 1024 * 1024
-_ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-_LISTS = {
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+LISTS = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
     "resources": "resourcesListChanged",
@@ -32,6 +32,20 @@ Notice = Callable[[dict[str, Any]], None]
 
 class TooManyResources(Exception):
     """No room for another resource to watch."""
+
+
+class Hearing(Protocol):
+    """How one upstream is listened to, by everybody behind us at once."""
+
+    was_heard: bool
+
+    async def listen(self, described: Described) -> None: ...
+
+    async def watch(self, uri: str) -> None: ...
+
+    async def leave(self, uri: str) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Ear:
@@ -128,7 +142,7 @@ class Ear:
     async def _listen_modern(self) -> None:
         assert self._described is not None
         has = self._described.capabilities
-        wanted = {flag: True for kind, flag in _LISTS.items() if isinstance(has.get(kind), dict)}
+        wanted = {flag: True for kind, flag in LISTS.items() if isinstance(has.get(kind), dict)}
         acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         acknowledged.add_done_callback(lambda _: self._open.set())
         await self._stream_modern(wanted, acknowledged)
@@ -137,7 +151,7 @@ class Ear:
         peer = Peer(LATEST_MODERN_VERSION, capabilities={})
         response = await self._server.open_stream("subscriptions/listen", {"notifications": wanted}, peer)
         async for message in self._messages(response):
-            if message.get("method") == _ACKNOWLEDGED:
+            if message.get("method") == ACKNOWLEDGED:
                 if not acknowledged.done():
                     acknowledged.set_result(None)
             elif "method" in message:
@@ -175,11 +189,16 @@ class Ear:
             response.close()
 
     def _hear(self, message: dict[str, Any]) -> None:
-        """Pass a notice on as it would stand in the old era; the stream's name is between us and the upstream."""
-        method, params = message.get("method"), message.get("params")
-        if not isinstance(method, str) or "id" in message:
-            return
-        said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-        if isinstance(params, dict) and (kept := {key: value for key, value in params.items() if key != "_meta"}):
-            said["params"] = kept
-        self._notice(said)
+        if (said := plain(message)) is not None:
+            self._notice(said)
+
+
+def plain(message: dict[str, Any]) -> dict[str, Any] | None:
+    """A notice as it would stand in the old era; the stream's name is between us and the upstream."""
+    method, params = message.get("method"), message.get("params")
+    if not isinstance(method, str) or "id" in message:
+        return None
+    said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+    if isinstance(params, dict) and (kept := {key: value for key, value in params.items() if key != "_meta"}):
+        said["params"] = kept
+    return said

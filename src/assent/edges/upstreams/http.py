@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
+from secrets import randbits
 from typing import Any
 
 from mcp_types import (
@@ -38,12 +39,16 @@ class Described:
 class HttpUpstream:
     """One upstream behind one URL."""
 
-    def __init__(self, pool: Pool, client_info: dict[str, Any], streams: Pool | None = None) -> None:
+    def __init__(
+        self, pool: Pool, client_info: dict[str, Any], streams: Pool | None = None, first_id: int | None = None
+    ) -> None:
         self.pool = pool
         self._streams = streams or pool
         self._line = Line(pool)
         self._client_info = client_info
-        self._ids = count(1)
+        # In a relayed session the client sends requests too, and some servers know a stream by its request's id
+        # alone, whoever's it is: ours must be nobody else's, and nobody's guess.
+        self._ids = count(2**30 + randbits(30) if first_id is None else first_id)
         self._farewells: set[asyncio.Task[None]] = set()
 
     @property

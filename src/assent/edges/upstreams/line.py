@@ -153,7 +153,7 @@ class Line:
                     message = self._parse(event.data)
                     if "method" not in message:
                         return message
-                    with response.held():
+                    with response.held(asked="id" in message):
                         await self._hear(message, peer, audience)
         except EventTooLarge as error:
             raise Oversized(self.pool.name, str(error), sent=True) from None

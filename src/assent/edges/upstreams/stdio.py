@@ -14,20 +14,19 @@ from mcp_types import (
     CLIENT_INFO_META_KEY,
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
 )
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.child import Child, Launch, how_ended
 from assent.edges.upstreams.faults import Fault, Garbled, Lost, TimedOut, Unreachable
 from assent.edges.upstreams.http import Described, described_by
+from assent.edges.upstreams.introduction import introduce
 from assent.edges.upstreams.line import Audience
 from assent.edges.upstreams.pages import all_pages
 
 logger = logging.getLogger("assent")
 
-PROBE = 5.0
 LONGEST_PAUSE = 60.0
 
 Listener = Callable[[dict[str, Any]], None]
@@ -51,11 +50,17 @@ class StdioUpstream:
     ) -> None:
         self.name, self.patience = launch.name, patience
         self.described: Described | None = None
+        self.known: Described | None = None
+        """What it last said of itself, whether or not it runs now."""
         self.listen: Listener = self.answer_alone
-        self.on_changed: Callable[[], None] = lambda: None
+        self.on_log: Listener = lambda _: None
+        self.on_notice: Listener = lambda _: None
+        """Told what the server says unasked, where nobody else listens."""
+        self.level: str | None = None
+        """How much a server of the old era may log: it is told whenever it is started."""
         self.is_asking: Callable[[], bool] = lambda: False
         """Whether a question of the server waits for its answer: then it is not silent."""
-        self._launch, self._client_info, self._mark, self._clock = launch, client_info, mark, clock
+        self._launch, self.client_info, self._mark, self._clock = launch, client_info, mark, clock
         self._child: Child | None = None
         self._turn = asyncio.Lock()
         self._ids = count(1)
@@ -81,7 +86,7 @@ class StdioUpstream:
             await self._run()
             if self.described is None:
                 try:
-                    self.described = await self._introduce()
+                    self.described = self.known = await introduce(self)
                 except BaseException:
                     await self._abandon()
                     raise
@@ -92,7 +97,8 @@ class StdioUpstream:
         async with self._turn:
             await self._run()
             result = await self.exchange("initialize", params)
-            self.described = described_by(str(result.get("protocolVersion")), result.get("serverInfo"), result)
+            version = str(result.get("protocolVersion"))
+            self.described = self.known = described_by(version, result.get("serverInfo"), result)
             return result
 
     async def ended(self) -> str:
@@ -135,16 +141,27 @@ class StdioUpstream:
         await self.ready()
         return await self.exchange(method, self.enveloped(params, capabilities), audience)
 
-    async def exchange(self, method: str, params: dict[str, Any], audience: Audience | None = None) -> dict[str, Any]:
+    def new_id(self) -> str:
+        return f"{self._mark}-{next(self._ids)}"
+
+    async def exchange(
+        self,
+        method: str,
+        params: dict[str, Any],
+        audience: Audience | None = None,
+        *,
+        request_id: str | None = None,
+        endless: bool = False,
+    ) -> dict[str, Any]:
         """One request as it is, and its result. Raises `RpcError` as the server sent it, or a `Fault`.
 
-        Cancelling it tells the server.
+        Cancelling it tells the server. `endless` is for one that is answered when it is over, whenever that is.
         """
-        request_id = f"{self._mark}-{next(self._ids)}"
+        request_id = request_id or self.new_id()
         answer = self._waiting[request_id] = asyncio.get_running_loop().create_future()
         try:
             await self._post(request_id, method, params, audience)
-            return await self._patiently(answer, method)
+            return await (answer if endless else self._patiently(answer, method))
         except (asyncio.CancelledError, TimedOut):
             self._spawn(self._tell_cancelled(request_id))
             raise
@@ -163,13 +180,13 @@ class StdioUpstream:
         await self.send(message if params is None else {**message, "params": params})
 
     def enveloped(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
-        return self._with_envelope(params, capabilities) if self.is_modern else params
+        return self.with_envelope(params, capabilities) if self.is_modern else params
 
-    def _with_envelope(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
+    def with_envelope(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
         envelope = {
             PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
             CLIENT_CAPABILITIES_META_KEY: capabilities or {},
-            CLIENT_INFO_META_KEY: self._client_info,
+            CLIENT_INFO_META_KEY: self.client_info,
         }
         return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
 
@@ -237,38 +254,6 @@ class StdioUpstream:
             if not answer.done():
                 answer.set_exception(Lost(self.name, reason, sent=True))
 
-    async def _introduce(self) -> Described:
-        """Ask in the modern way; a server that does not understand it, or is slow to say so, in the old one too."""
-        probing = asyncio.ensure_future(self.exchange("server/discover", self._with_envelope({}, {})))
-        tasks: list[asyncio.Future[Any]] = [probing]
-        try:
-            await asyncio.wait(tasks, timeout=min(PROBE, self.patience))
-            if probing.done() and (described := _modern(probing)) is not None:
-                return described
-            tasks.append(greeting := asyncio.ensure_future(self._greet()))
-            await asyncio.wait(tasks if not probing.done() else [greeting], return_when=asyncio.FIRST_COMPLETED)
-            if greeting.done() and greeting.exception() is None:
-                return greeting.result()
-            await asyncio.wait([probing])
-            return _modern(probing) or await greeting
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _greet(self) -> Described:
-        params = {
-            "protocolVersion": LATEST_HANDSHAKE_VERSION,
-            "capabilities": {},  # whom should it ask? The callers are many
-            "clientInfo": self._client_info,
-        }
-        result = await self.exchange("initialize", params)
-        version = result.get("protocolVersion")
-        if not isinstance(version, str):
-            raise Garbled(self.name, "initialize gave no protocol version", sent=True)
-        await self.notify("notifications/initialized")
-        return described_by(version, result.get("serverInfo"), result)
-
     # What it says
 
     def _hear(self, message: dict[str, Any]) -> None:
@@ -293,7 +278,7 @@ class StdioUpstream:
         return True
 
     def answer_alone(self, message: dict[str, Any]) -> None:
-        """Nobody listens: a ping is answered, a question refused, a changed list looked at again."""
+        """Nobody listens: a ping is answered, a question refused, the rest is a notice."""
         if "id" in message and "method" in message:
             answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
             if message["method"] == "ping":
@@ -301,8 +286,10 @@ class StdioUpstream:
             else:
                 answer["error"] = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
             self._spawn(self._quietly(answer))
-        elif message.get("method") == "notifications/tools/list_changed":
-            self.on_changed()
+        elif message.get("method") == "notifications/message":
+            self.on_log(message)
+        elif isinstance(message.get("method"), str):
+            self.on_notice(message)
 
     async def _quietly(self, message: dict[str, Any]) -> None:
         with suppress(Fault):
@@ -316,19 +303,6 @@ class StdioUpstream:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _modern(probing: asyncio.Future[dict[str, Any]]) -> Described | None:
-    """What `server/discover` gave, if it is of a revision we speak."""
-    error = probing.exception()
-    if isinstance(error, RpcError | Garbled | TimedOut):
-        return None
-    result = probing.result()
-    versions, meta = result.get("supportedVersions"), result.get("_meta")
-    if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
-        return None
-    info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
-    return described_by(LATEST_MODERN_VERSION, info, result)
 
 
 def _settle(answer: Answer, message: dict[str, Any], name: str) -> None:

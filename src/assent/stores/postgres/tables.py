@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from assent.ports import Pruned
-from assent.stores.operations import Operation, Sweep
+from assent.stores.operations import Needs, Operation, Sweep
 from assent.stores.records import Records, Tally
-from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row
+from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row, move_row
 from assent.stores.statements import statements
 
 SQL = statements("postgres")
@@ -22,23 +22,29 @@ async def load(connection: Any, operations: Sequence[Operation[Any]]) -> Records
     records = Records()
     if names := _names(operation.claims for operation in operations):
         records.claims = {row[0]: claim_of(row) for row in await connection.fetch(SQL["recall"], names)}
-    if names := _names(operation.approvals for operation in operations):
-        _take(records, await connection.fetch(SQL["approval"], names))
-    for question in (question for operation in operations for question in operation.questions):
-        asked = (question.binding, question.tenant, question.requester, question.now, question.since)
-        _take(records, await connection.fetch(SQL["asked"], *asked))
-    if names := _names(operation.rates for operation in operations):
-        records.rates = dict(map(tuple, await connection.fetch(SQL["rates"], names)))
-    reserved = ([name for name, _ in record.charges] for record in records.claims.values())
-    if names := _names((*(operation.tallies for operation in operations), *reserved)):
+    needs = [operation.needs for operation in operations if operation.needs is not None]
+    reserved = [[name for name, _ in record.charges] for record in records.claims.values() if record.charges]
+    if names := _names((*(one.tallies for one in needs), *reserved)):
         rows = await connection.fetch(SQL["tallies"], names)
         records.tallies = {name: Tally(Decimal(spent), until) for name, spent, until in rows}
-    if names := _names(operation.keys for operation in operations):
+    if needs:
+        await _load_needs(connection, needs, records)
+    return records
+
+
+async def _load_needs(connection: Any, needs: Sequence[Needs], records: Records) -> None:
+    if names := _names(one.approvals for one in needs):
+        _take(records, await connection.fetch(SQL["approval"], names))
+    for question in (question for one in needs for question in one.questions):
+        asked = (question.binding, question.tenant, question.requester, question.now, question.since)
+        _take(records, await connection.fetch(SQL["asked"], *asked))
+    if names := _names(one.rates for one in needs):
+        records.rates = dict(map(tuple, await connection.fetch(SQL["rates"], names)))
+    if names := _names(one.keys for one in needs):
         records.keys = {row[0]: key_of(row) for row in await connection.fetch(SQL["key"], names)}
-    if places := [place for operation in operations for place in operation.places]:
+    if places := [place for one in needs for place in one.places]:
         found = await connection.fetch(SQL["places"], places)
         records.places = {index: EntryRow(leaf, vals) for index, leaf, vals in found}
-    return records
 
 
 def _names(given: Iterable[Iterable[str]]) -> list[str]:
@@ -52,7 +58,8 @@ def _take(records: Records, rows: Iterable[Any]) -> None:
 async def keep(connection: Any, records: Records) -> int | None:
     """Write what has changed; the place of the first entry, if there are any."""
     changed = records.changed
-    await _keep(connection, "keep_claims", [claim_row(records.claims[name]) for name in changed.claims])
+    await _keep(connection, "add_claims", [claim_row(records.claims[name]) for name in changed.claims])
+    await _keep(connection, "move_claims", [move_row(records.claims[name]) for name in changed.moved])
     await _keep(connection, "keep_approvals", [approval_row(records.approvals[name]) for name in changed.approvals])
     rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
     await _keep(connection, "keep_rehearsals", [(one.digest, one.preview, one.at) for one in rehearsals])
@@ -77,10 +84,10 @@ async def _keep(connection: Any, name: str, rows: Sequence[Sequence[Any]]) -> No
         await connection.execute(SQL[name], *map(list, zip(*rows, strict=True)))
 
 
-async def tell(connection: Any, names: Sequence[str]) -> None:
+async def tell(connection: Any, records: Records) -> None:
     """Tell every process that something was ended or decided; delivered with the commit."""
-    notices, notice = [], ""
-    for name in names:
+    changed, notices, notice = records.changed, [], ""
+    for name in (*changed.moved, *changed.approvals):
         if "\n" in name or len(name) > 200:
             continue  # whoever waits for so odd a name finds out by looking
         if len(notice) + len(name) > _LONGEST_NOTICE:

@@ -16,7 +16,7 @@ import asyncpg
 
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, MOST_PER_COMMIT, Item, Waiting, apply, operations_in, orders_in
+from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.postgres import tables
 from assent.stores.postgres.database import FAILURES, Database
@@ -83,7 +83,7 @@ class Writer:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), linger)
         while self._items or self._unkept:
-            await self._write([self._items.popleft() for _ in range(min(len(self._items), MOST_PER_COMMIT))])
+            await self._write(take(self._items))
             if self._broken is not None and not self._items:
                 return
 
@@ -144,7 +144,7 @@ class Writer:
             for item in orders_in(batch):
                 if isinstance(item.order, Sweep):
                     item.value = await tables.prune(connection, item.order)
-            await tables.tell(connection, [*records.changed.claims, *records.changed.approvals])
+            await tables.tell(connection, records)
         except BaseException:
             await self._undo(connection)
             raise

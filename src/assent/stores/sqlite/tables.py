@@ -7,19 +7,32 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
-from assent.stores.operations import Operation, Sweep
+from assent.stores.operations import Needs, Operation, Sweep
 from assent.stores.records import Records, Tally
-from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row, logged
-from assent.stores.statements import statements
+from assent.stores.rows import (
+    EntryRow,
+    approval_of,
+    approval_row,
+    claim_of,
+    claim_row,
+    key_of,
+    key_row,
+    logged,
+    move_row,
+)
+from assent.stores.statements import for_rows, statements
 
 _SQL = statements("sqlite")
 MOST_KNOWN = 10_000
+AT_ONCE = 64, 8
+"""Rows to a statement."""
 
 
 class Tables:
@@ -30,27 +43,30 @@ class Tables:
         self._started: dict[str, ClaimRecord] = {}
         self._version = -1
 
-    def load(self, operations: Iterable[Operation[Any]]) -> Records:
+    def load(self, operations: Sequence[Operation[Any]]) -> Records:
         """The records that these operations need."""
-        operations = list(operations)
         records = Records()
         self._load_claims(
             self._unknown({name for operation in operations for name in operation.claims}, records), records
         )
         for operation in operations:
-            for name in operation.approvals:
-                self._take(records, self._rows("approval", (name,)))
-            for question in operation.questions:
-                self._take(records, self._rows("asked", asdict(question)))
-            for name in operation.rates:
-                records.rates.update((name, due) for (due,) in self._rows("rate", (name,)))
-            for name in operation.tallies:
-                self._load_tally(name, records)
-            for name in operation.keys:
-                records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
-            for place in operation.places:
-                records.places.update((place, EntryRow(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
+            if operation.needs is not None:
+                self._load_needs(operation.needs, records)
         return records
+
+    def _load_needs(self, needs: Needs, records: Records) -> None:
+        for name in needs.approvals:
+            self._take(records, self._rows("approval", (name,)))
+        for question in needs.questions:
+            self._take(records, self._rows("asked", asdict(question)))
+        for name in needs.rates:
+            records.rates.update((name, due) for (due,) in self._rows("rate", (name,)))
+        for name in needs.tallies:
+            self._load_tally(name, records)
+        for name in needs.keys:
+            records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
+        for place in needs.places:
+            records.places.update((place, EntryRow(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
 
     def _unknown(self, names: set[str], records: Records) -> set[str]:
         """The claims that must be looked up: those this connection started are known, unless another has written."""
@@ -65,7 +81,7 @@ class Tables:
 
     def committed(self, records: Records) -> None:
         """Remember what is under way: whoever started a claim is about to end it."""
-        for name in records.changed.claims:
+        for name in chain(records.changed.claims, records.changed.moved):
             record = records.claims[name]
             if record.state is State.STARTED and not record.charges and len(self._started) < MOST_KNOWN:
                 self._started[name] = record
@@ -96,7 +112,10 @@ class Tables:
     def keep(self, records: Records) -> None:
         """Write what has changed, and give the entries the next places in the log."""
         changed = records.changed
-        self._keep("keep_claim", [claim_row(records.claims[name]) for name in changed.claims])
+        claims = records.claims
+        self._keep_many("add_claim", [claim_row(claims[name]) for name in changed.claims - changed.replacing])
+        self._keep("replace_claim", [claim_row(claims[name]) for name in changed.replacing])
+        self._keep_many("move_claim", [move_row(claims[name]) for name in changed.moved])
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
         rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
         self._keep("keep_rehearsal", [(one.digest, one.preview, one.at) for one in rehearsals])
@@ -121,7 +140,20 @@ class Tables:
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def append(self, rows: Sequence[EntryRow]) -> None:
-        self._keep("append", rows)
+        """The place of the first is looked up: nobody else writes until we commit."""
+        if rows:
+            first = self.length()
+            self._keep_many("append", [(first + offset, row.leaf, row.vals) for offset, row in enumerate(rows)])
+
+    def _keep_many(self, name: str, rows: Sequence[Any]) -> None:
+        """Many rows to a statement: with each one the interpreter would be let go of, and waited for again."""
+        done = 0
+        for size in AT_ONCE:
+            while len(rows) - done >= size:
+                values = list(chain.from_iterable(rows[done : done + size]))
+                self._connection.execute(for_rows(_SQL[name], size), values)
+                done += size
+        self._keep(name, rows[done:])
 
     def _keep(self, name: str, rows: Sequence[Any]) -> None:
         if len(rows) == 1:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, MOST_PER_COMMIT, Item, Waiting, apply, operations_in, orders_in
+from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.rows import EntryRow
 from assent.stores.sqlite.tables import Tables
@@ -40,6 +40,7 @@ class Writer:
         self._items: deque[Item] = deque()
         self._unkept: list[EntryRow] = []
         self._broken: StoreError | None = None
+        self._calling: asyncio.AbstractEventLoop | None = None
         self._stirring = self._closed = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
@@ -54,11 +55,17 @@ class Writer:
 
     def _ordered(self, order: Order) -> asyncio.Future[Any]:
         self._check_open()
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
         self._items.append(Waiting(order, future))
-        if not self._wake.is_set():  # asking is cheaper, and whoever clears it looks for items afterwards
-            self._wake.set()
+        if self._calling is not loop:  # once for all that this turn of the loop brings
+            self._calling = loop
+            loop.call_soon(self._call)
         return future
+
+    def _call(self) -> None:
+        self._calling = None
+        self._wake.set()
 
     def note(self, row: EntryRow) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
@@ -101,16 +108,12 @@ class Writer:
             self._stirring = False
             last = self._closed
             while self._items or self._unkept:
-                self._write(self._next())
+                self._write(take(self._items))
                 if self._broken is not None and not self._items:
                     break
             if last:
                 self._connection.close()
                 return
-
-    def _next(self) -> list[Item]:
-        count = min(len(self._items), MOST_PER_COMMIT)
-        return [self._items.popleft() for _ in range(count)]
 
     def _write(self, batch: Sequence[Item]) -> None:
         """One transaction, all of it or nothing; entries that were not kept come first in the next one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,7 +86,7 @@ class ClaimPromises:
         with pytest.raises(Taken):
             await store.claim(claim_draft(), entry(), None, NOW + 9.999)
         again = await store.claim(claim_draft(created_at=NOW + 10), entry(), None, NOW + 10)
-        assert again == replace(claim_draft(created_at=NOW + 10), epoch=2)
+        assert again == claim_draft(created_at=NOW + 10)._replace(epoch=2)
         assert await store.recall("claim") == again
         assert await store.settle("claim", 1, succeeded(), []) is False
 
@@ -122,8 +121,7 @@ class ClaimPromises:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
         settlement = Settlement(State.FAILED, NOW + 2, b"\x00\xff result", valid_until=NOW + 3, lease_until=NOW + 4)
         assert await store.settle("claim", 1, settlement, [entry("outcome"), entry("violation")]) is True
-        assert await store.recall("claim") == replace(
-            draft,
+        assert await store.recall("claim") == draft._replace(
             state=State.FAILED,
             settled_at=NOW + 2,
             result=b"\x00\xff result",
@@ -172,7 +170,7 @@ class ClaimPromises:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
         assert await store.retake("claim", 1, LATER + LEASE, LATER - 0.001, entry("again")) is None
         taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry("again"))
-        assert taken == replace(draft, epoch=2, lease_until=LATER + LEASE)
+        assert taken == draft._replace(epoch=2, lease_until=LATER + LEASE)
         assert await store.recall("claim") == taken
         assert await marks(store) == ["intent", "again"]
 
@@ -217,7 +215,7 @@ class ClaimPromises:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
         assert await store.doubt("claim", 1, LATER - 0.001, entry("doubt")) is None
         doubted = await store.doubt("claim", 1, LATER, entry("doubt"))
-        assert doubted == replace(draft, state=State.IN_DOUBT, epoch=2, settled_at=LATER)
+        assert doubted == draft._replace(state=State.IN_DOUBT, epoch=2, settled_at=LATER)
         assert await store.recall("claim") == doubted
         await store.extend([("claim", 1)], LATER + 1000)
         assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False

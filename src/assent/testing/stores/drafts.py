@@ -34,7 +34,7 @@ def claim_draft(name: str = "claim", **changes: Any) -> ClaimRecord:
         created_at=NOW,
         expires_at=NOW + 30 * 86400,
     )
-    return replace(draft, **changes)
+    return draft._replace(**changes)
 
 
 def approval_draft(name: str = "approval", **changes: Any) -> Approval:
@@ -71,7 +71,7 @@ def entry(mark: str = "intent", **values: Any) -> Entry:
 
 
 def succeeded(result: bytes = b'{"ok":true}', **changes: Any) -> Settlement:
-    return replace(Settlement(State.SUCCEEDED, NOW + 1, result), **changes)
+    return Settlement(State.SUCCEEDED, NOW + 1, result)._replace(**changes)
 
 
 async def approved(store: Store, **changes: Any) -> Approval:

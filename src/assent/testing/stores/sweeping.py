@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from assent.core.claims import Settlement, State
@@ -25,7 +23,7 @@ class SweepPromises:
         assert before is not None
         assert await store.prune(before.expires_at - 0.001, NOW) == Pruned()
         assert (await store.prune(before.expires_at, NOW)).claims == 1
-        assert await store.recall("claim") == replace(before, result=None, charges=())
+        assert await store.recall("claim") == before._replace(result=None, charges=())
         assert (await store.prune(before.expires_at, NOW)).claims == 0
         with pytest.raises(Taken):
             await store.claim(claim_draft(), entry(), None, LATER)

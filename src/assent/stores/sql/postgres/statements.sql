@@ -18,7 +18,7 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
  ORDER BY created_at DESC, id COLLATE "C"
  LIMIT $6;
 
--- name: keep_claims
+-- name: add_claims
 INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
                     lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
@@ -29,6 +29,14 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
        state = excluded.state, epoch = excluded.epoch, lease_until = excluded.lease_until,
        created_at = excluded.created_at, expires_at = excluded.expires_at, valid_until = excluded.valid_until,
        settled_at = excluded.settled_at, result = excluded.result, charges = excluded.charges;
+
+-- name: move_claims
+UPDATE claims AS kept
+   SET state = moved.state, epoch = moved.epoch, lease_until = moved.lease_until, valid_until = moved.valid_until,
+       settled_at = moved.settled_at, result = moved.result, charges = moved.charges
+  FROM unnest($1::text[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[], $6::bytea[], $7::bytea[], $8::text[])
+       AS moved (state, epoch, lease_until, valid_until, settled_at, result, charges, id)
+ WHERE kept.id = moved.id;
 
 -- name: bury
 UPDATE claims SET result = NULL, charges = NULL

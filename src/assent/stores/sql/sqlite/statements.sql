@@ -24,15 +24,28 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
  ORDER BY created_at DESC, id
  LIMIT ?6;
 
--- name: keep_claim
-INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
-                    lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE
-   SET key = excluded.key, fingerprint = excluded.fingerprint, contract = excluded.contract,
-       state = excluded.state, epoch = excluded.epoch, lease_until = excluded.lease_until,
-       created_at = excluded.created_at, expires_at = excluded.expires_at, valid_until = excluded.valid_until,
-       settled_at = excluded.settled_at, result = excluded.result, charges = excluded.charges;
+-- Of claims and entries there are many in a commit, so these statements are also made with many rows of values.
+-- OR FAIL: the whole commit is taken back then, so no statement needs a journal of its own, which costs as much again.
+
+-- name: add_claim
+INSERT OR FAIL INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+                            lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: replace_claim
+INSERT OR REPLACE INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+                               lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: move_claim
+WITH moved (state, epoch, lease_until, valid_until, settled_at, result, charges, id) AS (
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+)
+UPDATE OR FAIL claims
+   SET state = moved.state, epoch = moved.epoch, lease_until = moved.lease_until, valid_until = moved.valid_until,
+       settled_at = moved.settled_at, result = moved.result, charges = moved.charges
+  FROM moved
+ WHERE claims.id = moved.id;
 
 -- name: bury
 UPDATE claims SET result = NULL, charges = NULL
@@ -134,8 +147,7 @@ INSERT OR REPLACE INTO tallies (name, spent, until) VALUES (?, ?, ?);
 DELETE FROM tallies WHERE name IN (SELECT name FROM tallies WHERE until <= ? LIMIT ?);
 
 -- name: append
-INSERT INTO audit_entries (idx, leaf, vals)
-SELECT coalesce(max(idx) + 1, 0), ?, ? FROM audit_entries;
+INSERT OR FAIL INTO audit_entries (idx, leaf, vals) VALUES (?, ?, ?);
 
 -- name: entries
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > ? ORDER BY idx LIMIT ?;

@@ -1,0 +1,48 @@
+"""Which events of an upstream's streams was this session told, so that it may ask for the rest of them?
+
+Upstreams that number their events find them again for anybody who knows the number; whose they were is ours to know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+
+from assent.edges.http import Message, Send
+
+MOST_KEPT = 512
+MOST_ID = 256
+_ID = re.compile(rb"(?:\A|[\r\n])id: ?([^\r\n]{1,%d})(?=[\r\n])" % MOST_ID)
+_LONGEST_START = MOST_ID + len(b"id: ")
+
+
+class Heard:
+    """The ids of the last events that one session was told, whichever of its streams they came on."""
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[bytes, None] = OrderedDict()
+
+    def __contains__(self, event_id: str) -> bool:
+        return event_id.encode("latin-1", "replace") in self._ids
+
+    def listening(self, send: Send) -> Send:
+        """`send`, but that the ids of events which go through it are kept."""
+        rest = b""
+
+        async def heard(message: Message) -> None:
+            nonlocal rest
+            if message["type"] == "http.response.body":
+                rest = self._read(rest + message.get("body", b""))
+            await send(message)
+
+        return heard
+
+    def _read(self, text: bytes) -> bytes:
+        """Keep the ids in whole lines; gives the line that has only begun."""
+        for found in _ID.finditer(text):
+            self._ids[found[1]] = None
+            self._ids.move_to_end(found[1])
+        while len(self._ids) > MOST_KEPT:
+            self._ids.popitem(last=False)
+        begun = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
+        return begun if len(begun) <= _LONGEST_START else b"-"

@@ -1,0 +1,195 @@
+"""How does a call wait at an upstream of the old era while a client of the new one is asked?
+
+The upstream asks on the stream of the call and holds it open; the client gets the question as a result and calls again.
+In between the call stays where it is: at the upstream, and here, under a name that only its caller can use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from mcp_types import INVALID_PARAMS
+
+from assent.edges.reply import Way, can_answer
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.line import Audience
+
+# A call that waits holds one of the hundred connections of its upstream, and the answer needs one too.
+MOST_PARKED = 50
+MOST_OF_ONE = 20
+WAITS = 600.0
+QUESTION = "question"
+_ASKS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
+
+Answer = dict[str, Any]
+Ask = Callable[[Audience], Awaitable[Answer]]
+
+
+class NotParked(RpcError):
+    """No call waits under this name for this caller: it was answered, given up, or asked elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__(INVALID_PARAMS, "requestState: no call waits for this answer; call again without it")
+
+
+class Parked:
+    """One call under way, and what its upstream asks; the audience of the upstream for as long as it talks."""
+
+    def __init__(self, parking: Parking, owner: Hashable, said: Any, capabilities: dict[str, Any], token: Any) -> None:
+        self._parking = parking
+        self.owner, self.said, self.capabilities = owner, said, capabilities
+        self._first_token = self.token = token
+        self.reply: Way | None = None
+        self.question: dict[str, Any] | None = None
+        self.asked = asyncio.Event()
+        self.answered: asyncio.Future[Answer] | None = None
+        self.task: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.timer: asyncio.TimerHandle | None = None
+
+    async def open(self) -> None:
+        if self.reply is not None:
+            await self.reply.open()
+
+    async def prime(self, retry: int | None) -> None:
+        """A client of the new era does not resume streams."""
+
+    async def pause(self) -> None:
+        """Nor is it sent away."""
+
+    async def notify(self, message: dict[str, Any]) -> None:
+        """Pass a notification on; progress goes by the token of the client's newest round."""
+        params = message.get("params")
+        if message["method"] == "notifications/progress" and self.token != self._first_token:
+            if self.token is None or not isinstance(params, dict) or params.get("progressToken") != self._first_token:
+                return
+            message = {**message, "params": {**params, "progressToken": self.token}}
+        if self.reply is not None:
+            await self.reply.notify(message)
+
+    async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
+        """Wait, as long as it is let, for what the client says when it calls again."""
+        if not can_answer(self.capabilities, question["method"]) or not self._parking.admit(self):
+            return None
+        self.question, self.answered = question, asyncio.get_running_loop().create_future()
+        self.asked.set()
+        try:
+            return {"jsonrpc": "2.0", "id": question["id"], "result": await self.answered}
+        finally:
+            self.question = self.answered = None
+            self._parking.leave(self)
+
+    def settle(self, responses: Any) -> None:
+        """Hand over what the client answered; without an answer the question stands."""
+        response = responses.get(QUESTION) if isinstance(responses, Mapping) else None
+        if isinstance(response, dict) and self.answered is not None and not self.answered.done():
+            self.asked.clear()
+            self.answered.set_result(response)
+
+
+class Parking:
+    """The calls of one upstream that wait for an answer: bounded in number, in all and for each owner, and in time."""
+
+    def __init__(self, most: int = MOST_PARKED, most_of_one: int = MOST_OF_ONE, waits: float = WAITS) -> None:
+        self._most, self._most_of_one, self._waits = most, most_of_one, waits
+        self._asking: set[Parked] = set()
+        self._parked: dict[str, Parked] = {}
+
+    def __len__(self) -> int:
+        return len(self._parked)
+
+    async def begin(
+        self, ask: Ask, owner: Hashable, said: Any, capabilities: dict[str, Any], reply: Way, token: Any = None
+    ) -> dict[str, Any]:
+        """Make a call; its result, or its first question as one."""
+        parked = Parked(self, owner, said, capabilities, token)
+        parked.reply = reply
+        parked.task = asyncio.ensure_future(ask(parked))
+        return await self._wait(parked, reply)
+
+    async def resume(
+        self, name: Any, owner: Hashable, said: Any, responses: Any, reply: Way, token: Any = None
+    ) -> dict[str, Any]:
+        """Go on with a call whose question was answered. Raises NotParked where there is none for this caller."""
+        parked = self._parked.get(name) if isinstance(name, str) else None
+        if parked is None or (parked.owner, parked.said) != (owner, said):
+            raise NotParked
+        self._take(name)
+        parked.token = token
+        parked.settle(responses)
+        return await self._wait(parked, reply)
+
+    def admit(self, parked: Parked) -> bool:
+        """Whether there is room for another question; an owner's oldest gives way to its newest, and to no other's."""
+        own = [name for name, one in self._parked.items() if one.owner == parked.owner]
+        if len(own) >= self._most_of_one:
+            self._give_up(own[0])
+        elif len(self._asking) >= self._most:
+            return False
+        self._asking.add(parked)
+        return True
+
+    def leave(self, parked: Parked) -> None:
+        self._asking.discard(parked)
+
+    async def close(self) -> None:
+        """Give up every call that waits."""
+        tasks = [parked.task for parked in self._parked.values()]
+        for name in list(self._parked):
+            self._give_up(name)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _wait(self, parked: Parked, reply: Way) -> dict[str, Any]:
+        parked.reply = reply
+        asked = asyncio.ensure_future(parked.asked.wait())
+        try:
+            waiting: list[asyncio.Future[Any]] = [parked.task, asked]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            parked.task.cancel()  # the caller left, and so the upstream is told
+            with suppress(asyncio.CancelledError, Exception):
+                await parked.task
+            raise
+        finally:
+            asked.cancel()
+            parked.reply = None
+        return await parked.task if parked.task.done() else self._put(parked)
+
+    def _put(self, parked: Parked) -> dict[str, Any]:
+        name = secrets.token_urlsafe(24)
+        self._parked[name] = parked
+        parked.timer = asyncio.get_running_loop().call_later(self._waits, self._give_up, name)
+        assert parked.question is not None
+        asks = {"method": parked.question["method"], "params": parked.question.get("params") or {}}
+        return {"resultType": "input_required", "inputRequests": {QUESTION: asks}, "requestState": name}
+
+    def _take(self, name: str) -> Parked:
+        parked = self._parked.pop(name)
+        assert parked.timer is not None
+        parked.timer.cancel()
+        return parked
+
+    def _give_up(self, name: str) -> None:
+        """Nobody answers: the upstream is told that the call is over."""
+        parked = self._take(name)
+        parked.task.add_done_callback(_heard)
+        parked.task.cancel()
+
+
+def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a client can be asked, as far as the old era has words for it: few enough for a session each."""
+    found = {name: (capabilities or {}).get(name) for name in _ASKS}
+    return {
+        name: {kind: {} for kind in _ASKS[name] if isinstance(said.get(kind), dict)}
+        for name, said in found.items()
+        if isinstance(said, dict)
+    }
+
+
+def _heard(task: asyncio.Future[Answer]) -> None:
+    """Whatever became of it, nobody waits for it any more."""
+    if not task.cancelled():
+        task.exception()

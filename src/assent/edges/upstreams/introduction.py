@@ -1,0 +1,82 @@
+"""In which era does a server on standard streams speak, and what does it say of itself?"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Protocol
+
+from mcp_types import SERVER_INFO_META_KEY
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
+
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.faults import Garbled, TimedOut
+from assent.edges.upstreams.http import Described, described_by
+
+PROBE = 5.0
+
+
+class Stranger(Protocol):
+    """A server that runs, and to which nothing was said yet."""
+
+    name: str
+    patience: float
+    level: str | None
+    client_info: dict[str, Any]
+
+    def with_envelope(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]: ...
+
+    async def exchange(self, method: str, params: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def notify(self, method: str) -> None: ...
+
+
+async def introduce(server: Stranger) -> Described:
+    """Ask in the modern way; a server that does not understand it, or is slow to say so, in the old one too."""
+    probing = asyncio.ensure_future(server.exchange("server/discover", server.with_envelope({}, {})))
+    tasks: list[asyncio.Future[Any]] = [probing]
+    try:
+        await asyncio.wait(tasks, timeout=min(PROBE, server.patience))
+        if probing.done() and (described := _modern(probing)) is not None:
+            return described
+        tasks.append(greeting := asyncio.ensure_future(_greet(server)))
+        await asyncio.wait(tasks if not probing.done() else [greeting], return_when=asyncio.FIRST_COMPLETED)
+        if greeting.done() and greeting.exception() is None:
+            return greeting.result()
+        await asyncio.wait([probing])
+        return _modern(probing) or await greeting
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _greet(server: Stranger) -> Described:
+    params = {
+        "protocolVersion": LATEST_HANDSHAKE_VERSION,
+        "capabilities": {},  # whom should it ask? The callers are many
+        "clientInfo": server.client_info,
+    }
+    result = await server.exchange("initialize", params)
+    version = result.get("protocolVersion")
+    if not isinstance(version, str):
+        raise Garbled(server.name, "initialize gave no protocol version", sent=True)
+    await server.notify("notifications/initialized")
+    described = described_by(version, result.get("serverInfo"), result)
+    if server.level is not None and "logging" in described.capabilities:
+        with suppress(RpcError):
+            await server.exchange("logging/setLevel", {"level": server.level})
+    return described
+
+
+def _modern(probing: asyncio.Future[dict[str, Any]]) -> Described | None:
+    """What `server/discover` gave, if it is of a revision we speak."""
+    error = probing.exception()
+    if isinstance(error, RpcError | Garbled | TimedOut):
+        return None
+    result = probing.result()
+    versions, meta = result.get("supportedVersions"), result.get("_meta")
+    if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
+        return None
+    info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
+    return described_by(LATEST_MODERN_VERSION, info, result)

@@ -1,0 +1,130 @@
+"""What does a server that is a process of ours say unasked: that a list changed, or a resource?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+from assent.edges.rpc import RpcError
+from assent.edges.upstreams.faults import Fault, Garbled
+from assent.edges.upstreams.hearing import ACKNOWLEDGED, LISTS, MOST_RESOURCES, Notice, TooManyResources, plain
+from assent.edges.upstreams.http import Described
+from assent.edges.upstreams.stdio import StdioUpstream
+
+_SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+
+
+class StdioEar:
+    """One ear at one process for everybody behind us.
+
+    A server of the old era speaks when it likes and is told of each resource; one of the new era is asked to speak by
+    requests that stay open, one for its lists and one for each resource. A process that is started again is told and
+    asked again.
+    """
+
+    def __init__(self, server: StdioUpstream, notice: Notice) -> None:
+        self._server, self._notice = server, notice
+        self._wanted: Counter[str] = Counter()
+        self._streams: dict[str, asyncio.Task[None]] = {}
+        self._acknowledged: dict[str, asyncio.Future[None]] = {}
+        self._turn = asyncio.Lock()
+        self.was_heard = False
+        """Whether the process could be listened to when it was last tried."""
+        server.on_notice = self._hear
+
+    async def listen(self, described: Described) -> None:
+        """Hear the process until it ends; it is started where it does not run."""
+        self.was_heard = False
+        described = await self._server.ready()
+        try:
+            async with self._turn:
+                if self._server.is_modern and (lists := _lists_of(described)):
+                    await self._open("", lists)
+                for uri in list(self._wanted):
+                    with suppress(RpcError):
+                        await self._begin_watch(uri)
+            self.was_heard = True
+            await self._server.ended()
+        finally:
+            self.close()
+
+    async def watch(self, uri: str) -> None:
+        """Hear of one resource too. Raises as the server refuses, or a Fault where it cannot be reached."""
+        async with self._turn:
+            if not self._wanted[uri]:
+                del self._wanted[uri]
+                if len(self._wanted) >= MOST_RESOURCES:
+                    raise TooManyResources
+                await self._server.ready()
+                await self._begin_watch(uri)
+            self._wanted[uri] += 1
+
+    async def leave(self, uri: str) -> None:
+        """One fewer wants it; with nobody left the server is told."""
+        async with self._turn:
+            self._wanted[uri] -= 1
+            if self._wanted[uri] > 0:
+                return
+            del self._wanted[uri]
+            if (stream := self._streams.pop(uri, None)) is not None:
+                stream.cancel()
+            elif self._server.described is not None and not self._server.is_modern:
+                with suppress(Fault, RpcError):
+                    await self._server.exchange("resources/unsubscribe", {"uri": uri})
+
+    def close(self) -> None:
+        for stream in self._streams.values():
+            stream.cancel()
+        self._streams.clear()
+
+    async def _begin_watch(self, uri: str) -> None:
+        if self._server.is_modern:
+            await self._open(uri, {"resourceSubscriptions": [uri]})
+        else:
+            await self._server.exchange("resources/subscribe", {"uri": uri})
+
+    async def _open(self, name: str, wanted: dict[str, Any]) -> None:
+        """Ask a server of the new era to speak, and wait until it says that it will."""
+        request_id = self._server.new_id()
+        acknowledged = self._acknowledged[request_id] = asyncio.get_running_loop().create_future()
+        stream = asyncio.ensure_future(self._stay(request_id, wanted, acknowledged))
+        try:
+            async with asyncio.timeout(self._server.patience):
+                await acknowledged
+        except BaseException as error:
+            stream.cancel()
+            await asyncio.gather(stream, return_exceptions=True)
+            if isinstance(error, TimeoutError):
+                raise self._untaken() from None
+            raise
+        finally:
+            del self._acknowledged[request_id]
+        self._streams[name] = stream
+
+    async def _stay(self, request_id: str, wanted: dict[str, Any], acknowledged: asyncio.Future[None]) -> None:
+        params = self._server.enveloped({"notifications": wanted}, {})
+        try:
+            await self._server.exchange("subscriptions/listen", params, request_id=request_id, endless=True)
+        except (Fault, RpcError) as error:
+            if not acknowledged.done():
+                acknowledged.set_exception(error)
+        if not acknowledged.done():
+            acknowledged.set_exception(self._untaken())
+
+    def _untaken(self) -> Garbled:
+        return Garbled(self._server.name, "did not take the subscription", sent=True)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if message["method"] == ACKNOWLEDGED:
+            meta = (message.get("params") or {}).get("_meta") or {}
+            acknowledged = self._acknowledged.get(str(meta.get(_SUBSCRIPTION_ID)))
+            if acknowledged is not None and not acknowledged.done():
+                acknowledged.set_result(None)
+        elif (said := plain(message)) is not None:
+            self._notice(said)
+
+
+def _lists_of(described: Described) -> dict[str, Any]:
+    return {flag: True for kind, flag in LISTS.items() if isinstance(described.capabilities.get(kind), dict)}

@@ -1,0 +1,94 @@
+"""One ear at a process: what it hears, also of a process that was started anew."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from assent.edges.upstreams.child import Launch
+from assent.edges.upstreams.faults import Lost
+from assent.edges.upstreams.hearing import TooManyResources
+from assent.edges.upstreams.stdio import StdioUpstream
+from assent.edges.upstreams.stdio_hearing import StdioEar
+from transports import ROOT
+
+LIBRARIES = str(ROOT / "tests" / "libraries.py")
+UPDATED = "notifications/resources/updated"
+
+
+class Scene:
+    """A process, an ear at it, and what the ear passed on."""
+
+    def __init__(self, era: str) -> None:
+        self.notices: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        launch = Launch("beta", [sys.executable, LIBRARIES, "beta", era], dict(os.environ))
+        clock = iter(range(0, 1_000_000, 1000))  # so that no start waits for the one before
+        self.server = StdioUpstream(
+            launch, {"name": "test", "version": "1"}, mark="t", clock=lambda: float(next(clock)), patience=30
+        )
+        self.ear = StdioEar(self.server, self.notices.put_nowait)
+
+    async def news(self, *uris: str) -> None:
+        for uri in uris:
+            await self.server.request("tools/call", {"name": "get_news", "arguments": {"uri": uri}}, {})
+
+    async def update(self) -> str:
+        """The next resource of which the ear hears that it changed."""
+        async with asyncio.timeout(10):
+            while (notice := await self.notices.get())["method"] != UPDATED:
+                pass
+        return str(notice["params"]["uri"])
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        described = await self.server.ready()
+        self.ear.was_heard = False
+        task = asyncio.ensure_future(self.ear.listen(described))
+        while not (self.ear.was_heard or task.done()):  # noqa: ASYNC110 (no event for it)
+            await asyncio.sleep(0)
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture(params=["modern", "handshake"])
+async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
+    made = Scene(request.param)
+    yield made
+    await made.server.close()
+
+
+async def test_what_is_watched_is_watched_in_the_next_process_too_and_what_was_left_is_not(scene: Scene) -> None:
+    async with scene.listening():
+        await scene.ear.watch("beta://books/1")
+        await scene.ear.watch("beta://books/1")
+        await scene.ear.watch("beta://pages/1")
+        await scene.ear.leave("beta://pages/1")
+        await scene.news("beta://books/1")
+        assert await scene.update() == "beta://books/1"
+        with pytest.raises(Lost):
+            await scene.server.request("tools/call", {"name": "find_end", "arguments": {}}, {})
+        await scene.server.ended()
+    async with scene.listening():
+        await scene.news("beta://books/1")
+        assert await scene.update() == "beta://books/1"
+        await scene.ear.leave("beta://books/1")
+        await scene.ear.leave("beta://books/1")
+
+
+async def test_no_more_resources_are_watched_than_there_is_room_for(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assent.edges.upstreams.stdio_hearing.MOST_RESOURCES", 1)
+    async with scene.listening():
+        await scene.ear.watch("beta://books/1")
+        with pytest.raises(TooManyResources):
+            await scene.ear.watch("beta://pages/1")
