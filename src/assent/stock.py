@@ -106,13 +106,11 @@ class Stock:
                 known[name] = definitions
             else:
                 self.troubles[name] = definitions
-        before, self._said = (
-            self._said,
-            {name: (found, self._unaccepted(self._links[name], found)) for name, found in known.items()},
-        )
+        old = self._said
+        self._said = {name: (found, self._unaccepted(self._links[name], found)) for name, found in known.items()}
         for name, said in self._said.items():
-            if said != before.get(name):
-                self._on_said(name, before.get(name), said)
+            if said != old.get(name):
+                self._on_said(name, old.get(name), said)
         self._taken = {name: self._take_in(self._links[name], found) for name, found in known.items()}
 
     def publish(self) -> None:
