@@ -10,6 +10,7 @@ BENCHES = (
     ["bench.client"],
     ["bench.gateway", "--calls", "20000", "--rounds", "3"],
     ["bench.stores"],
+    ["bench.replicas"],
     ["bench.lint"],
     ["bench.audit", "--entries", "200000", "--verify", "200000"],
 )

@@ -81,6 +81,7 @@ async def test_an_operator_settles_a_doubt_once(finding: str, state: str, tmp_pa
         assert (again.status, again.code) == (409, "settle.not_in_doubt")
         log = (await there.get("/api/audit?kind=operator", "root")).json["entries"]
         assert [one["facts"]["state"] for one in log] == [state]
+        await there.house.store.flush()
         denied = (await there.get("/api/audit?kind=denial", "root")).json["entries"]
         assert [one["facts"]["code"] for one in denied] == ["settle.not_in_doubt"]
 
