@@ -21,10 +21,10 @@ from assent.audit import verifier
 from assent.audit.bundle import DirectorySink, Evidence, write_bundle
 from assent.audit.checkpoints import Checkpoint
 from assent.audit.directory import DirectoryTiles
-from assent.audit.entries import Sealed, seal
 from assent.audit.keys import Keys
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
+from assent.audit.sealing import Sealed, seal
 from assent.audit.sources import MemoryCheckpoints, MemoryTiles
 from assent.core.audit import Entry
 from assent.core.outcome import Answer

@@ -4,10 +4,11 @@ import random
 from dataclasses import dataclass, field
 
 from assent.audit import bundle
-from assent.audit.entries import Sealed, redact, redaction, seal
+from assent.audit.entries import redact
 from assent.audit.keys import Keys
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
+from assent.audit.sealing import Sealed, redaction, seal
 from assent.audit.sources import MemoryCheckpoints, MemoryEntries, MemoryTiles
 
 ORIGIN = "audit.example/acme"

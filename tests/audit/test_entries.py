@@ -19,10 +19,9 @@ from assent.audit.entries import (
     pack,
     parse_leaf,
     redact,
-    redaction,
-    seal,
     unpack,
 )
+from assent.audit.sealing import redaction, seal
 from assent.contract.digest import NotCanonicalError, canonical
 
 from .scenes import START

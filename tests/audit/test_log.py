@@ -6,11 +6,11 @@ import pytest
 
 from assent.audit.checkpoints import Checkpoint, Inconsistent, parse
 from assent.audit.derivation import missing_tiles
-from assent.audit.entries import seal
 from assent.audit.log import HEARTBEAT, RolledBack, open_log
 from assent.audit.merkle import hash_leaf, root_of, verify_consistency
 from assent.audit.notes import find_keys
 from assent.audit.notes import parse as parse_note
+from assent.audit.sealing import seal
 from assent.audit.sources import MemoryCheckpoints, MemoryTiles, StaleCheckpoint
 from assent.audit.tiles import Tile, tiles_of
 

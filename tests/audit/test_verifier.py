@@ -21,8 +21,8 @@ from assent.audit.bundle import (
     parse_head,
     unpack_values,
 )
-from assent.audit.entries import redaction, seal
 from assent.audit.inspection import inspect, inspect_bundle
+from assent.audit.sealing import redaction, seal
 from assent.audit.sources import MemoryEntries
 from assent.audit.subjects import StoreSubject
 from assent.audit.tiles import TornTile

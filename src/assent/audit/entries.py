@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -90,7 +90,7 @@ STRICT = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 _LENGTH = struct.Struct(">I")
-_pack, _unpack = _LENGTH.pack, _LENGTH.unpack_from
+pack_length, _unpack = _LENGTH.pack, _LENGTH.unpack_from
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
 _FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|\d{1,16}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*\])"
@@ -99,8 +99,7 @@ _LEAF = re.compile(
     rb'\{"at":\d++,"commitments":\{(?:%s(?:,%s)*+)?\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}'
     % (_COMMITMENT, _COMMITMENT, _FACT, _FACT)
 )
-_PLAIN = bytes(letter for letter in range(0x21, 0x7F) if letter != 0x5C)
-_FACT_RULE = (
+FACT_RULE = (
     "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
     " a whole number, true or false"
 )
@@ -120,13 +119,6 @@ class Leaf:
     commitments: Mapping[str, str]
 
 
-class Sealed(NamedTuple):
-    """One row of the log: the leaf, and the packed values beside it."""
-
-    leaf: bytes
-    values: bytes | None
-
-
 def make_salts(fields: Collection[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
     pool, at, salts = randomness(SALT * len(fields)), 0, {}
     for field in fields:
@@ -142,7 +134,7 @@ def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str
 
 def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Mapping[str, str]) -> bytes:
     """The canonical leaf; `at` is in milliseconds since 1970."""
-    _check_head(kind, at)
+    check_head(kind, at)
     body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
     try:
         leaf = orjson.dumps(body, option=STRICT)
@@ -150,97 +142,20 @@ def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Map
         raise BadEntry(f"a leaf cannot be written: {error}") from error
     for name, value in facts.items():
         if type(value) is not FACTS.get(name):
-            raise BadEntry(_why_not(name))
+            raise BadEntry(why_not(name))
     if not _LEAF.fullmatch(leaf):
-        raise BadEntry(f"{_FACT_RULE}; a commitment is the base64 of 32 bytes")
-    return _fitting(leaf)
+        raise BadEntry(f"{FACT_RULE}; a commitment is the base64 of 32 bytes")
+    return fitting(leaf)
 
 
-def seal(
-    kind: str,
-    at: int,
-    facts: Mapping[str, object],
-    values: Mapping[str, object],
-    randomness: Callable[[int], bytes],
-) -> Sealed:
-    """The row to append: commits to every value with a fresh salt.
-
-    The same leaf as `leaf_bytes` gives, put together from parts that are each known to be right: every call waits here.
-    """
-    _check_head(kind, at)
-    pool = randomness(SALT * len(values)) if values else b""
-    parts, start = [b'{"at":%d,"commitments":{' % at], 0
-    records: list[bytes] = []
-    for field, heading, opening in _shape(tuple(values)):
-        value, salt = values[field], pool[start : start + SALT]
-        record = salt + heading + (value if type(value) is bytes else _written(field, value))
-        start += SALT
-        parts += opening, _base64(sha256(DOMAIN + record).digest(), newline=False)
-        records += _pack(len(record)), record
-    if len(pool) != start:
-        raise BadEntry(f"a salt has {SALT} bytes")
-    parts += b'"},"facts":' if values else b'},"facts":', _facts_bytes(facts), _tail(kind)
-    return Sealed(_fitting(b"".join(parts)), b"".join(records) or None)
-
-
-@lru_cache(maxsize=1024)
-def _shape(fields: tuple[str, ...]) -> list[tuple[str, bytes, bytes]]:
-    """Of each field, sorted: its name, how its record goes on after the salt, and what stands before its commitment."""
-    headings = [_heading(field) for field in sorted(fields)]
-    openings = [b'"%b":"' % heading[1:] for heading in headings[:1]]
-    openings += [b'","%b":"' % heading[1:] for heading in headings[1:]]
-    return list(zip(sorted(fields), headings, openings, strict=True))
-
-
-@lru_cache(maxsize=64)
-def _tail(kind: str) -> bytes:
-    return b',"kind":"%b","v":1}' % kind.encode()
-
-
-def _check_head(kind: str, at: int) -> None:
+def check_head(kind: str, at: int) -> None:
     if kind not in KINDS:
         raise BadEntry(f"{kind!r} is no kind of entry; the kinds are {', '.join(sorted(KINDS))}")
     if type(at) is not int or not 0 <= at <= LAST_TIME:
         raise BadEntry(f"{at!r} is no time in milliseconds")
 
 
-def _facts_bytes(facts: Mapping[str, object]) -> bytes:
-    for name in _check_types(tuple(facts), tuple(map(type, facts.values()))):
-        _check_rare(facts[name])
-    try:
-        written = orjson.dumps(facts, option=STRICT)
-    except orjson.JSONEncodeError as error:
-        raise BadEntry(f"a leaf cannot be written: {error}") from error
-    # What needs a backslash in JSON is not plain, so that whatever is plain in JSON was plain before.
-    if written.translate(None, _PLAIN) or "" in facts.values() or (len(written) > MOST_TEXT and _is_long(facts)):
-        raise BadEntry(_FACT_RULE)
-    return written
-
-
-@lru_cache(maxsize=1024)
-def _check_types(names: tuple[str, ...], kinds: tuple[type, ...]) -> list[str]:
-    """The names of those that need a closer look."""
-    for name, kind in zip(names, kinds, strict=True):
-        if kind is not FACTS.get(name):
-            raise BadEntry(_why_not(name))
-    return [name for name, kind in zip(names, kinds, strict=True) if kind in (list, int)]
-
-
-def _check_rare(value: object) -> None:
-    if isinstance(value, list):
-        right = bool(value) and all(type(item) is str and item for item in value)
-    else:
-        right = isinstance(value, int) and value >= 0
-    if not right:
-        raise BadEntry(_FACT_RULE)
-
-
-def _is_long(facts: Mapping[str, object]) -> bool:
-    texts = [item for value in facts.values() for item in (value if isinstance(value, list) else [value])]
-    return any(isinstance(text, str) and len(text) > MOST_TEXT for text in texts)
-
-
-def _fitting(leaf: bytes) -> bytes:
+def fitting(leaf: bytes) -> bytes:
     if len(leaf) > LEAF_LIMIT:
         raise BadEntry(f"a leaf has at most {LEAF_LIMIT} bytes, this one {len(leaf)}; commit to fewer fields")
     return leaf
@@ -345,26 +260,14 @@ def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
     return pack({field: value for field, value in values.items() if field not in gone}, salts)
 
 
-def redaction(
-    index: int,
-    fields: Iterable[str],
-    at: int,
-    values: Mapping[str, object],
-    randomness: Callable[[int], bytes],
-) -> Sealed:
-    """The entry that says so; `values` are who erased it, and why."""
-    facts = {"action": "redact", "entry": index, "fields": sorted(fields)}
-    return seal("redaction", at, facts, values, randomness)
-
-
-def _why_not(name: str) -> str:
+def why_not(name: str) -> str:
     if name not in FACTS:
         return f"{name!r} is no fact of a leaf; what is not a fact is a value, and committed to"
     return f"the fact {name} is of type {FACTS[name].__name__}"
 
 
 @lru_cache(maxsize=256)
-def _heading(field: str) -> bytes:
+def heading_of(field: str) -> bytes:
     if not _FIELD.fullmatch(field):
         raise BadEntry(f"{field!r} names no field: a lower-case letter, then letters, digits and underscores")
     return bytes([len(field)]) + field.encode()
@@ -373,10 +276,10 @@ def _heading(field: str) -> bytes:
 def _record(field: str, value: object, salt: bytes) -> bytes:
     if len(salt) != SALT:
         raise BadEntry(f"a salt has {SALT} bytes")
-    return salt + _heading(field) + (value if isinstance(value, bytes) else _written(field, value))
+    return salt + heading_of(field) + (value if isinstance(value, bytes) else written_value(field, value))
 
 
-def _written(field: str, value: object) -> bytes:
+def written_value(field: str, value: object) -> bytes:
     try:
         return orjson.dumps(value) if type(value) is str else canonical(value)
     except (NotCanonicalError, orjson.JSONEncodeError) as error:

@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 import orjson
 
-from assent.audit.entries import BadEntry, Sealed, seal, unpack
+from assent.audit.entries import BadEntry, unpack
+from assent.audit.sealing import Sealed, seal
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State

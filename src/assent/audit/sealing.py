@@ -1,0 +1,123 @@
+"""How does an entry become a row of the log, at the price of a call's time?"""
+
+from binascii import b2a_base64 as _base64
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+
+import orjson
+
+from .entries import (
+    DOMAIN,
+    FACT_RULE,
+    FACTS,
+    MOST_TEXT,
+    SALT,
+    STRICT,
+    BadEntry,
+    check_head,
+    fitting,
+    heading_of,
+    pack_length,
+    why_not,
+    written_value,
+)
+
+_PLAIN = bytes(letter for letter in range(0x21, 0x7F) if letter != 0x5C)
+
+
+class Sealed(NamedTuple):
+    """One row of the log: the leaf, and the packed values beside it."""
+
+    leaf: bytes
+    values: bytes | None
+
+
+def seal(
+    kind: str,
+    at: int,
+    facts: Mapping[str, object],
+    values: Mapping[str, object],
+    randomness: Callable[[int], bytes],
+) -> Sealed:
+    """The row to append: commits to every value with a fresh salt.
+
+    The same leaf as `leaf_bytes` gives, put together from parts that are each known to be right: every call waits here.
+    """
+    check_head(kind, at)
+    pool = randomness(SALT * len(values)) if values else b""
+    parts, start = [b'{"at":%d,"commitments":{' % at], 0
+    records: list[bytes] = []
+    for field, heading, opening in _shape(tuple(values)):
+        value, salt = values[field], pool[start : start + SALT]
+        record = salt + heading + (value if type(value) is bytes else written_value(field, value))
+        start += SALT
+        parts += opening, _base64(sha256(DOMAIN + record).digest(), newline=False)
+        records += pack_length(len(record)), record
+    if len(pool) != start:
+        raise BadEntry(f"a salt has {SALT} bytes")
+    parts += b'"},"facts":' if values else b'},"facts":', _facts_bytes(facts), _tail(kind)
+    return Sealed(fitting(b"".join(parts)), b"".join(records) or None)
+
+
+@lru_cache(maxsize=1024)
+def _shape(fields: tuple[str, ...]) -> list[tuple[str, bytes, bytes]]:
+    """Of each field, sorted: its name, how its record goes on after the salt, and what stands before its commitment."""
+    headings = [heading_of(field) for field in sorted(fields)]
+    openings = [b'"%b":"' % heading[1:] for heading in headings[:1]]
+    openings += [b'","%b":"' % heading[1:] for heading in headings[1:]]
+    return list(zip(sorted(fields), headings, openings, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _tail(kind: str) -> bytes:
+    return b',"kind":"%b","v":1}' % kind.encode()
+
+
+def _facts_bytes(facts: Mapping[str, object]) -> bytes:
+    for name in _check_types(tuple(facts), tuple(map(type, facts.values()))):
+        _check_rare(facts[name])
+    try:
+        written = orjson.dumps(facts, option=STRICT)
+    except orjson.JSONEncodeError as error:
+        raise BadEntry(f"a leaf cannot be written: {error}") from error
+    # What needs a backslash in JSON is not plain, so that whatever is plain in JSON was plain before.
+    if written.translate(None, _PLAIN) or "" in facts.values() or (len(written) > MOST_TEXT and _is_long(facts)):
+        raise BadEntry(FACT_RULE)
+    return written
+
+
+@lru_cache(maxsize=1024)
+def _check_types(names: tuple[str, ...], kinds: tuple[type, ...]) -> list[str]:
+    """The names of those that need a closer look."""
+    for name, kind in zip(names, kinds, strict=True):
+        if kind is not FACTS.get(name):
+            raise BadEntry(why_not(name))
+    return [name for name, kind in zip(names, kinds, strict=True) if kind in (list, int)]
+
+
+def _check_rare(value: object) -> None:
+    if isinstance(value, list):
+        right = bool(value) and all(type(item) is str and item for item in value)
+    else:
+        right = isinstance(value, int) and value >= 0
+    if not right:
+        raise BadEntry(FACT_RULE)
+
+
+def _is_long(facts: Mapping[str, object]) -> bool:
+    texts = [item for value in facts.values() for item in (value if isinstance(value, list) else [value])]
+    return any(isinstance(text, str) and len(text) > MOST_TEXT for text in texts)
+
+
+def redaction(
+    index: int,
+    fields: Iterable[str],
+    at: int,
+    values: Mapping[str, object],
+    randomness: Callable[[int], bytes],
+) -> Sealed:
+    """The entry that says so; `values` are who erased it, and why."""
+    facts = {"action": "redact", "entry": index, "fields": sorted(fields)}
+    return seal("redaction", at, facts, values, randomness)
