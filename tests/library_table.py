@@ -74,7 +74,7 @@ class LibraryTable:
             **who,
         )
         # A server's author sets none of these, so there is no door for them.
-        assent._ports = assent._edge._ports = replace(assent._ports, **settings_of(scene))
+        assent._ports = assent._edge._ports = assent._ports._replace(**settings_of(scene))
         self._built.append(assent)
         return assent, self._serve(assent)
 
