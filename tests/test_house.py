@@ -68,7 +68,7 @@ async def test_a_plain_post_without_a_session_is_served(tmp_path: Path) -> None:
     assert ping["result"] == {}
 
 
-@pytest.mark.parametrize("extra", [{}, {"mcp-param-x": "1"}, {"idempotency-key": "k"}, {"x-forwarded-for": "10.0.0.1"}])
+@pytest.mark.parametrize("extra", [{}, {"mcp-param-x": "1"}, {"idempotency-key": "k"}, {"x-forwarded-host": "a"}])
 async def test_forbidden_and_unknown_answer_byte_for_byte_alike(extra: dict[str, str], tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, _, _shop):
         answers = []
@@ -132,6 +132,19 @@ async def test_without_anonymous_nobody_is_let_in_without_credentials(tmp_path: 
         refused = await post(url, rpc("tools/list"))
     assert refused.status_code == 401
     assert refused.json()["code"] == "authenticate.missing"
+
+
+@pytest.mark.parametrize("header", ["forwarded", "x-forwarded-for", "x-real-ip"])
+async def test_who_comes_through_a_proxy_on_this_machine_is_not_anonymous(header: str, tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, _, _shop):
+        refused = await post(url, rpc("tools/list"), **{header: "for=192.0.2.1"})
+    assert refused.status_code == 401
+    assert refused.json()["code"] == "authenticate.missing"
+
+
+def test_a_policy_that_would_not_be_enforced_is_refused() -> None:
+    with pytest.raises(SettingsError, match="policies are not enforced"):
+        parse_settings("policies: [policies/*.cedar]")
 
 
 async def test_the_callers_credentials_never_reach_the_upstream(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.edges.admission import Admission, credential_of, is_loopback
+from assent.edges.admission import Admission, credential_of, is_forwarded, is_loopback
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
 from assent.edges.doors import Doors
@@ -62,9 +62,8 @@ class Reception:
         head = read_head(headers)
         if self.doors().refuse(head.host, head.origin) is not None:
             return False
-        forwarded = any(name in (b"forwarded", b"x-forwarded-for") for name, _ in headers)
         try:
-            local = credential_of(headers) is None and is_loopback(scope) and not forwarded
+            local = credential_of(headers) is None and is_loopback(scope) and not is_forwarded(headers)
             return local or OPERATOR in (await self.admission.admit(headers, scope)).roles
         except Refusal:
             return False

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assent.contract.durations import Duration
 from assent.contract.profiles import profile_names
@@ -171,6 +171,14 @@ class Settings(Section):
     pins: str | None = None
     audit: AuditSettings = AuditSettings()
     secrets: SecretsSettings = SecretsSettings()
+
+    @field_validator("policies")
+    @classmethod
+    def _none_yet(cls, policies: tuple[str, ...]) -> tuple[str, ...]:
+        """Who writes a policy counts on it: until policies are enforced, naming one is refused and not passed over."""
+        if policies:
+            raise ValueError("policies are not enforced by this version; remove them, and use contracts and guards")
+        return policies
 
     def rules(self) -> tuple[Rule, ...]:
         """The guards, built."""

@@ -15,7 +15,6 @@ from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.pins import changed, read_pins
-from assent.core.tool import Tool
 from assent.edges.api_links import OpenApiLink
 from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
@@ -90,7 +89,9 @@ class Stock:
             served = {name: found for name, found in {**known, **loaded}.items() if name in settings.upstreams}
             taken = [self._take_in(links[name], found) for name, found in served.items() if isinstance(found, list)]
             tools = [tool for one in taken for tool in one.tools]
-            self._catalogue_of(tools, {})
+            if settings.names == "safe":
+                safe_names(tool.wire_name for tool in tools)
+            catalogue_of(tools, {})
         finally:
             self._settings, (self._contracts, self._declared) = old
 
@@ -142,11 +143,6 @@ class Stock:
             has_test=upstream.test is not None,
             historic_names=upstream.historic_names,
         )
-
-    def _catalogue_of(self, tools: list[Tool], withheld: dict[str, str]) -> Catalogue:
-        if self._settings.names == "safe":
-            safe_names(tool.wire_name for tool in tools)
-        return catalogue_of(tools, withheld)
 
     def _take_in(self, link: Link, definitions: Definitions) -> TakenIn:
         terms, unaccepted = self.terms(link.name), self._unaccepted(link, definitions)

@@ -9,6 +9,8 @@ from click.testing import CliRunner, Result
 
 from assent.commands.contract_docs import docs
 from assent.errors import SettingsError
+from assent.lint import Subject
+from assent.lint.tables import drift, placed, table
 
 PING = {"name": "ping", "description": "Health probe. No | pipes.", "annotations": {"readOnlyHint": True}}
 PAGE = "# Tools\n\n<!-- assent:tools -->\n<!-- /assent:tools -->\n\nThe end.\n"
@@ -61,3 +63,11 @@ def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
     page.write_text("# Tools\n", encoding="utf-8")
     assert isinstance(run(tools, "--check", page).exception, SettingsError)
     assert isinstance(run(tools, "--check", tmp_path / "absent.md").exception, SettingsError)
+
+
+def test_no_tool_can_break_out_of_its_row() -> None:
+    hostile = "a|b`<!-- /assent:tools -->\n| x"
+    made = table([Subject({"name": hostile, "description": f"{hostile}. More."})])
+    page = placed("<!-- assent:tools -->\n<!-- /assent:tools -->\n", made)
+    assert len(made.splitlines()) == 3
+    assert drift(page, made) == []

@@ -145,3 +145,39 @@ def test_a_guard_is_explained_and_a_misspelt_name_corrected() -> None:
     assert "(guard)" in CliRunner().invoke(rule, ["bounds"]).stdout
     assert "Did you mean bounds?" in str(CliRunner().invoke(rule, ["bound"]).exception)
     assert "read-only-contradicted\terror\t" in CliRunner().invoke(rule, []).stdout
+
+
+def test_fixes_are_shown_written_and_gone_from_the_findings(tmp_path: Path) -> None:
+    path = written(tmp_path, {**LIAR, "annotations": {"title": "List notes", "readOnlyHint": True}})
+    before = path.read_text()
+    shown = run(path, "--diff")
+    assert '-{"tools"' in shown.stderr and "findings can be fixed in 1 files" in shown.stderr
+    assert path.read_text() == before and "read-only-contradicted" in shown.stdout
+    fixed = run(path, "--fix")
+    assert (fixed.exit_code, "read-only-contradicted" in fixed.stdout) == (0, False)
+    hints = json.loads(path.read_text())["tools"][0]["annotations"]
+    assert (hints["readOnlyHint"], hints["destructiveHint"]) == (False, True)
+
+
+def test_a_configuration_is_fixed_in_the_contracts_it_names(tmp_path: Path) -> None:
+    contracts = tmp_path / "contracts.yaml"
+    contracts.write_text("tools: {drop: {side_effect: destructive, risk: low}}", encoding="utf-8")
+    settings = tmp_path / "assent.yaml"
+    settings.write_text("contracts: [contracts.yaml]", encoding="utf-8")
+    assert run(settings, "--fix").exit_code == 0
+    assert contracts.read_text(encoding="utf-8") == "tools: {drop: {side_effect: destructive}}"
+
+
+def test_what_is_no_file_cannot_be_fixed_and_nothing_is_half_done(tmp_path: Path) -> None:
+    path = written(tmp_path, LIAR)
+    before = path.read_text()
+    api = tmp_path / "api.json"
+    api.write_text('{"openapi": "3.1.0", "info": {}, "paths": {}}', encoding="utf-8")
+    for wrong in (["http://127.0.0.1:9/mcp"], [api], ["package.module:server"], [tmp_path / "absent.json"]):
+        result = run(path, *wrong, "--fix")
+        assert isinstance(result.exception, SettingsError), result.output
+        assert path.read_text() == before
+    for wrong in (["--contracts", "*.yaml", path, "--fix"], ["--fix", "--", sys.executable, "server.py"]):
+        assert isinstance(run(*wrong).exception, SettingsError)
+    both = run(path, "--fix", "--baseline", tmp_path / "b", "--write-baseline")
+    assert (both.exit_code, path.read_text()) == (2, before)

@@ -204,6 +204,16 @@ async def test_what_is_no_message_is_answered_and_the_rest_goes_on(tmp_path: Pat
     assert "error" in answers[0]
 
 
+async def test_a_request_without_an_id_goes_nowhere(tmp_path: Path) -> None:
+    async with running(home(tmp_path), sys.executable, ODD) as client:
+        await client.greet()
+        assert client.process.stdin is not None
+        client.process.stdin.write(b'{"jsonrpc": "2.0", "id": null, "method": "resources/list"}\n')
+        await client.say("resources/list", 3)
+        assert (await client.hear())["id"] == 3
+        assert (await client.end())[0] == 0
+
+
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [

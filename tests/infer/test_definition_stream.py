@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from assent.errors import FaultsError
-from assent.infer import classify, classify_lines
+from assent.infer import classify, classify_lines, read_definitions
 
 
 def names(lines: list[str]) -> list[str]:
@@ -80,3 +80,8 @@ def test_annotations_count_when_trusted() -> None:
 def test_what_cannot_be_printed_is_escaped() -> None:
     (line,) = classify_lines(['{"name": "get_\\ud800"}'])
     assert line.isascii()
+
+
+@pytest.mark.parametrize("text", ['{"tools": []}', '{"result": {"tools": []}}', "[]"])
+def test_a_server_without_tools_has_none(text: str) -> None:
+    assert list(read_definitions([text])) == []

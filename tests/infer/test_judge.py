@@ -35,6 +35,12 @@ def tool(name: str, description: str = "", **properties: Any) -> dict[str, Any]:
         tool("push_crate", "Call this when you need to understand how to push crates."),
         tool("deploy_log_search", "Search the logs of a deployment."),
         tool("resolve_hostname", "Resolve a host name to addresses."),
+        tool("get_boats", "Page through boats by filters."),
+        tool("read_harbour_cypher", "Execute a read Cypher query.", query={}),
+        tool("lint_ballast_code", "Lint code and report what is wrong.", code={}),
+        tool("calculate_draught", "Evaluate a formula.", expression={}),
+        tool("hash_text", "Hash a text."),
+        tool("browser_snapshot", "Take a snapshot of the current page."),
     ],
     ids=lambda definition: definition["name"],
 )
@@ -57,7 +63,7 @@ def test_what_only_looks_is_read_only(definition: dict[str, Any]) -> None:
         tool("test_webhook", "Test a webhook."),
         tool("list_boats", "Sends the list of boats to the harbour master."),
         tool("track_event", "Track an analytics event."),
-        tool("gizmo", "Quarantine the gizmo."),
+        tool("gizmo", "Sequester the gizmo."),
         tool("gizmo", ""),
         tool("harbour_log", "Read or replace the harbour log."),
         tool("report_abuse", "Report abusive content."),
@@ -181,3 +187,66 @@ def test_any_definition_is_answered_and_never_both_read_only_and_destructive(
     assert inference.destructive == (inference.tier == "destructive")
     assert 0 <= inference.confidence <= 1
     assert inference.reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("execute_query", "Execute a SQL query on the harbour's database and return the rows.", query={}),
+        tool("run_query", "Run a query against the database.", query={}),
+        tool("snapshot_volume", "Take a snapshot of a volume."),
+        tool("take_heap_snapshot", "Take a snapshot of the heap of the server."),
+        tool("crew_threads_investigate", "Run an investigation prompt.", message={}),
+        tool("query_pilot_agents", "Query the pilot agents and compare what they say."),
+        tool("boat_infer", "Generate an image of a boat with our model.", prompt={}),
+        tool("sample_llm", "Samples from a model."),
+        tool("fleet_commit_cherry_pick", "Cherry-pick a commit to another branch. Returns the new commit."),
+        tool("fleet_sunset", "Sunsets boats older than a year. Returns how many."),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_sounds_like_a_look_but_may_act_is_not_read_only(definition: dict[str, Any]) -> None:
+    assert not classify(definition).read_only
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("update_crew_list", "Update a crew list. This replaces the entire list.", names={}),
+        tool("update_logbook", "Updates a logbook (replaces all content).", text={}),
+        tool("berths_users_update", "Updates who uses a berth: all users not named are removed.", users={}),
+        tool("replace_chart", "Replace the contents of a chart with those of another."),
+        tool("apply_migration", "Applies a migration to the database.", steps={}),
+        tool("crane_run_trigger", "Trigger runs of a crane: starting, cancelling and deleting them.", method={}),
+        tool("make_api_request", "One tool for all operations of the harbour's API.", service={}, method={}),
+        tool("release_phone_number", "Release a number back to the pool.", number={}),
+        tool("expire_sessions", "Expire all sessions of a captain."),
+        tool("isolate_host", "Isolate a host from the network."),
+        tool("format_disk", "Format a disk."),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_loses_without_a_verb_of_losing_is_destructive(definition: dict[str, Any]) -> None:
+    assert classify(definition).destructive
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("git_reset", "Unstages what was staged."),
+        tool("format_sql", "Format a SQL statement.", sql={}),
+        tool("explain_query", "Explain the plan of a query.", sql={}),
+        tool("update_boat", "Updates a boat's name."),
+        tool("update_tags", "Updates tags. This replaces all existing tags.", tags={}),
+        tool("patch_chart", "Apply precise changes, adding or removing items.", operation={}),
+        tool("isolate_voice", "Isolate a voice in a recording."),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_only_sounds_like_a_loss_is_not_destructive(definition: dict[str, Any]) -> None:
+    assert not classify(definition).destructive
+
+
+@pytest.mark.parametrize("name", ["book_flight", "swap_tokens", "checkout_cart", "broadcast_transaction", "tip_driver"])
+def test_what_costs_money_without_a_verb_of_paying_spends(name: str) -> None:
+    assert classify(tool(name)).tier == "external_spend"

@@ -64,7 +64,7 @@ def test_when_to_use_a_tool_is_not_what_it_does() -> None:
 
 
 def test_an_order_with_an_unknown_verb_is_noticed() -> None:
-    assert read_prose("Quarantine the crate.").unknown == "quarantine"
+    assert read_prose("Sequester the crate.").unknown == "sequester"
     assert read_prose("Delete the crate.").unknown is None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from assent.lint import Report, lint
 from assent.lint.report import FORMATS
-from assent.lint.suppressions import Suppression
+from assent.lint.suppressions import Suppression, baseline_text
 from assent.lint.target import target_of
 
 HOSTILE = {
@@ -19,6 +19,51 @@ HOSTILE = {
     "description": "Sends 100%\n::error::an email.",
     "annotations": {"readOnlyHint": True},
 }
+
+
+def closed(required: str, **properties: object) -> dict[str, object]:
+    """An object with these properties and no others, as the standard has it for everything used here."""
+    return {"type": "object", "required": required.split(), "properties": properties, "additionalProperties": False}
+
+
+WORD = {"type": "string"}
+TEXT = closed("text", text={"type": "string", "minLength": 1})
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+RULE = closed(
+    "id",
+    id={"type": "string"},
+    shortDescription=TEXT,
+    fullDescription=TEXT,
+    help=TEXT,
+    defaultConfiguration=closed("level", level=LEVEL),
+)
+PLACE = closed(
+    "",
+    physicalLocation=closed(
+        "artifactLocation",
+        artifactLocation=closed("uri", uri={"type": "string", "format": "uri-reference"}),
+        region=closed("startLine", startLine={"type": "integer", "minimum": 1}),
+    ),
+    logicalLocations={"items": closed("name", name=WORD, fullyQualifiedName=WORD, kind=WORD)},
+)
+RESULT = closed(
+    "message ruleId ruleIndex",
+    ruleId={"type": "string"},
+    ruleIndex={"type": "integer", "minimum": 0},
+    level=LEVEL,
+    message=TEXT,
+    locations={"items": PLACE},
+    partialFingerprints={"additionalProperties": {"type": "string"}},
+    suppressions={"items": closed("kind", kind={"enum": ["inSource", "external"]}, justification={"type": "string"})},
+)
+DRIVER = closed("name", name={"type": "string"}, version={"type": "string"}, rules={"items": RULE})
+RUN = closed(
+    "tool",
+    tool=closed("driver", driver=DRIVER),
+    results={"items": RESULT},
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+)
+SARIF = closed("version runs", **{"$schema": {"type": "string"}}, version={"const": "2.1.0"}, runs={"items": RUN})
 
 
 @pytest.fixture
@@ -45,15 +90,7 @@ def test_sarif_names_its_rules_and_marks_what_is_suppressed(report: Report) -> N
     ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert all(ids[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
     assert [result["ruleId"] for result in run["results"] if "suppressions" in result] == ["title-in-one-place"]
-    shape = {
-        "type": "object",
-        "required": ["version", "runs"],
-        "properties": {
-            "version": {"const": "2.1.0"},
-            "runs": {"items": {"properties": {"results": {"items": {"required": ["message", "ruleId", "level"]}}}}},
-        },
-    }
-    assert jsonschema_rs.is_valid(shape, said)
+    assert jsonschema_rs.is_valid(SARIF, said)
 
 
 def test_github_commands_stay_on_their_lines(report: Report) -> None:
@@ -71,3 +108,43 @@ def test_junit_is_xml_with_one_case_per_tool(report: Report) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_empty_report_can_be_written(form: str) -> None:
     FORMATS[form](Report("nothing", (), ()))
+
+
+HALF = {
+    "name": "send_\ud800",
+    "title": "t\udfff",
+    "description": "Sends \ud83d.",
+    "annotations": {"readOnlyHint": True},
+    "inputSchema": {"type": "object", "properties": {"p\ud800": {"type": "string", "description": "\ud800"}}},
+}
+ODD = {
+    "tools": [
+        {"name": "a", "title": 5, "description": ["x"], "annotations": "no", "inputSchema": [1], "_meta": 7},
+        {
+            "name": "b",
+            "_meta": {"dev.assent/contract": {"tier": ["x"], "idempotency": 5, "dry_run": [], "secrets": {}}},
+        },
+        {
+            "name": "c",
+            "inputSchema": {"type": "object", "properties": {"a": None, "c": {"type": ["string", 3], "enum": "x"}}},
+        },
+    ]
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("example", [HALF, ODD], ids=["half", "odd"])
+def test_halves_of_characters_and_wrong_types_can_be_reported(form: str, example: object) -> None:
+    report = lint(target_of(example))  # type: ignore[arg-type]
+    assert report.findings and len({finding.fingerprint for finding in report.findings}) > 1
+    FORMATS[form](report).encode("utf-8")
+    baseline_text(report.findings).encode("utf-8")
+
+
+def test_sarif_has_no_links_of_a_tool_s_making() -> None:
+    linked = {"name": "a_[b](http://127.0.0.1/)", "title": "x"}
+    texts = [
+        result["message"]["text"]
+        for result in json.loads(FORMATS["sarif"](lint(target_of(linked))))["runs"][0]["results"]
+    ]
+    assert texts and not any("[b](" in text.replace("\\[", "").replace("\\]", "") for text in texts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -220,7 +219,7 @@ async def test_a_result_that_breaks_its_contract_reaches_the_caller_only_while_o
     contracts = {"note": {"side_effect": "write", "risk": "low", **fields}}
     world = World(contracts, {"note": lambda _: said}, mode=mode)
     seen: list[Any] = []
-    world.ports = replace(world.ports, seen=lambda tool, outcome, would: seen.append(list(would)))
+    world.ports = world.ports._replace(seen=lambda tool, outcome, would: seen.append(list(would)))
     first, again = [await world.call("note", {}, key="k") for _ in range(2)]
     assert len(world.upstream.effects) == 1
     assert [one.entry.facts["code"] for one in await world.store.entries() if one.entry.kind == "outcome"] == [code]

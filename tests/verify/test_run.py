@@ -25,8 +25,9 @@ class Server:
     def __init__(self, **tools: tuple[dict[str, Any], Function]) -> None:
         self.tools = tools
         self.called: list[str] = []
+        self.asked = 0
 
-    async def call(self, tool: str, arguments: Any) -> dict[str, Any]:
+    async def call(self, tool: str, arguments: Any, **_: Any) -> dict[str, Any]:
         self.called.append(tool)
         given = self.tools[tool][1](dict(arguments))
         if isinstance(given, Exception):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from assent.commands.targets import TargetCommand, chosen, target_options
 from assent.hosts import matrix, submission
 from assent.hosts.pages import FORMATS
+from assent.lint.document import written
 
 
 @click.command(cls=TargetCommand)
@@ -36,6 +35,6 @@ def hosts(
     """
     read = chosen(ctx, target, directory or profile, contracts, headers).read()
     if directory is not None:
-        click.echo(json.dumps(submission(read.target, directory), indent=2, ensure_ascii=False))
+        click.echo(written(submission(read.target, directory)))
         return
     click.echo(FORMATS[form](read.target.name, matrix(read.target)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from assent.commands.fixing import fix_files
 from assent.commands.targets import TargetCommand, chosen, reading_options
 from assent.lint import all_rules
 from assent.lint import lint as find
@@ -28,6 +29,8 @@ _File = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--fail-on", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="What exits with 1."
 )
+@click.option("--fix", is_flag=True, help="Write the fixes that are safe into the files, and show them.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.pass_context
 def lint(
     ctx: click.Context,
@@ -41,6 +44,8 @@ def lint(
     write_baseline: bool,
     least: Severity,
     fail_on: Severity,
+    fix: bool,
+    diff: bool,
 ) -> None:
     """Find what is missing, contradictory or wrong in what tools say of themselves.
 
@@ -49,8 +54,13 @@ def lint(
     """
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE.", ctx)
+    if write_baseline and (fix or diff):
+        raise click.UsageError("--write-baseline writes findings down, --fix answers them: give one of them.", ctx)
     allowed = read_suppressions(suppressions, all_rules()) if suppressions is not None else []
     known = read_baseline(baseline) if baseline is not None and not write_baseline else ()
+    if fix or diff:
+        named = [chosen(ctx, target, profile, contracts, headers) for target in targets or (None,)]
+        fix_files(named, allowed, known, write=fix and not diff)
     reads = [chosen(ctx, target, profile, contracts, headers).read() for target in targets or (None,)]
     report = together(
         [find(read.target, suppressions=[*read.suppressions, *allowed], baseline=known, least=least) for read in reads]

@@ -48,6 +48,7 @@ def _explained(one: Rule) -> str:
             "",
             f"Why: {one.why}",
             f"Fix: {one.fix}",
+            *(["`assent lint --fix` does it in files, where that is safe."] if one.mend else []),
             "",
             "Found in:",
             *(f"  {json.dumps(example, ensure_ascii=True)}" for example in one.flags),

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import click
 
-from assent.bootstrap import contract_paths
 from assent.contract.files import load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
@@ -60,8 +59,7 @@ class Chosen:
 
     def read(self) -> Read:
         """The definitions and contracts of the target; raises AssentError where there are none to be had."""
-        overlays = load_contracts(contract_paths(self.contracts)) if self.contracts else {}
-        return _read(self, overlays)
+        return _read(self, _laid_over(self.contracts))
 
 
 def target_options(command: Command) -> Command:
@@ -91,6 +89,15 @@ def chosen(
     if (target is None) == (not command):
         raise click.UsageError("Name one TARGET: a URL, a file, package.module:server, or a command after `--`.", ctx)
     return Chosen(target, command, profile, tuple(contracts), tuple(headers))
+
+
+def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
+    if not patterns:
+        return {}
+    # Configuration and stores come with it, which most targets do not need.
+    from assent.bootstrap import contract_paths
+
+    return load_contracts(contract_paths(patterns))
 
 
 def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:

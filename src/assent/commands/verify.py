@@ -13,7 +13,7 @@ from assent.core.render import visible
 from assent.edges.calling import calling
 from assent.errors import Fault, SettingsError
 from assent.lint import Target
-from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of
+from assent.verify import Command, Observer, Verdict, database_at, promises_of
 from assent.verify import verify as try_out
 from assent.verify.run import Calls
 
@@ -30,7 +30,7 @@ from assent.verify.run import Calls
 @click.option("--examples", type=click.IntRange(1, 200), default=5, show_default=True, help="Arguments tried per tool.")
 @click.option("--tool", "only", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
 @click.option("--snapshot", metavar="COMMAND", help="A command that prints the server's state.")
-@click.option("--database", metavar="URL", help="The server's SQLite database: sqlite:///path.")
+@click.option("--database", metavar="URL", help="The server's database: sqlite:///path or postgresql://...")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def verify(
@@ -54,7 +54,7 @@ def verify(
     what = chosen(ctx, target, profile, contracts, headers)
     read = what.read()
     observers: list[Observer] = [Command(shlex.split(snapshot))] if snapshot else []
-    observers += [SqliteDatabase(database)] if database else []
+    observers += [database_at(database)] if database else []
     if calls == "all":
         click.echo("Calling every tool of the server: this has effects.", err=True)
     else:
@@ -70,7 +70,11 @@ async def _run(
     unknown = [name for name in only if name not in target.names]
     if unknown:
         raise SettingsError([Fault("the server has no such tool", "Correct it", name) for name in unknown])
-    promises = [promises_of(tool.definition, tool.contract) for tool in target.subjects]
+    laid_over = bool(what.contracts)
+    promises = [
+        promises_of(tool.definition, tool.contract, enforced=not (laid_over and tool.contract))
+        for tool in target.subjects
+    ]
     where = what.target or ""
     if what.command:
         connection = calling(command=what.command)

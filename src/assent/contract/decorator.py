@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from assent.contract.model import Contract
-from assent.contract.reading import read_contract
 from assent.errors import ContractError, Fault
+
+if TYPE_CHECKING:
+    from assent.contract.model import Contract
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -22,6 +23,9 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
     The decorated function is returned as it is and carries the declaration; the tool's name is the one it is
     registered under. A contradiction is raised here, where it was written.
     """
+    # Reading contracts takes half a second to import, which `import assent` must not cost those who declare none.
+    from assent.contract.reading import read_contract
+
     name = fields.pop("name", None)
     read_contract(name or "tool", fields)
     kept = copy.deepcopy(fields)
@@ -39,6 +43,8 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
 
 def contract_of(function: Callable[..., Any], name: str) -> Contract | None:
     """The contract a function carries under the name it was registered with."""
+    from assent.contract.reading import read_contract
+
     carrier: Any = function
     while carrier is not None:
         declared = getattr(carrier, _ATTRIBUTE, None)

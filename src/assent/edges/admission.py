@@ -30,7 +30,7 @@ class Admission:
     async def admit(self, headers: Headers, scope: Scope) -> Principal:
         credential = credential_of(headers)
         if credential is None:
-            if self.anonymous is not None and is_loopback(scope):
+            if self.anonymous is not None and is_loopback(scope) and not is_forwarded(headers):
                 return self.anonymous
             raise Refusal("authenticate.missing")
         found = self.keys.find(credential)
@@ -66,3 +66,11 @@ def is_loopback(scope: Scope) -> bool:
         return client is not None and ipaddress.ip_address(client[0]).is_loopback
     except ValueError:
         return False
+
+
+_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
+
+
+def is_forwarded(headers: Headers) -> bool:
+    """Whether a proxy or tunnel on this machine says that it speaks for somebody else, who may be anywhere."""
+    return any(name in _FORWARDED for name, _ in headers)

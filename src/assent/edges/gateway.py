@@ -27,6 +27,7 @@ from assent.edges.http import (
     respond_error,
 )
 from assent.edges.inbound import (
+    NOTICE,
     Era,
     Head,
     Inbound,
@@ -53,7 +54,6 @@ logger = logging.getLogger(__name__)
 
 REQUEST_CANCELLED = -32800
 _SERVED = frozenset({"tools/call", "tools/list"})
-_NOTICE = "notifications/"
 
 
 class Challenge(Exception):
@@ -227,7 +227,7 @@ class Gateway:
             params = message.get("params") or {}
             if session.cancel(params.get("requestId")):
                 return await respond(exchange.send, 202, b"")
-        if not message.get("method", _NOTICE).startswith(_NOTICE):
+        if not message.get("method", NOTICE).startswith(NOTICE):
             return await _drop(exchange, session)
         await self._pass(exchange, message, session)
 

@@ -34,6 +34,7 @@ from pydantic import ValidationError
 from assent.edges.http import Headers
 from assent.edges.rpc import RequestId, RpcError
 
+NOTICE = "notifications/"
 _PARAM_PREFIX = b"mcp-param-"
 
 

@@ -21,6 +21,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
+from assent.core.render import visible
 from assent.edges.inprocess import sdk_tools
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
@@ -50,27 +51,32 @@ class NotListedError(AssentError):
     """A server that did not list its tools; the message says why."""
 
 
-async def listed_at(url: str, headers: Mapping[str, str] | None = None) -> Listed:
-    """The tools of a server behind a URL, in whichever era it speaks."""
+async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patience: float = 60.0) -> Listed:
+    """The tools of a server behind a URL, in whichever era it speaks; all of it within one stretch of patience."""
     try:
         pool = Pool("server", Address.of(url, headers), Limits(), Breaker("server", time.monotonic))
     except BadTarget as error:
         raise NotListedError(str(error)) from None
-    upstream = HttpUpstream(pool, _CLIENT)
     try:
-        described = await upstream.describe()
-        if described.version in MODERN_PROTOCOL_VERSIONS:
-            found = await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
-            return Listed(found, _name_in(described.info))
-        _, peer = await upstream.open_session({})
-        try:
-            return Listed(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
-        finally:
-            await upstream.close_session(peer)
-    except (UpstreamFault, RpcError) as error:
-        raise NotListedError(f"{url} did not list its tools: {error}") from None
+        async with asyncio.timeout(patience):
+            return await _listed(HttpUpstream(pool, _CLIENT))
+    except (UpstreamFault, RpcError, TimeoutError) as error:
+        reason = "it took too long" if isinstance(error, TimeoutError) else visible(str(error))
+        raise NotListedError(f"{url} did not list its tools: {reason}") from None
     finally:
         await pool.close()
+
+
+async def _listed(upstream: HttpUpstream) -> Listed:
+    described = await upstream.describe()
+    if described.version in MODERN_PROTOCOL_VERSIONS:
+        found = await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
+        return Listed(found, _name_in(described.info))
+    _, peer = await upstream.open_session({})
+    try:
+        return Listed(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
+    finally:
+        await upstream.close_session(peer)
 
 
 async def listed_by(
@@ -103,7 +109,7 @@ async def _ask(reading: Any, writing: Any) -> Listed:
             if isinstance(message, JSONRPCResponse) and message.id == number:
                 return dict(message.result)
             if isinstance(message, JSONRPCError) and message.id == number:
-                raise NotListedError(f"the server refused {method}: {message.error.message}")
+                raise NotListedError(f"the server refused {method}: {visible(message.error.message)}")
 
     hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
     server = _name_in((await request(1, "initialize", hello)).get("serverInfo"))

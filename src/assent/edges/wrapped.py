@@ -22,7 +22,16 @@ from assent.edges import json_boundary
 from assent.edges.adapted import adapt
 from assent.edges.gateway import Incoming
 from assent.edges.governed import Governed
-from assent.edges.inbound import Era, Inbound, check_params, is_notification, is_request, is_response, read_handshake
+from assent.edges.inbound import (
+    NOTICE,
+    Era,
+    Inbound,
+    check_params,
+    is_notification,
+    is_request,
+    is_response,
+    read_handshake,
+)
 from assent.edges.json_boundary import Malformed
 from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import CannotAsk, can_answer
@@ -202,6 +211,8 @@ class Wrap:
             params = message.get("params") or {}
             if self._session.cancel(params.get("requestId")):
                 return
+        if not message.get("method", NOTICE).startswith(NOTICE):
+            return  # a request without an id: the server might run it, and nobody has governed it
         await self._opened.wait()
         self._questions.discard(message.get("id", ""))
         if message.get("method") == "notifications/initialized" and self._server.is_modern:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 
 from assent.core.render import visible
 from assent.hosts.matrix import WORDS, Row, directories, hosts
+from assent.lint.document import written
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1b1b1b}table{border-collapse:collapse}"
@@ -44,7 +44,7 @@ def as_json(name: str, rows: Sequence[Row]) -> str:
         for one in (*hosts(), *directories())
     ]
     found = {"target": name, "sources": sources, "tools": [row.as_json() for row in rows]}
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return written(found)
 
 
 def as_html(name: str, rows: Sequence[Row]) -> str:

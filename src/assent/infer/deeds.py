@@ -5,15 +5,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING
+from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 
 _PROGRAM: Final = frozenset({"sql", "code", "command"})
 _GIVING: Final = frozenset({"payload", "force", "confirm", "rehearse"})
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
-_CLAIMS: Final = ("read-only", "readonly", "select quer", "select statement", "select only", "only select")
+_CLAIMS: Final = (
+    *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
+    *("read query", "read queries", "read cypher", "read sql", "dql"),
+)
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
+_AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 _TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
 
 
@@ -33,7 +38,10 @@ def _read(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
     if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
         return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
-    doubt = _program(evidence) or ("the result may be saved" if "file" in evidence.inputs.flags else None)
+    doubt = _program(evidence)
+    if doubt and _claims_reading(evidence):
+        return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
+    doubt = doubt or ("the result may be saved" if "file" in evidence.inputs.flags else None) or _consulted(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
@@ -47,7 +55,9 @@ def _look(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
-    doubt = _program(evidence) or _saved(evidence) or _rehearsed(evidence)
+    if prose.kind == "run" and prose.object & _ERRAND:
+        return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
+    doubt = _program(evidence) or _saved(evidence) or _rehearsed(evidence) or _consulted(evidence) or _made(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
@@ -71,6 +81,8 @@ def _thing(evidence: Evidence) -> Verdict:
     doubt = _program(evidence) or _saved(evidence)
     if doubt:
         return Verdict(UNCLEAR, doubt)
+    if prose.kind in READING and prose.late and prose.verbs[0] == "return" and evidence.kind != "noun":
+        return Verdict(UNCLEAR, "what is returned is said, but not what is done")
     if prose.kind in READING:
         return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}")
     return _titled(evidence)
@@ -110,8 +122,11 @@ def _run(evidence: Evidence) -> Verdict:
     verb, prose, flags = evidence.name.verb, evidence.prose, evidence.inputs.flags
     if not flags & {"code", "command"} and _claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
-    if flags & (_PROGRAM | {"http", "task"}) or evidence.words & NOUNS["program"]:
+    program = evidence.words & NOUNS["program"] or (prose.kind == "run" and prose.object & NOUNS["dialect"])
+    if flags & (_PROGRAM | {"http", "task"}) or program:
         return Verdict(ACTS, f"{verb} with a program, request or task of the caller's")
+    if evidence.name.words[-1] in {"query", "queries"} and (evidence.words | prose.opening) & NOUNS["store"]:
+        return Verdict(UNCLEAR, f"{verb} of whatever query is written")
     if evidence.name.words[-1] in NOUNS["report"]:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
     if prose.kind == "read" and not prose.kinds & ACTING:
@@ -131,7 +146,7 @@ def _claims_reading(evidence: Evidence) -> bool:
 def _program(evidence: Evidence) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
     prose, verb = evidence.prose, evidence.name.verb
-    if "select" in prose.object or "reads_only" in prose.statements:
+    if "select" in prose.object or "reads_only" in prose.statements or verb in DEEDS["treating"]:
         return None
     if evidence.inputs.flags & _PROGRAM:
         return "it takes a program or query text"
@@ -145,6 +160,20 @@ def _saved(evidence: Evidence) -> str | None:
     if "file" in evidence.inputs.flags or "saves" in evidence.prose.statements:
         return "the result may be saved"
     return None
+
+
+def _consulted(evidence: Evidence) -> str | None:
+    """An agent that is asked may do something about it."""
+    asked = evidence.name.verb in DEEDS["consulting"] and evidence.words & _AGENTS
+    return "an agent is asked" if asked else None
+
+
+def _made(evidence: Evidence) -> str | None:
+    """`infer` that generates an image keeps it somewhere, unless it says that it gives it back."""
+    prose = evidence.prose
+    makes = prose.kind == "make" and prose.verbs[0] in {"generate", "produce"} and "returns" not in prose.statements
+    pictured = makes and prose.object & {"image", "images", "video", "videos", "audio", "music", "speech"}
+    return f"the description says {prose.verbs[0]}" if pictured else None
 
 
 def _rehearsed(evidence: Evidence) -> str | None:

@@ -13,6 +13,8 @@ _ERRAND: Final = frozenset({"action", "actions", "task"})
 
 def judge_execution(evidence: Evidence) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
+    if evidence.name.verb in DEEDS["treating"]:
+        return None
     return (
         _requests(evidence)
         or _given_code(evidence)
@@ -28,6 +30,9 @@ def _running(evidence: Evidence) -> bool:
 
 def _requests(evidence: Evidence) -> str | None:
     """Any method on any address."""
+    named = evidence.name.verb in DEEDS["calling"] and "api" in evidence.words and evidence.words & {"call", "request"}
+    if named and "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]:
+        return "sends any request with any method"
     free = evidence.kind in _VAGUE or evidence.name.verb in DEEDS["requesting"]
     if not free or not evidence.inputs.names & NOUNS["target"]:
         return None

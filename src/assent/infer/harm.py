@@ -5,11 +5,15 @@ from typing import Final
 
 from assent.infer.evidence import Evidence
 from assent.infer.execution import judge_execution
-from assent.infer.lexicon import DEEDS, NOUNS, VERBS
+from assent.infer.lexicon import DEEDS, LOSING, NOUNS, OTHERWISE, READING, VERBS
+from assent.infer.statements import Statements
 
 # Classes that say too little about the deed: the description may say more.
 VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
+_CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
+_DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
+_SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -33,10 +37,17 @@ def judge_harm(evidence: Evidence) -> Harm:
 
 
 def _by_name(evidence: Evidence) -> str | None:
+    said = evidence.prose.verbs
+    if evidence.name.verb == "reset" and said and said[0] in DEEDS["mild"]:
+        return None
     for verb in (evidence.name.verb, *evidence.name.beside):
-        if verb and VERBS[verb] == "destroy" and _loses(verb, evidence.words):
+        if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, evidence.words):
             return f"{verb} loses data, access or running work"
     return None
+
+
+def _otherwise(verb: str, words: frozenset[str]) -> bool:
+    return verb in OTHERWISE and bool(words & OTHERWISE[verb][1])
 
 
 def _loses(verb: str, words: frozenset[str]) -> bool:
@@ -61,9 +72,11 @@ def _by_text(evidence: Evidence) -> str | None:
     prose, kind = evidence.prose, evidence.kind
     for verb in prose.verbs:
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
-        if counts and VERBS[verb] == "destroy" and _loses(verb, evidence.words | prose.opening):
+        words = evidence.words | prose.opening
+        if counts and VERBS[verb] == "destroy" and not _otherwise(verb, words) and _loses(verb, words):
             return f"the description says {verb}"
-    if kind in {"manage", "none", "noun"} and "deletes" in prose.statements:
+    chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in Statements(evidence.headline)
+    if chosen or (kind in {"manage", "none", "noun"} and "deletes" in prose.statements):
         return "the description offers to delete, remove or stop as well"
     if kind not in _GIVING and "lasting" in prose.statements:
         return "the description warns that the effect is lasting"
@@ -80,9 +93,18 @@ def _by_combination(evidence: Evidence) -> str | None:
         return "what is missing on one side is deleted on the other"
     if verb == "apply" and (words | prose.object) & {"terraform", "pulumi"}:
         return "applying a plan may destroy what it no longer names"
+    if verb in DEEDS["applying"] and (words | prose.object) & _SCHEMA and (words | prose.opening) & _DATABASE:
+        return "a change of the schema may lose what it no longer holds"
+    lost = words & LOSING.get(verb or "", frozenset())
+    if lost:
+        return f"{verb} of a {min(lost)} loses it"
+    if verb == "recreate" and "deletes" in prose.statements:
+        return "what is made anew is removed first"
     if verb == "replace" and "all" in words and "text" not in words:
         return "everything that was there is replaced"
     if verb in DEEDS["writing"] and "discards" in prose.statements:
+        return "what was there before is discarded"
+    if verb in DEEDS["revising"] and not words & NOUNS["trivial"] and "discards" in Statements(evidence.headline):
         return "what was there before is discarded"
     if evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
         return "a press on a live screen may do anything"

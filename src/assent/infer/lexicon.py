@@ -37,6 +37,8 @@ VERBS: Final = _with_prefixes({verb: kind for kind, verbs in _LEXICON["verbs"].i
 DEEDS: Final = _LEXICON["deeds"]
 # For a verb, the class it has beside certain words, and the words.
 OTHERWISE: Final = {key.split()[0]: (key.split()[1], words) for key, words in _LEXICON["otherwise"].items()}
+SPENDING: Final = _LEXICON["spending"]
+LOSING: Final = _LEXICON["losing"]
 NOUNS: Final = _LEXICON["nouns"]
 INPUTS: Final = _LEXICON["inputs"]
 NOUN_TOO: Final = _LEXICON["grammar"]["noun_too"]

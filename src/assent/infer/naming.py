@@ -11,6 +11,8 @@ _SEGMENT = re.compile(r"--|[./:]+")
 _CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")
 _GOVERNING = PREPOSITION | {"to", "of", "as", "without", "before", "after"}
 
+_DONE_TO = frozenset({"page", "phone", "text"})
+
 
 @dataclass(frozen=True, slots=True)
 class NameReading:
@@ -53,7 +55,7 @@ def _certain(words: tuple[str, ...], said: Collection[str]) -> int | None:
 
 
 def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
-    verbs = [i for i, word in enumerate(words) if word in VERBS]
+    verbs = [i for i, word in enumerate(words) if word in VERBS and not _named(words, i, said)]
     if not verbs:
         return None
     acting = [i for i in verbs if VERBS[words[i]] != "noun" and not _governed(words, i)]
@@ -89,6 +91,12 @@ def _from_first(words: tuple[str, ...], pure: list[int]) -> int:
 def _governed(words: tuple[str, ...], index: int) -> bool:
     """Whether a preposition before the word makes it part of the object."""
     return index > 0 and words[index - 1] in _GOVERNING
+
+
+def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
+    """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`."""
+    placed = index > 0 or words[1:2] == ("to",)
+    return placed and words[index] in _DONE_TO and words[index] not in said
 
 
 def _beside(words: tuple[str, ...], main: int) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ _NOISE = re.compile(r"[*_`\"'“”>#]+|\[[^\]]{0,40}\]-?|<[^>]{0,40}>|\([^)]{0,
 _BREAK = re.compile(r"(?<=[\w)])[.!?](?:\s+|$)|[:;]\s+|\n\s*\n|\n\s*[-•]\s+|\s[-–—]+\s|\n(?=[A-Z])|-(?=[A-Z][a-z]+ )")
 _WORD = re.compile(r"[a-z][a-z-]*|,|/")
 _HTTP = re.compile(r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request")
-_ORDER = re.compile(r"\W*([A-Z][a-z]+) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
+_ORDER = re.compile(r"\W*([A-Z][a-z]+(?:-[a-z]+)?) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
 _PURPOSE = re.compile(
     r"\b(?:used|use|tool|function|endpoint|wrapper|you|users?|ability|allows?|enables?|command|builder)"
     r" (?:can |be used |that |which |will )?(?:to |for |can )?([a-z]+(?:ing|s)?)\b",
@@ -62,7 +62,10 @@ _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """What the first sentence with a verb does and to what, how the text opens, and what it says outright."""
+    """What the first sentence with a verb does and to what, how the text opens, and what it says outright.
+
+    `late`: the first sentence has no verb that is known, so that what a later one says may not be the deed.
+    """
 
     verbs: tuple[str, ...]
     kind: str
@@ -72,6 +75,7 @@ class Prose:
     statements: Statements
     topic: str | None
     nominal: bool
+    late: bool
     unknown: str | None
 
 
@@ -93,6 +97,7 @@ def read_prose(text: str) -> Prose:
         statements=Statements(text),
         topic=None if verbs else _topic(sentences),
         nominal=not verbs and bool(sentences) and sentences[0][0] in DETERMINER,
+        late=bool(verbs and sentences) and _lead(sentences[0]) is None,
         unknown=_unknown_order(head),
     )
 
@@ -154,7 +159,9 @@ def _after(words: list[str], position: int) -> str:
 def _verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
-        return "see"
+        return "save" if NOUNS["stored"].intersection(words[position + 1 : position + 12]) else "see"
+    if verb == "page" and _after(words, position) in {"through", "over"}:
+        return "browse"
     return verb
 
 
@@ -203,7 +210,7 @@ def _topic(sentences: list[list[str]]) -> str | None:
 
 
 def _unknown_order(head: str) -> str | None:
-    """A first word that looks like an order, `Quarantine the host`, and is not in the lexicon."""
+    """A first word that looks like an order, `Sequester the host`, and is not in the lexicon."""
     match = _ORDER.match(head)
     word = match.group(1).lower() if match else ""
     known = not word or word in FILLER or word in VERBS or find_verb(word) is not None
@@ -214,6 +221,6 @@ def _purpose(head: str) -> Iterator[str]:
     """The verb after `used to`, `tool for`, `you can` when no sentence begins with one."""
     for match in _PURPOSE.finditer(head):
         verb = find_verb(match.group(1).lower())
-        if verb is not None:
+        if verb is not None and verb != "take":
             yield verb
             return

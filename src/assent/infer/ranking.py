@@ -3,7 +3,7 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, NOUNS
+from assent.infer.lexicon import DEEDS, NOUNS, SPENDING
 
 _CREATING: Final = frozenset({"add", "make", "share", "change", "run", "send"})
 _SECRET_PARTS: Final = tuple(frozenset(parts.split("+")) for parts in sorted(NOUNS["secret_parts"]))
@@ -76,6 +76,8 @@ def _spends(evidence: Evidence) -> bool:
     words, verb, kind = evidence.words, evidence.name.verb, evidence.kind
     if kind == "spend":
         return verb != "place" or bool(words & {"order", "orders", "bid", "bet", "trade"})
+    if any(words & beside for spender, beside in SPENDING.items() if spender in words):
+        return True
     if kind in _CREATING and words & NOUNS["money"] and not words & {"link", "method", "methods"}:
         return True
     if {"top", "up"} <= words or (verb == "close" and words & {"position", "positions"}):

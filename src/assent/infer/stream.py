@@ -27,7 +27,7 @@ def read_definitions(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
     if first is None:
         return
     opening = _parse(first[1])
-    if isinstance(opening, dict) and not _listed(opening):
+    if isinstance(opening, dict) and _listed(opening) is None:
         for number, line in chain([first], numbered):
             yield _definition(_parse(line), number)
     else:

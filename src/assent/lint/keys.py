@@ -17,6 +17,8 @@ _REHEARSALS = frozenset(
     ("dry_run", "dryrun", "preview", "preview_only", "simulate", "validate_only", "what_if", "whatif", "test_mode")
 )
 _SELECTIONS = frozenset(("filter", "filters", "where", "selector", "all", "everything", "pattern", "glob", "criteria"))
+# In a tool that loses nothing these are for a place on a page or in a text.
+_LOOSE = frozenset(("selector", "pattern", "glob"))
 _MANY = frozenset(("items", "records", "files", "paths", "messages", "entries", "documents", "rows", "keys", "names"))
 
 
@@ -38,12 +40,18 @@ def rehearses(tool: Subject) -> bool:
     return any(field.plain in _REHEARSALS for field in tool.inputs)
 
 
+def presses(tool: Subject) -> bool:
+    """Whether what it may lose is whatever stands under a finger: nobody can say that beforehand."""
+    return any("live screen" in reason for reason in tool.inference.reasons)
+
+
 def selection(tool: Subject) -> Field | None:
-    """The argument that names many things at once."""
+    """The argument that names many things at once; in a tool that only changes, a list is what it is changed to."""
     selects = set(tool.contract.selects) if tool.contract else set()
+    loses = tool.inference.destructive or tool.tier == "destructive"
     for field in tool.inputs:
-        if field.name in selects or field.plain in _SELECTIONS:
+        if field.name in selects or (field.plain in _SELECTIONS and (loses or field.plain not in _LOOSE)):
             return field
-        if field.is_a("array") and (field.plain.endswith("ids") or field.plain in _MANY):
+        if loses and field.is_a("array") and (field.plain.endswith("ids") or field.plain in _MANY):
             return field
     return None

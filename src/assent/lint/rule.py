@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from assent.lint.change import Change
 from assent.lint.target import Subject, Target
 
 Severity = Literal["error", "warning", "note"]
@@ -30,6 +31,8 @@ class Rule:
     """One thing that can be wrong. It looks at each tool, or at a whole target, or at both.
 
     `flags` and `passes` are examples that are run as tests. A rule with `profiles` is asked only under one of them.
+    `mend` gives, for a tool and the place of a finding, the changes that put it right without anybody being asked: they
+    leave the tool at least as guarded as it was, or say what its definition confidently says too.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Rule:
     each: Callable[[Subject], Iterable[Said]] | None = None
     whole: Callable[[Target], Iterable[tuple[str, Said]]] | None = None
     profiles: tuple[str, ...] = ()
+    mend: Callable[[Subject, str], Iterable[Change]] | None = None
 
     def asked(self, target: Target) -> bool:
         return not self.profiles or target.profile.name in self.profiles
@@ -63,7 +67,8 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """The same for the same finding in a later run, wherever its line has moved."""
-        return hashlib.sha256("\0".join((self.rule, self.tool, self.at)).encode()).hexdigest()[:16]
+        told = "\0".join((self.rule, self.tool, self.at))
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def place(self) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,7 +45,19 @@ def read_file(
     read_api: ReadApi | None = None,
 ) -> Read:
     """The target in a file, whatever kind of file it is."""
-    text = _text(path)
+    return read_text(_text(path), path, said_by=said_by, known=known, overlays=overlays, read_api=read_api)
+
+
+def read_text(
+    text: str,
+    path: Path,
+    *,
+    said_by: Profile,
+    known: Sequence[str],
+    overlays: Mapping[str, Contract] | None = None,
+    read_api: ReadApi | None = None,
+) -> Read:
+    """The target in the text of a file."""
     name = str(path)
     kind, value = kind_of(text, name)
     match kind:
@@ -59,7 +72,7 @@ def read_file(
     lines = _lines_of_names(text)
     subjects = tuple(
         _under(definition, overlays or {}, said_by, name, lines.get(str(definition["name"]), 0))
-        for definition in read_definitions(text.splitlines(keepends=True))
+        for definition in read_definitions(StringIO(text))
     )
     return Read(Target(name, subjects, said_by))
 
@@ -113,15 +126,29 @@ def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profil
     """A configuration as it is written, and the contracts it names; its upstreams are not contacted."""
     subjects: list[Subject] = []
     suppressions: list[Suppression] = []
+    for file in _named_files(path, value):
+        load_contracts([file])
+        read = _contracts(_text(file), str(file), said_by, known)
+        subjects += read.target.subjects
+        suppressions += read.suppressions
+    return Read(Target(str(path), tuple(subjects), said_by, configuration=text), tuple(suppressions))
+
+
+def _named_files(path: Path, value: dict[str, Any]) -> Iterator[Path]:
+    """The contract files that a configuration names."""
     patterns = value.get("contracts") or ()
     for pattern in patterns if isinstance(patterns, list) else ():
         home = path.parent if not Path(str(pattern)).is_absolute() else Path("/")
-        for file in sorted(home.glob(str(pattern).lstrip("/"))):
-            load_contracts([file])
-            read = _contracts(_text(file), str(file), said_by, known)
-            subjects += read.target.subjects
-            suppressions += read.suppressions
-    return Read(Target(str(path), tuple(subjects), said_by, configuration=text), tuple(suppressions))
+        yield from sorted(home.glob(str(pattern).lstrip("/")))
+
+
+def fixable_files(path: Path) -> list[Path]:
+    """The files in which fixes of this target are made: itself, or the contract files that it names."""
+    kind, value = kind_of(_text(path), str(path))
+    if kind == "openapi":
+        remedy = "Correct the document, or fix the contract files laid over it"
+        raise SettingsError(Fault("tools made of an API description have no text to fix", remedy, file=str(path)))
+    return list(_named_files(path, value)) if kind == "configuration" else [path]
 
 
 def _text(path: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from assent.contract.yaml_lines import Document
 from assent.errors import Fault, FaultsError, SettingsError
+from assent.lint.document import written
 
 _COMMENT = re.compile(r"#\s*assent:\s*allow\b\s*(?P<rule>[^\s]*)\s*(?:because\s+(?P<because>\S.*?))?\s*$")
 _FORM = "Write `# assent: allow RULE because REASON`"
@@ -122,4 +123,4 @@ def baseline_text(findings: Iterable[Any]) -> str:
         for one in findings
     ]
     rows.sort(key=lambda row: (row["tool"], row["rule"], row["at"]))
-    return json.dumps({"version": 1, "findings": rows}, indent=2, ensure_ascii=False) + "\n"
+    return written({"version": 1, "findings": rows}) + "\n"

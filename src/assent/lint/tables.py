@@ -35,7 +35,12 @@ def _row(subject: Subject, governed: bool) -> list[str]:
     contract = subject.contract
     effect = [contract.side_effect.value, contract.risk.value] if contract else [_NOTHING, _NOTHING]
     hints = [_hint(getattr(subject.claims, name)) for name in WIRE_NAMES]
-    return [f"`{subject.name}`", *(effect if governed else []), *hints, _cell(first_sentence(subject.description))]
+    return [
+        f"`{_cell(subject.name)}`",
+        *(effect if governed else []),
+        *hints,
+        _cell(first_sentence(subject.description)),
+    ]
 
 
 def _hint(value: bool | None) -> str:

@@ -82,7 +82,7 @@ class Subject:
         if self.contract is not None:
             return self.contract.side_effect
         declared = self.projection.get("tier")
-        return Tier(declared if declared in _TIERS else self.inference.tier)
+        return Tier(declared if isinstance(declared, str) and declared in _TIERS else self.inference.tier)
 
     @property
     def because(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from assent.contract.model import Contract
 from assent.edges.calling import calling
 from assent.edges.listing import contracts_in, listed_in
-from assent.verify import Observer, SqliteDatabase, Verdict, promises_of, verify
+from assent.verify import Observer, Verdict, database_at, promises_of, verify
 from assent.verify.observe import Hook
 from assent.verify.run import Calls
 
@@ -28,7 +28,7 @@ def assert_promises_kept(
 ) -> Verdict:
     """Call the tools of a server object; raise AssertionError with every promise that was broken."""
     observers: list[Observer] = [Hook(snapshot)] if snapshot else []
-    observers += [SqliteDatabase(database)] if database else []
+    observers += [database_at(database)] if database else []
 
     async def run() -> Verdict:
         declared = {**contracts_in(server), **(contracts or {})}

@@ -1,17 +1,21 @@
 """Does a server do what its tools promise?"""
 
-from assent.verify.observe import Command, Observer, SqliteDatabase
+from assent.verify.databases import PostgresDatabase, SqliteDatabase, database_at
+from assent.verify.observe import Command, Observer
 from assent.verify.promises import Promises, promises_of
-from assent.verify.run import Broken, Checked, Verdict, verify
+from assent.verify.run import Checked, Verdict, verify
+from assent.verify.trial import Broken
 
 __all__ = [
     "Broken",
     "Checked",
     "Command",
     "Observer",
+    "PostgresDatabase",
     "Promises",
     "SqliteDatabase",
     "Verdict",
+    "database_at",
     "promises_of",
     "verify",
 ]

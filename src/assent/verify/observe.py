@@ -1,6 +1,6 @@
 """What state can be seen from outside, and has it changed?
 
-State is seen through read tools, through a command that prints it, through a function, or in an SQLite database. What
+State is seen through read tools, through a command that prints it, through a function, or in a database. What
 differs between two looks with nothing in between (a clock, a counter of reads) is unsteady and proves nothing.
 """
 
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from assent.errors import AssentError, Fault, SettingsError, UnansweredError
+from assent.errors import AssentError, UnansweredError
 
 Seen = Mapping[str, str]
 Result = TypeVar("Result")
@@ -58,39 +56,15 @@ class Hook:
         return {"the snapshot": json.dumps(found, sort_keys=True, default=repr)}
 
 
-class SqliteDatabase:
-    """Every row of every table of an SQLite database, opened for reading only."""
-
-    def __init__(self, url: str) -> None:
-        path = Path(url.removeprefix("sqlite:///"))
-        if not url.startswith("sqlite:///") or not path.exists():
-            raise SettingsError(Fault(f"{url} is not an SQLite database", "Write sqlite:///path/to/file", "--database"))
-        self._address = f"{path.resolve().as_uri()}?mode=ro"
-
-    async def look(self) -> Seen:
-        return await asyncio.to_thread(self._dump)
-
-    def _dump(self) -> Seen:
-        connection = sqlite3.connect(self._address, uri=True)
-        try:
-            named = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
-            tables = [row[0] for row in connection.execute(named)]
-            return {f"table {name}": _rows(connection, name) for name in tables}
-        except sqlite3.Error as error:
-            raise AssentError(f"the database cannot be read: {error}") from None
-        finally:
-            connection.close()
-
-
-def _rows(connection: sqlite3.Connection, table: str) -> str:
-    quoted = table.replace('"', '""')
-    return "\n".join(sorted(repr(row) for row in connection.execute(f'select * from "{quoted}"')))
-
-
 class Session(Protocol):
-    """A connection on which tools are called."""
+    """A connection on which tools are called, and whose questions are answered as each call says."""
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    asked: int
+    """How many questions came so far."""
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True
+    ) -> dict[str, Any]:
         """The result with `content`, `structuredContent` and `isError`; raises UnansweredError."""
         ...
 

@@ -11,6 +11,8 @@ from assent.contract.tiers import Tier
 from assent.contract.wire import CONTRACT_KEY, read_claims
 from assent.infer import classify
 
+_KEYS = ("idempotency_key", "idempotencyKey", "idempotency-key", "Idempotency-Key")
+
 
 @dataclass(frozen=True, slots=True)
 class Promises:
@@ -26,14 +28,18 @@ class Promises:
     failures: frozenset[str] | None
     """The codes it may fail with; None where none are declared."""
     secrets: tuple[str, ...]
+    key: str | None
+    """Where it takes an idempotency key: the name of an argument, or empty for beside the arguments; None: nowhere."""
+    asks: bool
+    """Whether it says that its user is asked before every call."""
     input: Mapping[str, Any]
     output: Mapping[str, Any] | None
 
 
-def promises_of(definition: Mapping[str, Any], contract: Contract | None = None) -> Promises:
-    """What a definition and its contract promise."""
+def promises_of(definition: Mapping[str, Any], contract: Contract | None = None, *, enforced: bool = True) -> Promises:
+    """What a definition and its contract promise; not `enforced`: the contract is laid over a server that has none."""
     claims = read_claims(definition)
-    said = _projection(definition)
+    said = _projection(definition) if enforced else {}
     guess = classify(definition)
     reads = (
         contract.side_effect is Tier.READ if contract else said.get("tier", "read") == "read" and bool(claims.read_only)
@@ -48,6 +54,8 @@ def promises_of(definition: Mapping[str, Any], contract: Contract | None = None)
         dry_run=_dry_run(contract, said, schema),
         failures=_failures(contract, said),
         secrets=tuple(contract.secrets) if contract else (),
+        key=None if reads else _key(contract, said, schema),
+        asks=not reads and said.get("confirmation") == "user",
         input=schema if isinstance(schema, Mapping) else {"type": "object"},
         output=output if isinstance(output, Mapping) else None,
     )
@@ -66,6 +74,17 @@ def _idempotent(contract: Contract | None, said: Mapping[str, Any], hint: bool |
         return contract.idempotency.recovery == "natural" or bool(contract.hints.idempotent)
     declared = said.get("idempotency")
     return bool(hint) or (isinstance(declared, Mapping) and declared.get("recovery") == "natural")
+
+
+def _key(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:
+    """A server under contract takes keys beside the arguments; any other only in an argument that is for them."""
+    declared = said.get("idempotency")
+    named = contract.idempotency.argument if contract else None
+    named = named or (declared.get("argument") if isinstance(declared, Mapping) else None)
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    found = properties if isinstance(properties, Mapping) else {}
+    argument = next((name for name in (named, *_KEYS) if isinstance(name, str) and name in found), None)
+    return argument or ("" if said else None)
 
 
 def _dry_run(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:

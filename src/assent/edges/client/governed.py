@@ -32,6 +32,7 @@ from assent.edges.client.retries import failure_of
 from assent.edges.client.secrets import Delivery, is_sensitive, redact
 from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
+from assent.edges.client.standing import Standing
 
 MakeClient = Callable[..., AbstractAsyncContextManager[Caller]]
 
@@ -98,6 +99,11 @@ class GovernedClient:
         """The tools the agent may see, without the arguments that are not the model's to fill."""
         await self._fetch()
         return [listed.for_model() for listed in self._catalogue.tools]
+
+    def standing(self, name: str) -> Standing | None:
+        """What a tool is held to, as it was listed last; None where it was not."""
+        listed = self._catalogue.get(name)
+        return listed.standing if listed else None
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> types.CallToolResult:
         """Call a tool as its contract says. A refusal is a result with `is_error` and the problem in it."""

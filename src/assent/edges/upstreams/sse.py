@@ -23,8 +23,8 @@ class EventReader:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._rest = b""
-        self._held = 0
+        self._rest: list[bytes] = []
+        self._held = self._waiting = 0
         self._data: list[bytes] = []
         self._event = b""
         self._id: bytes | None = None
@@ -32,18 +32,24 @@ class EventReader:
         self._begun = False
 
     def feed(self, piece: bytes) -> Iterator[Event]:
-        text = self._rest + piece
+        self._rest.append(piece)
+        self._waiting += len(piece)
+        if b"\n" in piece or b"\r" in piece or self._rest[0].endswith(b"\r"):
+            yield from self._split(b"".join(self._rest))
+        if self._held + self._waiting > self._limit:
+            raise EventTooLarge(f"an event is larger than {self._limit} bytes")
+
+    def _split(self, text: bytes) -> Iterator[Event]:
         # A lone CR at the very end may be half of a CRLF: keep it for the next piece.
         held_back = text.endswith(b"\r")
         lines = (text[:-1] if held_back else text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        self._rest = lines.pop() + (b"\r" if held_back else b"")
+        rest = lines.pop() + (b"\r" if held_back else b"")
+        self._rest, self._waiting = [rest], len(rest)
         for line in lines:
             if line:
                 self._take(line)
             elif (event := self._dispatch()) is not None:
                 yield event
-        if self._held + len(self._rest) > self._limit:
-            raise EventTooLarge(f"an event is larger than {self._limit} bytes")
 
     def _take(self, line: bytes) -> None:
         self._held += len(line)

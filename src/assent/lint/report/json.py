@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
+from assent.lint.document import written
 from assent.lint.rule import SEVERITIES
 from assent.lint.run import Report
 
 
 def render(report: Report) -> str:
-    return json.dumps(
+    return written(
         {
             "target": report.target,
             "tools": len(report.tools),
@@ -17,7 +16,5 @@ def render(report: Report) -> str:
             "findings": [finding.as_json() for finding in report.findings],
             "suppressed": [finding.as_json() | {"because": because} for finding, because in report.suppressed],
             "baseline": len(report.known),
-        },
-        indent=2,
-        ensure_ascii=False,
+        }
     )

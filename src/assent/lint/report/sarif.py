@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from assent.core.render import visible
+from assent.lint.document import written
 from assent.lint.rule import Finding, Rule
 from assent.lint.run import Report, all_rules
 
+_BRACKET = re.compile(r"[\[\]]")
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -25,7 +28,7 @@ def render(report: Report) -> str:
     ]
     driver = {"name": "assent", "version": _version(), "rules": [_rule(rule) for rule in listed]}
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+    return written({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -51,10 +54,15 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": index[finding.rule],
         "level": finding.severity,
-        "message": {"text": f"{subject}{finding.message}. {finding.fix}"},
+        "message": {"text": _plain(f"{subject}{finding.message}. {finding.fix}")},
         "locations": [location] if location else [],
         "partialFingerprints": {"assent/v1": finding.fingerprint},
     }
+
+
+def _plain(text: str) -> str:
+    """A message in which nothing becomes a link: what is in brackets came from the tool."""
+    return _BRACKET.sub(r"\\\g<0>", visible(text))
 
 
 def _uri(file: str) -> str:

@@ -14,7 +14,7 @@ def render(report: Report) -> str:
     lines: list[str] = []
     for tool, findings in groupby(report.findings, key=lambda one: one.tool):
         group = list(findings)
-        place = f" ({group[0].place})" if tool and group[0].place else ""
+        place = f" ({visible(group[0].place)})" if tool and group[0].place else ""
         lines.append(visible(tool or report.target) + place)
         lines += [line for finding in group for line in _lines(finding)]
         lines.append("")

@@ -29,7 +29,10 @@ _AMOUNTS = frozenset(
 def check(tool: Subject) -> Iterator[Said]:
     if tool.tier == "read" or tool.inference.read_only:
         return
+    spends = tool.tier == "external_spend" or tool.inference.tier == "external_spend"
     for field in tool.inputs:
+        if "price" in field.pointer.lower() and not spends:
+            continue  # what something is to cost others
         if (
             field.plain in _AMOUNTS
             and _number(field)
@@ -57,6 +60,11 @@ RULE = Rule(
         },
     ),
     passes=(
+        {
+            "name": "create_product",
+            "description": "Creates a product.",
+            "inputSchema": {"type": "object", "properties": {"price": {"type": "number"}}},
+        },
         {
             "name": "transfer_money",
             "description": "Transfers money.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -16,6 +17,14 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said("title is missing", "/title")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    inside = tool.annotations.get("title")
+    if tool.contract is None and at == "/title" and isinstance(inside, str) and inside.strip():
+        yield put(inside, "title")
+    elif tool.contract is None and at != "/title" and tool.title.strip():
+        yield put(tool.title, "annotations", "title")
+
+
 RULE = Rule(
     name="anthropic-title",
     severity="error",
@@ -24,6 +33,7 @@ RULE = Rule(
     fix="Write the same title in `title` and in `annotations.title`.",
     profiles=("anthropic",),
     each=check,
+    mend=mend,
     flags=({"name": "list_notes"}, {"name": "list_notes", "title": "List notes"}),
     passes=({"name": "list_notes", "title": "List notes", "annotations": {"title": "List notes"}},),
 )

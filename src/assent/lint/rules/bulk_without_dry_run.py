@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.keys import rehearses, selection
+from assent.lint.keys import presses, rehearses, selection
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -14,7 +14,7 @@ def check(tool: Subject) -> Iterator[Said]:
         return
     harmful = tool.tier == "destructive" or (tool.contract is None and tool.inference.destructive)
     overwriting = tool.contract.overwrites if tool.contract else tool.inference.overwrites
-    if not (harmful or overwriting) or rehearses(tool):
+    if not (harmful or overwriting) or rehearses(tool) or presses(tool):
         return
     many = selection(tool)
     if many is not None or (tool.contract is not None and tool.contract.bulk):
@@ -46,6 +46,11 @@ RULE = Rule(
         },
     ),
     passes=(
+        {
+            "name": "click",
+            "description": "Clicks an element of the page.",
+            "inputSchema": {"type": "object", "properties": {"selector": {"type": "string"}}},
+        },
         {
             "name": "delete_messages",
             "description": "Deletes all messages that match.",

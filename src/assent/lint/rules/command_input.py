@@ -16,7 +16,8 @@ _RUN_BY_SOME = frozenset(("code", "script", "javascript", "statement", "expressi
 def check(tool: Subject) -> Iterator[Said]:
     if tool.inference.read_only and tool.confident:
         return
-    free = _RUN | _RUN_BY_SOME if tool.inference.destructive else _RUN
+    runs = any(reason.startswith("runs ") for reason in tool.inference.reasons)
+    free = _RUN | _RUN_BY_SOME if runs else _RUN
     for field in tool.inputs:
         if field.plain in free and field.is_a("string") and not field.bounded("enum", "const", "pattern"):
             yield Said(f"{field.name} takes any text and runs it", f"/inputSchema{field.pointer}")
@@ -42,6 +43,11 @@ RULE = Rule(
         },
     ),
     passes=(
+        {
+            "name": "alerts_write",
+            "description": "Create, update and delete alert rules.",
+            "inputSchema": {"type": "object", "properties": {"expression": {"type": "string"}}},
+        },
         {
             "name": "power",
             "description": "Switches the power.",

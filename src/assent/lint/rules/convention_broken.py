@@ -9,7 +9,8 @@ from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject, Target
 
 _ENOUGH = 5
-_MAJORITY = 0.85
+_MAJORITY = 0.9
+_ALL_BUT_ONE = 0.85
 
 
 def check(target: Target) -> Iterator[tuple[str, Said]]:
@@ -22,7 +23,8 @@ def check(target: Target) -> Iterator[tuple[str, Said]]:
         yes = sum(1 for _, said in members if said)
         usual = yes * 2 > len(members)
         agreeing = yes if usual else len(members) - yes
-        if len(members) < _ENOUGH or agreeing == len(members) or agreeing < _MAJORITY * len(members):
+        share = _ALL_BUT_ONE if agreeing == len(members) - 1 else _MAJORITY
+        if len(members) < _ENOUGH or agreeing == len(members) or agreeing < share * len(members):
             continue
         for tool, said in members:
             if said is not usual:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
+from assent.lint.keys import presses
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
 
 def check(tool: Subject) -> Iterator[Said]:
+    if presses(tool):
+        return
     if tool.claims.destructive is False and not tool.claims.read_only and tool.inference.destructive and tool.confident:
         reasons = tool.inference.reasons
         why = reasons[1] if len(reasons) > 1 else tool.because
         yield Said(f"destructiveHint is false, but {why}", "/annotations/destructiveHint")
+
+
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.contract is None and "destructiveHint" in tool.annotations:
+        yield put(True, "annotations", "destructiveHint")
 
 
 RULE = Rule(
@@ -23,6 +32,7 @@ RULE = Rule(
     "anything at all they do not: hosts ask about those, and this claim stops them.",
     fix="Set destructiveHint to true; if nothing can be lost, say so in the description.",
     each=check,
+    mend=mend,
     flags=(
         {
             "name": "delete_order",
@@ -37,6 +47,11 @@ RULE = Rule(
         },
     ),
     passes=(
+        {
+            "name": "tap",
+            "description": "Taps the screen.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
         {
             "name": "delete_order",
             "description": "Deletes an order.",

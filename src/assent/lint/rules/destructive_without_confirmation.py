@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, remove
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -16,6 +17,12 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said("it destroys, and nobody is asked", "confirmation.by")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    """Without a `confirmation:` of its own, the one that its risk asks for holds."""
+    if tool.contract is not None and tool.contract.confirmation.by == "none":
+        yield remove("confirmation")
+
+
 RULE = Rule(
     name="destructive-without-confirmation",
     severity="warning",
@@ -23,6 +30,7 @@ RULE = Rule(
     why="What is lost cannot be got back; the question is the last moment at which a person can stop it.",
     fix="Say `confirmation: {by: user}`, or `by: approver` where it must be proved.",
     each=check,
+    mend=mend,
     flags=(
         {
             "contracts": {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, remove, rename
+from assent.lint.guarding import deserved
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -17,6 +19,17 @@ def check(tool: Subject) -> Iterator[Said]:
         )
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    foreign = at.rpartition("/")[2]
+    name, value = f"{foreign}Hint", tool.annotations.get(foreign)
+    if tool.contract is not None or not isinstance(value, bool):
+        return
+    if tool.annotations.get(name) is value:
+        yield remove("annotations", foreign)
+    elif name not in tool.annotations and deserved(tool, name, value):
+        yield rename(name, "annotations", foreign)
+
+
 RULE = Rule(
     name="foreign-hint-names",
     severity="warning",
@@ -24,6 +37,7 @@ RULE = Rule(
     why="`readOnly` looks like `readOnlyHint` and is dropped without a word, so the defaults hold.",
     fix="Write readOnlyHint, destructiveHint, idempotentHint and openWorldHint.",
     each=check,
+    mend=mend,
     flags=({"name": "list_notes", "annotations": {"readOnly": True}},),
     passes=({"name": "list_notes", "annotations": {"readOnlyHint": True}},),
 )

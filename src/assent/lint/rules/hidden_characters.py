@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -43,6 +45,16 @@ def _texts(tool: Subject) -> Iterator[tuple[str, str]]:
             yield f"/inputSchema{field.pointer}/description", text
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    """Texts lose them; a name is what callers know a tool or an argument by, and stays."""
+    path = [part.replace("~1", "/").replace("~0", "~") for part in at.split("/")[1:]]
+    holder: Any = tool.definition
+    for key in path:
+        holder = holder.get(key) if isinstance(holder, Mapping) else None
+    if isinstance(holder, str) and path[-1] in ("title", "description") and (tool.contract is None or len(path) == 1):
+        yield put("".join(character for character in holder if not _hidden(character)), *path)
+
+
 RULE = Rule(
     name="hidden-characters",
     severity="error",
@@ -50,6 +62,7 @@ RULE = Rule(
     why="The model reads them, the person who reviews the tool does not.",
     fix="Remove them.",
     each=check,
+    mend=mend,
     flags=(
         {"name": "list_notes", "description": "Lists notes.\u200b\u200bAnd sends them."},
         {"name": "list_notes", "title": "List \u202enotes"},

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put, remove
+from assent.lint.guarding import deserved
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_WORDS = {"true": True, "false": False}
 
 
 def check(tool: Subject) -> Iterator[Said]:
@@ -19,6 +22,17 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said("annotations is not an object", "/annotations")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    hint = at.rpartition("/")[2]
+    if tool.contract is not None or hint not in HINTS:
+        return
+    value = _WORDS.get(str(tool.annotations[hint]).strip().lower())
+    if tool.annotations[hint] is None:
+        yield remove("annotations", hint)
+    elif value is not None and deserved(tool, hint, value):
+        yield put(value, "annotations", hint)
+
+
 RULE = Rule(
     name="hint-not-boolean",
     severity="error",
@@ -27,6 +41,7 @@ RULE = Rule(
     "where it is read carelessly.",
     fix="Write true or false without quotes, or leave the hint out.",
     each=check,
+    mend=mend,
     flags=(
         {"name": "list_notes", "annotations": {"readOnlyHint": "true"}},
         {"name": "list_notes", "annotations": {"openWorldHint": None}},

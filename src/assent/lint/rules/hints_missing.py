@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change
+from assent.lint.guarding import spelled_out
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -15,6 +17,12 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said(f"it carries no hints; by its definition it {guess}", "/annotations")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.inference.destructive:
+        yield from spelled_out(tool, "readOnlyHint")
+        yield from spelled_out(tool, "destructiveHint")
+
+
 RULE = Rule(
     name="hints-missing",
     severity="warning",
@@ -23,6 +31,7 @@ RULE = Rule(
     "world, and asks before every call; others guess.",
     fix="Set readOnlyHint, and where it is false destructiveHint, idempotentHint and openWorldHint.",
     each=check,
+    mend=mend,
     flags=({"name": "list_orders"}, {"name": "delete_order", "annotations": {"title": "Delete an order"}}),
     passes=({"name": "list_orders", "annotations": {"readOnlyHint": True}},),
 )

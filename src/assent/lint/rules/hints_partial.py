@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change
+from assent.lint.guarding import spelled_out
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -16,6 +18,10 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said("destructiveHint is not set, which means: destructive", "/annotations/destructiveHint")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    yield from spelled_out(tool, at.rpartition("/")[2])
+
+
 RULE = Rule(
     name="hints-partial",
     severity="warning",
@@ -24,6 +30,7 @@ RULE = Rule(
     "idempotent, open to the world.",
     fix="Set it explicitly, even where the default is what you mean.",
     each=check,
+    mend=mend,
     flags=(
         {"name": "create_note", "annotations": {"readOnlyHint": False}},
         {"name": "list_notes", "annotations": {"openWorldHint": False}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -17,6 +18,11 @@ def check(tool: Subject) -> Iterator[Said]:
             yield Said("destructiveHint is false, but it replaces what was there", "/annotations/destructiveHint")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.contract is None and "destructiveHint" in tool.annotations:
+        yield put(True, "annotations", "destructiveHint")
+
+
 RULE = Rule(
     name="openai-destructive",
     severity="error",
@@ -25,6 +31,7 @@ RULE = Rule(
     fix="Set destructiveHint to true.",
     profiles=("openai",),
     each=check,
+    mend=mend,
     flags=(
         {
             "name": "update_note",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change
+from assent.lint.guarding import spelled_out
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -20,6 +22,10 @@ def check(tool: Subject) -> Iterator[Said]:
             yield Said(f"{hint} is not set", f"/annotations/{hint}")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    yield from spelled_out(tool, at.rpartition("/")[2])
+
+
 RULE = Rule(
     name="openai-hints",
     severity="error",
@@ -28,6 +34,7 @@ RULE = Rule(
     fix="Set all three explicitly.",
     profiles=("openai",),
     each=check,
+    mend=mend,
     flags=({"name": "list_notes", "annotations": {"readOnlyHint": True, "destructiveHint": False}},),
     passes=(
         {

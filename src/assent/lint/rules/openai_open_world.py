@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -15,6 +16,11 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said("openWorldHint is false, but it changes something outside the account", "/annotations/openWorldHint")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.contract is None and "openWorldHint" in tool.annotations:
+        yield put(True, "annotations", "openWorldHint")
+
+
 RULE = Rule(
     name="openai-open-world",
     severity="error",
@@ -23,6 +29,7 @@ RULE = Rule(
     fix="Set openWorldHint to true.",
     profiles=("openai",),
     each=check,
+    mend=mend,
     flags=(
         {
             "name": "send_email",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -13,6 +14,11 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said("it claims to be read-only and destructive at once", "/annotations/destructiveHint")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.contract is None and not tool.inference.read_only and "readOnlyHint" in tool.annotations:
+        yield put(False, "annotations", "readOnlyHint")
+
+
 RULE = Rule(
     name="read-only-and-destructive",
     severity="error",
@@ -20,6 +26,7 @@ RULE = Rule(
     why="One of the two is wrong. Hosts that look at readOnlyHint first run it without asking.",
     fix="Decide which it is. A tool that only reads destroys nothing.",
     each=check,
+    mend=mend,
     flags=({"name": "purge_cache", "annotations": {"readOnlyHint": True, "destructiveHint": True}},),
     passes=(
         {"name": "purge_cache", "annotations": {"readOnlyHint": False, "destructiveHint": True}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -16,6 +17,13 @@ def check(tool: Subject) -> Iterator[Said]:
         )
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.contract is not None:
+        yield put(tool.inference.tier, "side_effect")
+    elif "readOnlyHint" in tool.annotations:
+        yield put(False, "annotations", "readOnlyHint")
+
+
 RULE = Rule(
     name="read-only-contradicted",
     severity="error",
@@ -24,6 +32,7 @@ RULE = Rule(
     "everywhere: it is the one hint that must never be wrong.",
     fix="Set readOnlyHint to false; or, if the tool really only reads, correct the words that say otherwise.",
     each=check,
+    mend=mend,
     flags=(
         {
             "name": "send_email",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.contract.tiers import DEFAULT_RISK
+from assent.lint.change import Change, remove
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -18,6 +19,10 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said(f"its risk is {contract.risk}; for {contract.side_effect} it is {usual} by itself", "risk")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    yield remove("risk")
+
+
 RULE = Rule(
     name="risk-lowered",
     severity="warning",
@@ -25,6 +30,7 @@ RULE = Rule(
     why="The risk decides whether a person is asked. Lowering it is allowed, and should be somebody's decision.",
     fix="Remove `risk:`, or keep it and say why: `# assent: allow risk-lowered because ...`.",
     each=check,
+    mend=mend,
     flags=({"contracts": {"delete_draft": {"side_effect": "destructive", "risk": "medium"}}},),
     passes=(
         {"contracts": {"delete_draft": {"side_effect": "destructive"}}},

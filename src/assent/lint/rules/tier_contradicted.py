@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -19,6 +20,10 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said(f"its contract says {contract.side_effect}, but {tool.because}: {inference.tier}", "side_effect")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    yield put(tool.inference.tier, "side_effect")
+
+
 RULE = Rule(
     name="tier-contradicted",
     severity="warning",
@@ -26,6 +31,7 @@ RULE = Rule(
     why="Everything follows from the side effect: risk, confirmation, key, hints.",
     fix="Correct `side_effect:`; or correct the name or description if they say more than the tool does.",
     each=check,
+    mend=mend,
     flags=({"contracts": {"delete_order": {"side_effect": "write", "description": "Deletes an order."}}},),
     passes=(
         {"contracts": {"delete_order": {"side_effect": "destructive", "description": "Deletes an order."}}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -19,6 +20,14 @@ def check(tool: Subject) -> Iterator[Said]:
         yield Said(f"it has two titles: {beside[:60]!r} and {inside[:60]!r}", "/annotations/title")
 
 
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    inside = tool.annotations.get("title")
+    if tool.contract is None and at == "/title" and isinstance(inside, str):
+        yield put(inside, "title")
+    elif tool.contract is None and inside is None:
+        yield put(tool.title, "annotations", "title")
+
+
 RULE = Rule(
     name="title-in-one-place",
     severity="note",
@@ -26,6 +35,7 @@ RULE = Rule(
     why="Older hosts read `annotations.title`, newer ones `title`. Where it is missing, people see the raw name.",
     fix="Write the same title in both places.",
     each=check,
+    mend=mend,
     flags=(
         {"name": "list_notes", "title": "List notes"},
         {"name": "list_notes", "annotations": {"title": "List notes"}},

@@ -1,0 +1,52 @@
+"""How does a plain loop over Anthropic's Messages API use a governed client?
+
+message = await converse(AsyncAnthropic(), client, messages, model="...", max_tokens=1024)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from assent.adapters.toolbox import Toolbox, offer, refused
+from assent.edges.client.governed import GovernedClient
+from assent.edges.client.tool_loop import anthropic_result, anthropic_tools
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.types import Message
+
+
+async def converse(
+    api: AsyncAnthropic, client: GovernedClient | Toolbox, messages: list[Any], *, turns: int = 50, **request: Any
+) -> Message:
+    """Go on until the model calls no more tools; `messages` grows by all that is said, and the last is returned.
+
+    After `turns` messages of the model it ends too; the last then has `stop_reason` "tool_use".
+    """
+    toolbox, create = Toolbox.of(client), cast(Any, api.messages.create)
+    for _ in range(max(turns, 1)):
+        offered = offer(anthropic_tools(await toolbox.tools()), request)
+        message: Message = await create(messages=messages, **offered)
+        messages.append({"role": "assistant", "content": [_as_sent(block) for block in message.content]})
+        results = await answer(toolbox, message)
+        if results:
+            messages.append({"role": "user", "content": results})
+        if message.stop_reason not in ("tool_use", "pause_turn"):
+            break
+    return message
+
+
+async def answer(toolbox: Toolbox, message: Message) -> list[dict[str, Any]]:
+    """The `tool_result` blocks for the calls in a message. Calls of one that was cut off are not made."""
+    uses = [block for block in message.content if block.type == "tool_use"]
+    if message.stop_reason != "tool_use":
+        cut = refused("validate.malformed", f"Not called: the message ended with {message.stop_reason}.")
+        return [anthropic_result(use.id, cut) for use in uses]
+    results = await toolbox.call_all([(use.id, use.name, use.input) for use in uses])
+    return [anthropic_result(use.id, result) for use, result in zip(uses, results, strict=True)]
+
+
+def _as_sent(block: Any) -> dict[str, Any]:
+    """A block as the API takes it back. It was built without checks: an input that is no object is not sent."""
+    sent: dict[str, Any] = block.model_dump(mode="json", exclude_unset=True, warnings=False)
+    return {**sent, "input": {}} if sent["type"] == "tool_use" and not isinstance(sent.get("input"), dict) else sent

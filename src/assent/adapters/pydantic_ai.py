@@ -1,0 +1,75 @@
+"""How does an agent of pydantic-ai use a governed client? As a toolset.
+
+agent = Agent(model, toolsets=[GovernedToolset(client)])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+
+from assent.adapters.arguments import read_arguments
+from assent.adapters.toolbox import Toolbox
+from assent.core.outcome import Refusal
+from assent.edges.client.governed import GovernedClient
+from assent.edges.client.quoting import model_text
+
+try:
+    from pydantic_ai import RunContext, ToolDefinition
+    from pydantic_ai.exceptions import ToolFailed
+    from pydantic_ai.tools import AgentDepsT
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+except ImportError as error:
+    raise ImportError("pydantic-ai is needed here: pip install 'assent[pydantic-ai]'") from error
+
+
+class GovernedToolset(AbstractToolset[AgentDepsT]):
+    """The tools of a governed client, listed anew at every step of a run.
+
+    The client is entered and left by the caller. What is refused reaches the model as a failed result, which costs
+    no retries and does not end the run.
+    """
+
+    def __init__(self, client: GovernedClient | Toolbox, *, id: str | None = None) -> None:
+        self._toolbox = Toolbox.of(client)
+        self._id = id
+
+    @property
+    def id(self) -> str | None:
+        return self._id
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        return {tool.name: self._described(tool, ctx) for tool in await self._toolbox.tools()}
+
+    def _described(self, tool: types.Tool, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT]:
+        hints = tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {}
+        definition = ToolDefinition(
+            name=tool.name,
+            description=tool.description,
+            parameters_json_schema=tool.input_schema,
+            strict=False,
+            metadata={"annotations": hints},
+        )
+        return ToolsetTool(toolset=self, tool_def=definition, max_retries=ctx.max_retries, args_validator=_AsWritten())
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+    ) -> Any:
+        result = await self._toolbox.call(ctx.tool_call_id, name, tool_args)
+        if result.is_error:
+            raise ToolFailed(model_text(result))
+        return model_text(result)
+
+
+class _AsWritten:
+    """Takes any object: the toolbox checks it against the schema, so that all errors read alike."""
+
+    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> Any:
+        return self.validate_python(bytes(input) if isinstance(input, bytearray) else input)
+
+    def validate_python(self, input: Any, **_: Any) -> Any:
+        try:
+            return read_arguments(input)
+        except Refusal as refused:
+            raise ToolFailed(f"{refused.detail} {refused.problem()['remedy']}") from None

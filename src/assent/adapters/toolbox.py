@@ -1,0 +1,166 @@
+"""How does what a model calls become a governed call, once per call id, with a result whatever happens?"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from assent.adapters.arguments import Checks, read_arguments
+from assent.adapters.names import Names
+from assent.contract.digest import NotCanonicalError, canonical
+from assent.contract.tiers import Tier
+from assent.core.outcome import Refusal, error_result
+from assent.core.refusals import CATALOGUE
+from assent.edges.client.governed import GovernedClient
+from assent.edges.client.retries import is_passing, problem_of
+
+logger = logging.getLogger("assent")
+_KEPT = 1_000
+_ENDED = ("execute.failed", "execute.undeclared_failure", "execute.output_invalid")
+
+Action = tuple[str, str, bytes]
+
+
+class Toolbox:
+    """The tools of a governed client as any model can take them.
+
+    A library that makes the same call again, under the same id and with the same arguments, gets the first answer:
+    nothing is done twice. What did not come to an end goes to the client again, which keeps its key.
+    """
+
+    def __init__(self, client: GovernedClient) -> None:
+        self._client = client
+        self._names = Names()
+        self._checks = Checks()
+        self._listed: dict[str, types.Tool] | None = None
+        self._answers: OrderedDict[Action, types.CallToolResult] = OrderedDict()
+        self._turns: WeakValueDictionary[Action, asyncio.Lock] = WeakValueDictionary()
+
+    @classmethod
+    def of(cls, client: GovernedClient | Toolbox) -> Toolbox:
+        """The toolbox given, so that several conversations share what was answered; or a new one."""
+        return client if isinstance(client, Toolbox) else cls(client)
+
+    async def tools(self) -> list[types.Tool]:
+        """The tools as the server lists them now, under names for models, without `_meta`.
+
+        While the server cannot be reached the tools stay as they were, and calls say what is wrong; the first time
+        there is nothing to go by, and the failure is raised.
+        """
+        try:
+            listed = await self._client.list_tools()
+        except Exception:
+            if self._listed is None:
+                raise
+        else:
+            self._names.give(tool.name for tool in listed)
+            self._listed = {tool.name: tool for tool in listed}
+        return [self._shown(tool) for tool in self._listed.values()]
+
+    def _shown(self, tool: types.Tool) -> types.Tool:
+        schema = {"type": "object", "properties": {}, **tool.input_schema}
+        update = {"name": self._names.of(tool.name), "input_schema": schema, "meta": None}
+        return tool.model_copy(update=update)
+
+    async def call(self, call_id: str | None, name: str, arguments: Any) -> types.CallToolResult:
+        """What the model gets to read. Nothing is raised: a result says what went wrong."""
+        try:
+            return await self._called(call_id, name, arguments)
+        except Refusal as refusal:
+            self._client.journal.note("refused", self._names.meant(name) or name, code=refusal.code)
+            return _as_result(refusal)
+        except MCPError as error:
+            # The server's own words may be anything, so the model does not see them.
+            self._client.journal.note("failed", self._names.meant(name) or name, why=f"error {error.code}", sent=True)
+            return refused("execute.failed", "The server answered with an error.")
+        except Exception as error:
+            # Something of the caller's, such as `on_secret`: the run goes on, and the log says what is to be mended.
+            logger.exception("a call of %s was not brought to its end", name)
+            self._client.journal.note("failed", self._names.meant(name) or name, why=type(error).__name__, sent=True)
+            return refused("execute.in_doubt")
+
+    async def call_all(self, calls: Sequence[tuple[str | None, str, Any]]) -> list[types.CallToolResult]:
+        """The results of calls that a model made in one message, made at the same time."""
+        return list(await asyncio.gather(*(self.call(*call) for call in calls)))
+
+    async def _called(self, call_id: str | None, name: str, said: Any) -> types.CallToolResult:
+        tool = self._names.meant(name) or await self._found(name)
+        arguments = read_arguments(said)
+        form = _form(arguments)
+        listed = (self._listed or {}).get(tool)
+        if listed is not None:
+            self._checks.check(tool, listed.input_schema, arguments)
+        if not call_id:
+            return await self._client.call_tool(tool, arguments)
+        return await self._once((call_id, tool, form), arguments)
+
+    async def _found(self, name: str) -> str:
+        """The tool of a name nobody gave yet: a conversation may go on where another process left it."""
+        try:
+            await self.tools()
+        except Exception as error:
+            raise Refusal("execute.unavailable") from error
+        tool = self._names.meant(name)
+        if tool is None:
+            raise Refusal("discover.unknown_tool")
+        return tool
+
+    async def _once(self, action: Action, arguments: dict[str, Any]) -> types.CallToolResult:
+        turn = self._turns.setdefault(action, asyncio.Lock())
+        async with turn:
+            kept = self._answers.get(action)
+            if kept is not None:
+                return kept.model_copy(deep=True)
+            result = await self._client.call_tool(action[1], arguments)
+            if _is_settled(result) and not self._is_read(action[1]):
+                self._keep(action, result)
+            return result
+
+    def _is_read(self, tool: str) -> bool:
+        """Reading again is harmless, and what is read may have changed."""
+        standing = self._client.standing(tool)
+        return standing is not None and standing.tier is Tier.READ
+
+    def _keep(self, action: Action, result: types.CallToolResult) -> None:
+        self._answers[action] = result.model_copy(deep=True)
+        if len(self._answers) > _KEPT:
+            self._answers.popitem(last=False)
+
+
+def offer(tools: list[dict[str, Any]], request: Mapping[str, Any]) -> dict[str, Any]:
+    """A request's own part together with the tools; an API takes no empty list of them."""
+    for name in ("tools", "stream"):
+        if name in request:
+            raise TypeError(f"{name}= cannot be given here: write the loop yourself around answer()")
+    return {**request, "tools": tools} if tools else dict(request)
+
+
+def refused(code: str, detail: str = "") -> types.CallToolResult:
+    """A refusal as the result of a call that was never made."""
+    return _as_result(Refusal(code, detail))
+
+
+def _as_result(refusal: Refusal) -> types.CallToolResult:
+    return types.CallToolResult.model_validate(error_result(refusal.problem()))
+
+
+def _form(arguments: dict[str, Any]) -> bytes:
+    try:
+        return canonical(arguments)
+    except NotCanonicalError as error:
+        raise Refusal("validate.malformed", f"The arguments are not plain JSON: {error}.") from None
+
+
+def _is_settled(result: types.CallToolResult) -> bool:
+    """Whether the tool ran and this is how it ended. Other refusals came before it ran, or say that nobody knows."""
+    problem = problem_of(result)
+    if problem.get("code") in list(CATALOGUE):
+        return problem["code"] in _ENDED
+    return not is_passing(problem)

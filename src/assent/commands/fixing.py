@@ -1,0 +1,59 @@
+"""Which files does `assent lint --fix` change, and what does it show of that?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from assent.commands.targets import Chosen
+from assent.contract.profiles import Profile, profile
+from assent.core.render import visible
+from assent.errors import Fault, SettingsError
+from assent.lint import Finding, Target, all_rules, lint
+from assent.lint.mending import Mended, mend, write_all
+from assent.lint.sources import fixable_files, read_text
+from assent.lint.suppressions import Suppression
+
+
+def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], baseline: Sequence[str], *, write: bool) -> None:
+    """Show what is changed in the files of the targets and, unless it is only to be shown, change it."""
+    files = {file.resolve(): (file, one) for one in named for file in fixable_files(_file_of(one))}
+    mended = [_mended(file, profile(one.profile), allowed, baseline) for file, one in files.values()]
+    if write:
+        write_all(mended)
+    for one in mended:
+        for line in one.diff:
+            click.echo(visible(line), err=True)
+    fixed = sum(len(one.fixed) for one in mended)
+    changed = sum(one.after != one.before for one in mended)
+    said = "fixed" if write else "can be fixed"
+    click.echo(f"{fixed} findings {said} in {changed} files", err=True)
+
+
+def _file_of(named: Chosen) -> Path:
+    """The file of a target; what is no file, or only goes out under contracts, has nothing that could be changed."""
+    target = named.target or " ".join(named.command)
+    path = Path(named.target or "")
+    if named.command or not path.is_file():
+        remedy = "Correct the server, or save its tools/list result to a file and fix that"
+        raise SettingsError(Fault(f"{target} is not a file: --fix changes files only", remedy, "--fix"))
+    if named.contracts:
+        remedy = "Lint the contract files themselves with --fix"
+        raise SettingsError(Fault("definitions under --contracts are derived, not written", remedy, "--fix"))
+    return path
+
+
+def _mended(file: Path, said_by: Profile, allowed: Sequence[Suppression], baseline: Sequence[str]) -> Mended:
+    rules = all_rules()
+
+    def look(text: str) -> tuple[Target, Sequence[Finding]]:
+        read = read_text(text, file, said_by=said_by, known=tuple(rules))
+        return read.target, lint(read.target, suppressions=[*read.suppressions, *allowed], baseline=baseline).findings
+
+    try:
+        before = file.read_bytes()
+    except OSError as error:
+        raise SettingsError(Fault(f"cannot be read: {error.strerror}", "Correct the path", file=str(file))) from None
+    return mend(file, before, look, rules)

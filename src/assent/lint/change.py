@@ -1,0 +1,58 @@
+"""What is to be changed of a tool, as it stands in its file?"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value put under a key, a key taken away, or a key that gets another name.
+
+    The path begins at the tool: its definition in a file of definitions, its fields in a file of contracts.
+    """
+
+    deed: Literal["put", "remove", "rename"]
+    path: tuple[str, ...]
+    value: Any = None
+
+    def rooted(self, fields: Any) -> Change:
+        """The same change where the enclosing objects may have to be put as well."""
+        for depth in range(1, len(self.path)):
+            fields = fields.get(self.path[depth - 1]) if isinstance(fields, Mapping) else None
+            if fields is None and self.deed == "put":
+                value = self.value
+                for key in reversed(self.path[depth:]):
+                    value = {key: value}
+                return Change("put", self.path[:depth], value)
+        return self
+
+    def applied(self, fields: Any) -> Any:
+        """The fields as they are to be afterwards; raises where the place is not there."""
+        changed = copy.deepcopy(fields)
+        holder = changed
+        for key in self.path[:-1]:
+            holder = holder[key]
+        last = self.path[-1]
+        if self.deed == "put":
+            holder[last] = copy.deepcopy(self.value)
+        elif self.deed == "remove":
+            del holder[last]
+        else:
+            holder[self.value] = holder.pop(last)
+        return changed
+
+
+def put(value: Any, *path: str) -> Change:
+    return Change("put", path, value)
+
+
+def remove(*path: str) -> Change:
+    return Change("remove", path)
+
+
+def rename(name: str, *path: str) -> Change:
+    return Change("rename", path, name)

@@ -1,0 +1,69 @@
+"""Which findings does a rule know how to put right, and how does the file read afterwards?"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assent.errors import Fault, SettingsError
+from assent.lint.mending.sheet import ContractSheet, DefinitionSheet, Sheet
+from assent.lint.rule import Finding, Rule
+from assent.lint.target import Target
+
+_ROUNDS = 6
+_MARK = "\ufeff"
+
+Look = Callable[[str], tuple[Target, Sequence[Finding]]]
+"""What stands in a text, and which findings in it count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A file as it was and as it reads with the fixes in it, and the findings that they answer."""
+
+    file: Path
+    before: bytes
+    after: bytes
+    fixed: tuple[Finding, ...]
+
+    @property
+    def diff(self) -> list[str]:
+        """The lines that change, as a unified diff."""
+        old, new = (side.decode("utf-8").split("\n") for side in (self.before, self.after))
+        return list(difflib.unified_diff(old, new, str(self.file), f"{self.file} (fixed)", lineterm="", n=1))
+
+
+def mend(file: Path, before: bytes, look: Look, rules: dict[str, Rule]) -> Mended:
+    """Make every change that a finding's rule offers, and look again, for one fix may show the next."""
+    text = _text(before, file)
+    mark = _MARK if text.startswith(_MARK) else ""
+    text = text.removeprefix(_MARK)
+    fixed: list[Finding] = []
+    for _ in range(_ROUNDS):
+        target, findings = look(text)
+        sheet: Sheet = ContractSheet(text) if any(one.contract for one in target.subjects) else DefinitionSheet(text)
+        done = [finding for finding in findings if _answer(finding, rules[finding.rule], target, sheet)]
+        if not done:
+            break
+        fixed += done
+        text = sheet.text
+    return Mended(file, before, (mark + text).encode("utf-8"), tuple(fixed))
+
+
+def _answer(finding: Finding, rule: Rule, target: Target, sheet: Sheet) -> bool:
+    """Whether the file was changed for this finding. Of two tools with one name neither is touched."""
+    if rule.mend is None or target.names[finding.tool] != 1:
+        return False
+    index = next(number for number, one in enumerate(target.subjects) if one.name == finding.tool)
+    changes = list(rule.mend(target.subjects[index], finding.at))
+    made = [sheet.change(finding.tool, index, change) for change in changes]
+    return any(made)
+
+
+def _text(given: bytes, file: Path) -> str:
+    try:
+        return given.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SettingsError(Fault("it is not UTF-8 text", "Convert it", file=str(file))) from None

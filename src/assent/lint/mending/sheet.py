@@ -1,0 +1,123 @@
+"""Where in a file does each tool stand, and can it be changed there without anything else being touched?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Protocol
+
+import yaml
+
+from assent.contract.files import parse_contracts
+from assent.contract.yaml_lines import Document
+from assent.errors import FaultsError
+from assent.lint.change import Change
+from assent.lint.mending import json_text, yaml_text
+
+_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, yaml.YAMLError, FaultsError)
+
+
+class Sheet(Protocol):
+    """A file's text that can be changed tool by tool."""
+
+    @property
+    def text(self) -> str: ...
+
+    def change(self, tool: str, index: int, change: Change) -> bool:
+        """Make the change and say whether that was possible; what is not possible leaves everything as it was."""
+        ...
+
+
+class DefinitionSheet:
+    """Definitions in JSON, as one document or one per line."""
+
+    def __init__(self, text: str) -> None:
+        self._parts, self._places = _cut(text)
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def change(self, tool: str, index: int, change: Change) -> bool:
+        place = self._places[index]
+        made = _checked(self._parts[place], change, json.loads, json_text.edited)
+        if made is None:
+            return False
+        self._parts[place] = made
+        return True
+
+
+class ContractSheet:
+    """Contracts under `tools:`, in YAML or JSON; a change that makes the file no contract file is not made."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._edit = yaml_text.edited
+        with suppress(ValueError, RecursionError):
+            json.loads(text)
+            self._edit = json_text.edited
+
+    def change(self, tool: str, index: int, change: Change) -> bool:
+        whole = Change(change.deed, ("tools", tool, *change.path), change.value)
+        made = _checked(self.text, whole, lambda text: Document(text).value, self._edit)
+        if made is None:
+            return False
+        try:
+            parse_contracts(made)
+        except FaultsError:
+            return False
+        self.text = made
+        return True
+
+
+def _checked(text: str, change: Change, read: Callable[[str], Any], edit: Callable[[str, Change], str]) -> str | None:
+    """The edited text, if reading it gives exactly what the change was to give."""
+    try:
+        value = read(text)
+        change = change.rooted(value)
+        made = edit(text, change)
+        return made if made != text and read(made) == change.applied(value) else None
+    except _UNFIT:
+        return None
+
+
+def _cut(text: str) -> tuple[list[str], list[int]]:
+    """The text in parts, and which of them are definitions."""
+    spans = _spans(text)
+    parts: list[str] = []
+    places: list[int] = []
+    last = 0
+    for begins, ends in spans:
+        parts += [text[last:begins], text[begins:ends]]
+        places.append(len(parts) - 1)
+        last = ends
+    return [*parts, text[last:]], places
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where each definition begins and ends, in the order in which they are read."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return _lines(text)
+    at = len(text) - len(text.lstrip())
+    if isinstance(document, dict):
+        for key in ("result", "tools"):
+            found = [one for one in json_text.members(text, at) if one.key == key]
+            at = found[-1].value if found else at
+        if text[at] == "{":
+            return [(at, len(text.rstrip()))]
+    return [(one.value, one.ends) for one in json_text.members(text, at)]
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for line in text.split("\n"):
+        stripped = line.strip()
+        if stripped:
+            begins = at + len(line) - len(line.lstrip())
+            spans.append((begins, begins + len(stripped)))
+        at += len(line) + 1
+    return spans

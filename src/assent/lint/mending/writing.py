@@ -1,0 +1,50 @@
+"""How do mended files come to stand where the old ones did: all of them or none, each whole?"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from assent.errors import Fault, SettingsError
+from assent.lint.mending.mend import Mended
+
+
+def write_all(files: Sequence[Mended]) -> None:
+    """Write every file beside its place first, and only then put them there, one rename each."""
+    changed = [one for one in files if one.after != one.before]
+    staged: list[tuple[Path, Path, bytes]] = []
+    placed: list[tuple[Path, bytes]] = []
+    try:
+        for one in changed:
+            home = one.file.resolve()
+            if home.read_bytes() != one.before:
+                raise SettingsError(Fault("it was changed meanwhile", "Run it again", file=str(one.file)))
+            staged.append((_staged(home, one.after), home, one.before))
+        for beside, home, before in staged:
+            beside.replace(home)
+            placed.append((home, before))
+    except OSError as error:
+        for home, before in placed:
+            _staged(home, before).replace(home)
+        raise SettingsError(
+            Fault(f"cannot be written: {error.strerror}", "Nothing was changed", file=str(error.filename or ""))
+        ) from None
+    finally:
+        for beside, _, _ in staged:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+
+
+def _staged(home: Path, content: bytes) -> Path:
+    """A file with this content beside its place, with the same rights, safely on the disk."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{home.name}.", dir=home.parent)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside = Path(name)
+    beside.chmod(home.stat().st_mode & 0o7777)
+    return beside

@@ -1,0 +1,102 @@
+"""How is one value of a YAML text changed with its comments and layout left as they stand?"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import yaml
+
+from assent.lint.change import Change
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLAIN = re.compile(r"[a-z][a-z_]*\Z")
+_NOT_PLAIN = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+
+
+def edited(text: str, change: Change) -> str:
+    """The text with the change made; raises ValueError or KeyError where it cannot be made by one edit."""
+    holder = yaml.compose(text, Loader=_LOADER)
+    for key in change.path[:-1]:
+        holder = _pair(holder, key)[1]
+    if not isinstance(holder, yaml.MappingNode):
+        raise ValueError("it is not a mapping")
+    last = change.path[-1]
+    known = last in {key.value for key, _ in holder.value}
+    if change.deed == "rename":
+        key = _pair(holder, last)[0]
+        return text[: key.start_mark.index] + _scalar(change.value) + text[key.end_mark.index :]
+    if change.deed == "remove":
+        return _flow_without(text, holder, last) if holder.flow_style else _block_without(text, holder, last)
+    if known:
+        node = _pair(holder, last)[1]
+        if not _exact(node):
+            raise ValueError("it is written over several lines")
+        return text[: node.start_mark.index] + _scalar(change.value) + text[node.end_mark.index :]
+    return (_flow_with if holder.flow_style else _block_with)(text, holder, last, change.value)
+
+
+def _pair(holder: Any, name: str) -> tuple[Any, Any]:
+    if not isinstance(holder, yaml.MappingNode):
+        raise KeyError(name)
+    for key, value in holder.value:
+        if key.value == name:
+            return key, value
+    raise KeyError(name)
+
+
+def _exact(node: Any) -> bool:
+    """Whether a node's end is where its last character stands: a block's is where the next thing begins."""
+    return node.flow_style is True if isinstance(node, yaml.CollectionNode) else node.style not in ("|", ">")
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.match(value) and value not in _NOT_PLAIN:
+        return value
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(key)}: {_scalar(inner)}" for key, inner in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _flow_with(text: str, holder: Any, key: str, value: Any) -> str:
+    said = f"{_scalar(key)}: {_scalar(value)}"
+    if not holder.value:
+        at = holder.start_mark.index + 1
+        return text[:at] + said + text[at:]
+    at = holder.value[-1][1].end_mark.index
+    return f"{text[:at]}, {said}{text[at:]}"
+
+
+def _flow_without(text: str, holder: Any, name: str) -> str:
+    spans = [(key.start_mark.index, value.end_mark.index) for key, value in holder.value]
+    index = [key.value for key, _ in holder.value].index(name)
+    if index + 1 < len(spans):
+        return text[: spans[index][0]] + text[spans[index + 1][0] :]
+    if index:
+        return text[: spans[index - 1][1]] + text[spans[index][1] :]
+    return text[: spans[index][0]] + text[spans[index][1] :]
+
+
+def _block_with(text: str, holder: Any, key: str, value: Any) -> str:
+    """A line of its own, after the last field that is written in one place, or else before the first."""
+    column = holder.value[0][0].start_mark.column
+    line = f"{' ' * column}{_scalar(key)}: {_scalar(value)}"
+    newline = "\r\n" if "\r\n" in text else "\n"
+    exact = [node for _, node in holder.value if _exact(node)]
+    if not exact:
+        at = text.rfind("\n", 0, holder.value[0][0].start_mark.index) + 1
+        return f"{text[:at]}{line}{newline}{text[at:]}"
+    end = text.find("\n", exact[-1].end_mark.index)
+    if end < 0:
+        return f"{text}{newline}{line}{newline}"
+    return f"{text[: end + 1]}{line}{newline}{text[end + 1 :]}"
+
+
+def _block_without(text: str, holder: Any, name: str) -> str:
+    key, node = _pair(holder, name)
+    begins = text.rfind("\n", 0, key.start_mark.index) + 1
+    if len(holder.value) < 2 or not _exact(node) or text[begins : key.start_mark.index].strip():
+        raise ValueError("it does not stand on lines of its own")
+    ends = text.find("\n", node.end_mark.index)
+    return text[:begins] + ("" if ends < 0 else text[ends + 1 :])

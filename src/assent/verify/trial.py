@@ -1,0 +1,191 @@
+"""Does one tool keep its promises when it is called, rehearsed, repeated, retried and told no?"""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema_rs
+
+from assent.contract.pointers import places
+from assent.core.refusals import CATALOGUE
+from assent.errors import UnansweredError
+from assent.verify.observe import Eyes, Seen, Session
+from assent.verify.promises import Promises
+
+Result = dict[str, Any]
+Arguments = dict[str, Any]
+
+_SHOWN_ONCE = "a secret is shown once"
+_ASKED = "its user is asked before it acts"
+# A retry may be told that its secret is gone: then it has not got it twice.
+_GONE = "recall.secret_already_delivered"
+_LEAST_SECRET = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One promise that a call showed to be false."""
+
+    tool: str
+    promise: str
+    happened: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "tool": self.tool,
+            "promise": self.promise,
+            "happened": self.happened,
+            "arguments": dict(self.arguments),
+        }
+
+
+class Trial:
+    """One tool under trial. Each promise is reported once, with the first arguments that broke it."""
+
+    def __init__(self, session: Session, promises: Promises, eyes: Eyes) -> None:
+        self._session, self._promises, self._eyes = session, promises, eyes
+        self._check = jsonschema_rs.validator_for(dict(promises.output)).is_valid if promises.output else None
+        self._acted = False
+        self._asked = session.asked
+        self.calls = 0
+        self.skipped = ""
+        self.broken: list[Broken] = []
+
+    async def run(self, arguments: Arguments) -> None:
+        """Every promise that one set of arguments can show to be false."""
+        promises = self._promises
+        if promises.reads:
+            await self._read(arguments)
+            return
+        plain = {name: value for name, value in arguments.items() if name not in (promises.dry_run, promises.key)}
+        if promises.dry_run:
+            await self._rehearse({**plain, promises.dry_run: True})
+        await self._act(plain)
+
+    async def decline(self, arguments: Arguments) -> None:
+        """One more call, to which its user says no: it comes last, for a no may hold for a while."""
+        if not self._promises.asks or not self._acted:
+            return
+        if self._session.asked == self._asked:
+            self._report(_ASKED, "nobody was asked", arguments)
+            return
+        plain = {name: value for name, value in arguments.items() if name != self._promises.dry_run}
+        before = self._session.asked
+        work = self._call(plain, new_key(), agree=False)
+        result, changed = await self._eyes.around(work, self._promises.tool)
+        if self._session.asked > before:
+            self._unchanged(changed, _ASKED, "a call that its user declined changed", arguments)
+            if result is not None and not result.get("isError"):
+                self._report(_ASKED, "a call that its user declined was answered", arguments)
+
+    async def _read(self, arguments: Arguments) -> None:
+        _, changed = await self._eyes.around(self._call(arguments), self._promises.tool)
+        self._unchanged(changed, "it reads only", "a read changed", arguments)
+
+    async def _rehearse(self, arguments: Arguments) -> None:
+        work = self._call(arguments, new_key(), rehearsal=True)
+        _, changed = await self._eyes.around(work, self._promises.tool)
+        self._unchanged(changed, "a dry run changes nothing", "a dry run changed", arguments)
+
+    async def _act(self, arguments: Arguments) -> None:
+        key = new_key()
+        first = await self._call(arguments, key)
+        if first is None or first.get("isError"):
+            return
+        self._acted = True
+        self._hidden(first, await self._eyes.look() if self._promises.secrets else {}, arguments)
+        if self._promises.key is not None:
+            promise = "a retry with the same key has no further effect"
+            await self._again(promise, first, arguments, key)
+        if self._promises.idempotent:
+            await self._again("a repeated call has no further effect", first, arguments, new_key())
+        elif self._promises.secrets:
+            self._shown_once(first, await self._call(arguments, new_key()), arguments)
+
+    async def _again(self, promise: str, first: Result, arguments: Arguments, key: str) -> None:
+        """The same call once more: nothing may happen, and the answer must be the first one, secrets apart."""
+        second, changed = await self._eyes.around(self._call(arguments, key), self._promises.tool)
+        self._unchanged(changed, promise, "a second call changed", arguments)
+        self._shown_once(first, second, arguments)
+        if second is None or (second.get("isError") and _code(second) != _GONE):
+            self._report(promise, "the second call failed", arguments)
+        elif not second.get("isError") and self._said(second) != self._said(first):
+            self._report(promise, "the second call answered something else", arguments)
+
+    async def _call(
+        self, arguments: Arguments, key: str | None = None, *, rehearsal: bool = False, agree: bool = True
+    ) -> Result | None:
+        """One call whose answer is held against the output schema and the declared failures."""
+        given, beside = arguments, None
+        if self._promises.key:
+            given = {**arguments, self._promises.key: key}
+        elif self._promises.key is not None:
+            beside = key
+        try:
+            result = await self._session.call(self._promises.tool, given, key=beside, agree=agree)
+        except UnansweredError as error:
+            self._report("it fails only as declared", f"it was answered by an error: {error}", arguments)
+            return None
+        self.calls += 1
+        if result.get("isError"):
+            self._failure(_code(result), arguments, agree)
+        elif self._check is not None and not rehearsal and not self._check(result.get("structuredContent")):
+            self._report("its output fits its schema", "the answer does not fit the output schema", arguments)
+        return result
+
+    def _failure(self, code: Any, arguments: Arguments, agree: bool) -> None:
+        if code in CATALOGUE:
+            if agree and code != _GONE:
+                self.skipped = f"calls were refused ({code})"
+        elif self._promises.failures is not None and code not in self._promises.failures:
+            said = f"it failed with {code}" if code else "it failed without a code"
+            self._report("it fails only as declared", said, arguments)
+
+    def _hidden(self, result: Result, seen: Seen, arguments: Arguments) -> None:
+        for secret in self._secrets(result):
+            place = next((name for name, text in seen.items() if secret in text), None)
+            if place:
+                self._report(_SHOWN_ONCE, f"the secret can be read again in {place}", arguments)
+
+    def _shown_once(self, first: Result, second: Result | None, arguments: Arguments) -> None:
+        if set(self._secrets(first)) & set(self._secrets(second or {})):
+            self._report(_SHOWN_ONCE, "a second call returned the same secret", arguments)
+
+    def _secrets(self, result: Result) -> list[str]:
+        document = result.get("structuredContent")
+        found = [str(holder[key]) for pointer in self._promises.secrets for holder, key in places(document, pointer)]
+        return [secret for secret in found if len(secret) >= _LEAST_SECRET]
+
+    def _said(self, result: Result) -> Any:
+        """What was answered, without what a repetition may leave out."""
+        document = copy.deepcopy(result.get("structuredContent"))
+        for pointer in self._promises.secrets:
+            for holder, key in places(document, pointer):
+                if isinstance(holder, dict):
+                    del holder[key]
+                else:
+                    holder[key] = None
+        return document
+
+    def _unchanged(self, changed: list[str], promise: str, said: str, arguments: Arguments) -> None:
+        if changed:
+            self._report(promise, f"{said} {', '.join(changed[:3])}", arguments)
+
+    def _report(self, promise: str, happened: str, arguments: Arguments) -> None:
+        if promise not in {one.promise for one in self.broken}:
+            self.broken.append(Broken(self._promises.tool, promise, happened, arguments))
+
+
+def new_key() -> str:
+    """A key nobody used before: the server may remember those of earlier runs."""
+    return str(uuid.uuid4())
+
+
+def _code(result: Mapping[str, Any]) -> Any:
+    structured = result.get("structuredContent")
+    return structured.get("code") if isinstance(structured, Mapping) else None

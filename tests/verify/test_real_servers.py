@@ -1,0 +1,261 @@
+"""Servers of the official SDK, honest ones and liars, called as `assent verify` calls them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel
+
+import postgres_server
+from assent import Assent, contract
+from assent.core.principal import Principal
+from assent.edges.calling import calling
+from assent.edges.listing import contracts_in, listed_in
+from assent.verify import Observer, Verdict, database_at, promises_of, verify
+from assent.verify.observe import Hook
+from transports import over_http
+
+READS = ToolAnnotations(read_only_hint=True)
+ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False)
+PROMISE = {"version": 1, "tier": "write", "confirmation": "user", "idempotency": {"key": "optional"}}
+
+
+class Link(BaseModel):
+    token: str
+
+
+class Placed(BaseModel):
+    order: int
+
+
+class Yes(BaseModel):
+    sure: bool
+
+
+async def tried(server: MCPServer, *observers: Observer, url: str | None = None) -> Verdict:
+    declared = contracts_in(server)
+    promises = [promises_of(one, declared.get(str(one["name"]))) for one in await listed_in(server)]
+    async with calling(url=url) if url else calling(server) as session:
+        return await verify(session, promises, observers=observers, calls="all", examples=2)
+
+
+def told(verdict: Verdict) -> dict[str, str]:
+    return {f"{one.tool}: {one.promise}": one.happened for one in verdict.broken}
+
+
+def shop(orders: list[str], assent: Assent) -> MCPServer:
+    """A shop under contract that keeps every promise: it wants keys, a yes, and a dry run first."""
+    server = MCPServer("shop", extensions=[assent.extension()], log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="read")
+    def list_orders() -> dict[str, list[str]]:
+        """Lists orders."""
+        return {"orders": list(orders)}
+
+    @server.tool()
+    @contract(side_effect="external_spend", dry_run={"mode": "required"})
+    def place_order(item: str, dryRun: bool = False) -> Placed:
+        """Places an order."""
+        if not dryRun:
+            orders.append(item)
+        return Placed(order=len(orders))
+
+    @server.tool()
+    @contract(side_effect="share_export", secrets=["/token"])
+    def create_link(item: str) -> Link:
+        """Creates a link."""
+        orders.append("link")
+        return Link(token=f"one-time-{len(orders)}")
+
+    assent.apply(server)
+    return server
+
+
+async def test_a_governed_server_gets_its_keys_its_yes_and_its_dry_run_and_is_clean() -> None:
+    orders: list[str] = []
+    assent = Assent()
+    try:
+        verdict = await tried(shop(orders, assent), Hook(lambda: orders))
+    finally:
+        await assent.close()
+    assert told(verdict) == {}
+    assert [(one.tool, one.skipped) for one in verdict.checked if not one.calls or one.skipped] == []
+    # Two examples each, retried with their keys; a new link once more, which is another link.
+    assert orders.count("link") == 4 and len(orders) == 6
+
+
+async def test_over_http_the_same_server_is_as_clean() -> None:
+    orders: list[str] = []
+    assent = Assent(anonymous=Principal("anybody", "agent", scopes=frozenset({"*"})))
+    server = shop(orders, assent)
+    try:
+        async with over_http(server) as url:
+            verdict = await tried(server, Hook(lambda: orders), url=url)
+    finally:
+        await assent.close()
+    assert told(verdict) == {} and len(orders) == 6
+
+
+async def test_a_retry_that_acts_again_although_it_brought_its_key() -> None:
+    placed: list[str] = []
+    server = MCPServer("liar", log_level="ERROR")
+
+    @server.tool(annotations=ACTS)
+    def place_order(item: str, idempotency_key: str) -> Placed:
+        """Places an order."""
+        placed.append(idempotency_key)
+        return Placed(order=len(placed))
+
+    promise = "place_order: a retry with the same key has no further effect"
+    assert told(await tried(server, Hook(lambda: placed))) == {promise: "a second call changed the snapshot"}
+    assert told(await tried(server)) == {promise: "the second call answered something else"}
+    assert len(placed) == 2 * len(set(placed))
+
+
+async def test_a_secret_that_a_retry_or_a_read_tool_gives_away_again() -> None:
+    issued: list[str] = []
+    server = MCPServer("liar", log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="share_export", secrets=["/token"], idempotency={"argument": "idempotency_key"})
+    def create_link(item: str, idempotency_key: str) -> Link:
+        """Creates a link."""
+        issued.append(idempotency_key)
+        return Link(token=f"one-time-{idempotency_key}")
+
+    promise = "create_link: a secret is shown once"
+    assert told(await tried(server)) == {promise: "a second call returned the same secret"}
+
+    @server.tool(annotations=READS)
+    def list_links() -> list[str]:
+        """Lists links."""
+        return [f"one-time-{key}" for key in issued]
+
+    assert told(await tried(server))[promise] == "the secret can be read again in what list_links returns"
+
+
+def asker(acts: str) -> tuple[MCPServer, list[str]]:
+    """A server that announces a question: `always` acts whatever the answer, `silently` never asks."""
+    done: list[str] = []
+    server = MCPServer("liar", log_level="ERROR")
+
+    @server.tool(annotations=ACTS, meta={"dev.assent/contract": PROMISE})
+    async def send_note(text: str, idempotency_key: str, ctx: Context) -> dict[str, int]:
+        """Sends a note."""
+        if idempotency_key in done:
+            return {"sent": done.index(idempotency_key)}
+        yes = acts == "silently" or (await ctx.elicit("Send it?", Yes)).action == "accept"
+        if yes or acts == "always":
+            done.append(idempotency_key)
+        return {"sent": len(done) - 1}
+
+    return server, done
+
+
+@pytest.mark.parametrize(
+    ("acts", "happened"),
+    [
+        ("silently", "nobody was asked"),
+        ("always", "a call that its user declined changed the snapshot"),
+        ("agreed", "a call that its user declined was answered"),
+    ],
+)
+async def test_a_question_that_is_announced_must_be_asked_and_its_no_must_hold(acts: str, happened: str) -> None:
+    server, done = asker(acts)
+    async with over_http(server) as url:
+        promises = [promises_of(one) for one in await listed_in(server)]
+        # The question is put in the middle of the call, which only the handshake era can do.
+        async with calling(url=url, era="legacy") as session:
+            verdict = await verify(session, promises, observers=[Hook(lambda: done)], calls="all", examples=2)
+    assert told(verdict) == {"send_note: its user is asked before it acts": happened}
+
+
+async def test_failures_and_outputs_that_were_not_declared() -> None:
+    server = MCPServer("liar", log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="write", failure_modes={"sold_out": {"class": "no_effect"}})
+    def reserve_seat(seat: str) -> CallToolResult:
+        """Reserves a seat."""
+        problem = {"code": "melted"}
+        return CallToolResult(is_error=True, content=[TextContent(text="no")], structured_content=problem)
+
+    @server.tool(annotations=READS)
+    def get_seat(seat: str) -> CallToolResult:
+        """Gets a seat."""
+        return CallToolResult(content=[TextContent(text="yes")], structured_content={"order": "three"})
+
+    declared = contracts_in(server)
+    listed = await listed_in(server)
+    promises = [
+        promises_of({**one, "outputSchema": Placed.model_json_schema()}, declared.get(str(one["name"])))
+        for one in listed
+    ]
+    async with calling(server) as session:
+        found = told(await verify(session, promises, calls="all", examples=1))
+    assert found == {
+        "reserve_seat: it fails only as declared": "it failed with melted",
+        "get_seat: its output fits its schema": "the answer does not fit the output schema",
+    }
+
+
+def peeker(write: Callable[[str], Any]) -> MCPServer:
+    """A server whose read and whose dry run both write."""
+    server = MCPServer("liar", log_level="ERROR")
+
+    @server.tool(annotations=READS)
+    async def get_item(item: str) -> str:
+        """Gets an item."""
+        await write(item)
+        return ""
+
+    @server.tool(annotations=ACTS)
+    async def add_item(item: str, dry_run: bool = False) -> str:
+        """Adds an item."""
+        await write(item)
+        return ""
+
+    return server
+
+
+async def test_a_read_and_a_dry_run_that_write_are_seen_in_sqlite(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table items (item text)")
+
+    async def write(item: str) -> None:
+        with sqlite3.connect(path) as connection:
+            connection.execute("insert into items values (?)", (item,))
+
+    assert told(await tried(peeker(write), database_at(f"sqlite:///{path}"))) == {
+        "get_item: it reads only": "a read changed table items",
+        "add_item: a dry run changes nothing": "a dry run changed table items",
+    }
+
+
+async def test_a_read_and_a_dry_run_that_write_are_seen_in_postgres() -> None:
+    url = await postgres_server.new_store_url()
+    schema = url.rpartition("=")[2]
+    connection = await asyncpg.connect(url)
+    await connection.execute(f'create table {schema}."odd ""name""" (item text)')
+
+    async def write(item: str) -> None:
+        await connection.execute(f'insert into {schema}."odd ""name""" values ($1)', item)
+
+    try:
+        found = told(await tried(peeker(write), database_at(url)))
+    finally:
+        await connection.close()
+        await postgres_server.drop_store(url)
+    assert found == {
+        "get_item: it reads only": f'a read changed table {schema}.odd "name"',
+        "add_item: a dry run changes nothing": f'a dry run changed table {schema}.odd "name"',
+    }
