@@ -112,10 +112,9 @@ class LibraryTable:
         server = self._build(stdio=None)[1] if credentials is None else self._server
         person = None if asks == "none" else Person([asks if asks != "shown" else "cancel"])
         meta = None if key is None else {META_KEY: key}
-        try:
-            found = await self._sent(server, person, tool, arguments, meta, shown=asks == "shown")
-        except MCPError as error:
-            return _protocol_error(error)
+        found = await self._sent(server, person, tool, arguments, meta, shown=asks == "shown")
+        if isinstance(found, MCPError):
+            return _protocol_error(found)
         if isinstance(found, types.InputRequiredResult):
             assert found.input_requests is not None
             return Seen("pause", text=found.input_requests[CONFIRM].params.message)
@@ -125,9 +124,7 @@ class LibraryTable:
 
     async def _sent(self, server: Any, person: Any, tool: str, arguments: Any, meta: Any, *, shown: bool) -> Any:
         async with Client(server, mode=self._era, elicitation_callback=person) as client:
-            if shown:
-                return await client.session.call_tool(tool, arguments, meta=meta, allow_input_required=True)
-            return await client.call_tool(tool, arguments, meta=meta)
+            return await _tried(client, tool, arguments, meta, shown=shown)
 
 
 class FastMCPTable(LibraryTable):
@@ -147,9 +144,17 @@ class FastMCPTable(LibraryTable):
 
     async def _sent(self, server: Any, person: Any, tool: str, arguments: Any, meta: Any, *, shown: bool) -> Any:
         async with FastMCPClient(server, self._era, person) as client:
-            if shown:
-                return await client.session.call_tool(tool, arguments, meta=meta, allow_input_required=True)
-            return await client.call_tool(tool, arguments, meta=meta)
+            return await _tried(client, tool, arguments, meta, shown=shown)
+
+
+async def _tried(client: Any, tool: str, arguments: Any, meta: Any, *, shown: bool) -> Any:
+    """What came back, be it a protocol error."""
+    try:
+        if shown:
+            return await client.session.call_tool(tool, arguments, meta=meta, allow_input_required=True)
+        return await client.call_tool(tool, arguments, meta=meta)
+    except MCPError as error:
+        return error
 
 
 def _result(found: types.CallToolResult) -> Seen:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import Any
 
 import httpx2
@@ -292,6 +294,13 @@ def test_a_server_that_caches_answers_is_refused() -> None:
     server: FastMCP = FastMCP("shop", middleware=[ResponseCachingMiddleware()])
     with pytest.raises(ContractError, match="caches responses"):
         Assent().apply(server)
+
+
+def test_without_fastmcp_its_edge_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastmcp", None)
+    monkeypatch.delitem(sys.modules, "assent.fastmcp")
+    with pytest.raises(ImportError, match=r"pip install 'assent\[fastmcp\]'"):
+        import_module("assent.fastmcp")
 
 
 def test_one_server_is_governed_by_one_assent() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import mcp_types as types
 import pytest
 from mcp import Client
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
 from assent.edges.client.quoting import UNTRUSTED, model_text
@@ -226,3 +229,68 @@ async def test_arguments_that_are_no_plain_json_are_refused(junk: Any) -> None:
         result = await client.call_tool("list_orders", junk)
     assert result.structured_content["code"] == "validate.malformed"
     assert plain.log == []
+
+
+async def test_an_estimate_that_never_answers_is_left_and_said_so() -> None:
+    plain = Plain(
+        tool("place_order", "item", tier="external_spend"),
+        tool("estimate_place_order", "item", tier="read"),
+        estimate_place_order=lambda *_: asyncio.Event().wait(),
+    )
+    person = Somebody(False)
+    async with governed(plain, person, trusted=True, timeout=0.05, attempts=1) as client:
+        await client.call_tool("place_order", {"item": "a"})
+    assert person.asked[0].warnings == ("The estimate failed: nobody says what this costs.",)
+    assert plain.called == ["estimate_place_order"]
+
+
+async def test_a_rehearsal_that_never_answers_stops_the_call() -> None:
+    contract = {
+        "tier": "destructive",
+        "confirmation": "user",
+        "dry_run": {"mode": "required", "argument": "dryRun"},
+    }
+    plain = Plain(
+        tool("wipe", "id", "dryRun", contract=contract),
+        wipe=lambda *_: asyncio.Event().wait(),
+    )
+    person = Somebody()
+    async with governed(plain, person, trusted=True, timeout=0.05) as client:
+        refused = await client.call_tool("wipe", {"id": "1"})
+    assert refused.structured_content["code"] == "rehearse.failed"
+    assert plain.log == [("wipe", {"id": "1", "dryRun": True})]
+
+
+async def test_a_list_without_end_is_cut_off() -> None:
+    pages = 0
+
+    async def page(context: Any, params: Any) -> types.ListToolsResult:
+        nonlocal pages
+        pages += 1
+        return types.ListToolsResult(tools=[tool(f"list_orders_{pages}")], next_cursor=str(pages))
+
+    server: Server[Any] = Server("endless", on_list_tools=page)
+    async with GovernedClient(server) as client:
+        assert len(await client.list_tools()) == pages == 100
+
+
+async def test_a_second_tool_of_the_same_name_does_not_take_its_place() -> None:
+    plain = Plain(tool("list_orders", tier="destructive"), tool("list_orders", tier="read"))
+    person = Somebody(False)
+    async with governed(plain, person, trusted=True) as client:
+        assert len(await client.list_tools()) == 1
+        refused = await client.call_tool("list_orders")
+    assert refused.structured_content["code"] == "confirm.declined"
+
+
+async def test_a_server_that_dies_over_a_deletion_leaves_a_doubt_and_no_second_call(era: str) -> None:
+    """The person agreed, the deletion was sent, and nobody knows."""
+
+    async def die(context: Any, params: types.CallToolRequestParams) -> Any:
+        raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
+
+    plain, person = Plain(tool("delete_customer"), delete_customer=die), Somebody(True)
+    async with governed(plain, person, era) as client:
+        refused = await client.call_tool("delete_customer")
+    assert refused.structured_content["code"] == "execute.in_doubt"
+    assert plain.called == ["delete_customer"]

@@ -128,6 +128,47 @@ async def test_a_gateway_and_a_plain_server_are_one_to_the_agent_and_to_the_pers
     assert plain.effects == behind.effects == ["a"]
 
 
+SCENARIOS: dict[str, tuple[list[tuple[str, dict[str, Any]]], list[Any]]] = {
+    "reads are free": ([("list_orders", {}), ("estimate_order", {"item": "a"})], []),
+    "there is no such tool": ([("list_ordres", {})], []),
+    "a charge is agreed to": ([("place_order", {"item": "a"})], [True]),
+    "a charge is declined, and again": ([("place_order", {"item": "a"}), ("place_order", {"item": "a"})], [False]),
+    "a question is closed, then agreed to": ([("place_order", {"item": "a"})] * 2, [None, True]),
+    "a deletion is declined": ([("delete_order", {"order_id": "o-1"})], ["decline"]),
+    "a deletion is not answered": ([("delete_order", {"order_id": "o-1"})], ["cancel"]),
+    "the same charge twice is two charges": ([("place_order", {"item": "a"})] * 2, [True, True]),
+    "no arguments at all": ([("place_order", "everything")], []),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_whatever_happens_it_happens_alike_before_a_gateway_and_a_plain_server(
+    scenario: str, tmp_path: Path
+) -> None:
+    calls, answers = SCENARIOS[scenario]
+    told = []
+    for way in ("plain", "gateway"):
+        book, person = Book(), Somebody(*answers)
+        async with over_http(book.server) as upstream, reached(way, upstream, tmp_path) as url:
+            async with governed(url, ERAS[0], person, trusted=way == "gateway") as client:
+                results = [await client.call_tool(*call) for call in calls]
+                listed = sorted(tool.name for tool in await client.list_tools())
+        seen = [(result.is_error, result.structured_content) for result in results]
+        asked = [(question.tool, question.arguments, question.price, question.why) for question in person.asked]
+        told.append((seen, asked, book.effects, listed, person.answers))
+    assert told[0] == told[1]
+    assert told[0][-1] == [], "everybody was asked who should be"
+
+
+@asynccontextmanager
+async def reached(way: str, upstream: str, folder: Path) -> AsyncIterator[str]:
+    if way == "plain":
+        yield upstream
+        return
+    async with gateway(folder, upstream) as (url, _):
+        yield url
+
+
 async def test_an_approver_elsewhere_is_waited_for(era: str, tmp_path: Path) -> None:
     book = Book()
     async with over_http(book.server) as upstream, gateway(tmp_path, upstream) as (url, house):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 What = Literal[
     "called", "answered", "failed", "retried", "refused", "asked", "decided", "estimated", "rehearsed", "waited",
@@ -13,8 +12,7 @@ What = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(NamedTuple):
     """One thing that happened. Results are never kept here, so neither are the secrets in them."""
 
     at: float
