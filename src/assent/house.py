@@ -215,6 +215,7 @@ class House:
             blind=self.keyring.blind,
             guards=settings.rules(),
             mode=settings.mode,
+            policy_digest=settings.policy_digest(),
             limits=settings.limits,
             budgets=settings.budgets,
             most_pending=settings.approvals.most_pending,
