@@ -102,10 +102,7 @@ async def test_a_server_that_vanishes_and_returns_loses_nothing(url: str) -> Non
     await store.claim(claim_draft(), entry(), None, NOW)
     store.note(entry("noted"))
     await cut(url)
-    try:
-        await store.settle("claim", 1, succeeded(), [entry("outcome")])
-    except StoreError:
-        await store.settle("claim", 1, succeeded(), [entry("outcome")])
+    assert await store.settle("claim", 1, succeeded(), [entry("outcome")])
     record = await store.recall("claim")
     assert record is not None and record.result == succeeded().result
     assert await marks(store) == ["intent", "noted", "outcome"]
@@ -135,6 +132,70 @@ async def test_a_commit_whose_answer_was_lost_is_found_out_about(url: str) -> No
     with pytest.raises(Taken):
         await store.claim(claim_draft(), entry(), None, NOW)
     await store.close()
+
+
+CUTTING = """
+CREATE SEQUENCE cuts;
+CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF nextval('cuts') <= 2 THEN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER cutting AFTER INSERT ON audit_entries FOR EACH STATEMENT EXECUTE FUNCTION cut();
+"""
+
+
+async def test_a_session_that_is_cut_in_the_middle_of_a_transaction_costs_nobody_an_answer(url: str) -> None:
+    store = await open_store(url)
+    await store.claim(claim_draft(), entry(), None, NOW)
+    await run(url, CUTTING)
+    ends = [
+        store.settle("claim", 1, succeeded(), [entry("outcome")]),
+        store.claim(claim_draft("other"), entry(), None, NOW),
+    ]
+    settled, other = await asyncio.gather(*ends)
+    assert settled is True and await store.recall("other") == other
+    assert sorted(await marks(store)) == ["intent", "intent", "outcome"]
+    await store.close()
+
+
+async def test_a_commit_that_is_still_under_way_when_its_connection_is_lost_is_waited_for(url: str) -> None:
+    store, other = PostgresStore(url), await asyncpg.connect(server_url())
+    await store.connect()
+    connection = await store._writer._connected()
+    commits: list[asyncio.Task[object]] = []
+
+    async def commit() -> object:
+        """Once somebody waits for the log's head, or nobody will."""
+        for _ in range(100):
+            if await other.fetchval("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"):
+                break
+            await asyncio.sleep(0.01)
+        return await connection.execute("COMMIT")
+
+    class Slow:
+        def is_closed(self) -> bool:
+            return bool(commits)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(connection, name)
+
+        async def execute(self, sql: str, *values: object, **options: object) -> object:
+            if sql != "COMMIT":
+                return await connection.execute(sql, *values, **options)
+            commits.append(asyncio.create_task(commit()))
+            raise ConnectionResetError("gone")
+
+    store._writer._connection = Slow()
+    try:
+        claimed = await store.claim(claim_draft(), entry(), None, NOW)
+    finally:
+        await asyncio.gather(*commits)
+    assert await store.recall("claim") == claimed
+    assert await marks(store) == ["intent"]
+    await store.close()
+    await other.close()
+    await connection.close()
 
 
 async def test_a_process_that_stands_still_in_a_transaction_does_not_hold_up_the_others(url: str) -> None:
