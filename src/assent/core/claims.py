@@ -55,7 +55,7 @@ class ClaimRecord(NamedTuple):
         return self.state
 
     def is_tombstone(self, now: float) -> bool:
-        """Whether the answer is past its retention, or already gone: a clock that is set back does not bring it back."""
+        """Whether the answer is past its retention, or gone already: a clock that is behind does not bring it back."""
         return self.expires_at <= now or (self.state in FINISHED and self.result is None)
 
     def settled(self, settlement: Settlement) -> ClaimRecord:
