@@ -37,6 +37,20 @@ async def test_many_processes_that_start_at_once_make_one_schema(url: str) -> No
         await store.close()
 
 
+@pytest.mark.parametrize("version", range(1, len(migrations("postgres"))))
+async def test_a_database_of_an_earlier_version_keeps_what_it_holds(url: str, version: int) -> None:
+    await run(url, "CREATE TABLE assent_schema (version integer PRIMARY KEY)")
+    for step in migrations("postgres")[:version]:
+        await run(url, f"{step.sql}; INSERT INTO assent_schema VALUES ({step.number})")
+    await run(url, "INSERT INTO audit_entries VALUES (0, 'first', NULL); UPDATE log_head SET next = 1")
+    stores = await asyncio.gather(*(open_store(url) for _ in range(3)))
+    await stores[0].claim(claim_draft(), entry(), None, NOW)
+    assert [row.index for row in await stores[1].sealed()] == [0, 1]
+    assert await stores[2].schema() == len(migrations("postgres"))
+    for store in stores:
+        await store.close()
+
+
 async def test_a_newer_schema_is_left_alone(url: str) -> None:
     await (await open_store(url)).close()
     await run(url, "INSERT INTO assent_schema VALUES (999)")
