@@ -173,6 +173,26 @@ async def test_a_session_that_is_cut_in_the_middle_of_a_transaction_costs_nobody
     await store.close()
 
 
+CUTTING_LOOKS = """
+CREATE SEQUENCE cuts;
+CREATE FUNCTION uncut() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF nextval('cuts') <= 3 THEN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); END IF;
+  RETURN true;
+END $$;
+ALTER TABLE claims RENAME TO kept_claims;
+CREATE VIEW claims AS SELECT * FROM kept_claims WHERE uncut();
+"""
+
+
+async def test_a_session_that_is_cut_under_a_look_costs_nobody_an_answer(url: str) -> None:
+    store = await open_store(url)
+    claimed = await store.claim(claim_draft(), entry(), None, NOW)
+    await run(url, CUTTING_LOOKS)
+    assert await store.recall("claim") == claimed
+    await store.close()
+
+
 async def test_a_commit_that_is_still_under_way_when_its_connection_is_lost_is_waited_for(url: str) -> None:
     store, other = PostgresStore(url), await asyncpg.connect(server_url())
     await store.connect()

@@ -59,7 +59,9 @@ async def test_a_file_of_an_earlier_version_keeps_what_it_holds(version: int, tm
     for step in migrations("sqlite")[:version]:
         earlier.executescript(step.sql)
     held = "'held', 'local', 'agent', 'send', 'k', 'f', 'c', 'in_doubt', 3, 1.0, 1.0, 2.0"
-    columns = "id, tenant, principal, tool, key, fingerprint, contract, state, epoch, lease_until, created_at, expires_at"
+    columns = (
+        "id, tenant, principal, tool, key, fingerprint, contract, state, epoch, lease_until, created_at, expires_at"
+    )
     earlier.execute(f"INSERT INTO claims ({columns}) VALUES ({held})")
     earlier.execute(f"PRAGMA application_id = {APPLICATION}")
     earlier.execute(f"PRAGMA user_version = {version}")
