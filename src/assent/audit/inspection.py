@@ -4,6 +4,7 @@ The same questions as the stand-alone verifier asks, answered with our own modul
 bundle. The two must agree about every log; the tests hold them to it.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from . import checkpoints, notes
@@ -101,20 +102,19 @@ class Inspection:
         """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
         seen: set[str] = set()
         endorsed: set[int] = set()
+        starts, followed = [start for start, _ in chain], _followed(chain)
+        keys = {(key.name, key.key_id(notes.PLAIN)): key for _, key in chain}
         for place, claim, note in claims:
-            in_force = next((key for start, key in reversed(chain) if start <= claim.size), None)
-            signers = [key for _, key in chain if signed_at(note, key) is not None]
+            in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
+            named = dict.fromkeys(keys.get((one.name, one.key_id)) for one in note.signatures)
+            signers = [key for key in named if key is not None and signed_at(note, key) is not None]
             alone = place.startswith("kept ") or not note.strange(signers)
             why = self._why_wrong(claim, in_force if in_force in signers and alone else None)
             if why:
                 self.report.wrong(why[0], place, why[1])
             elif in_force is not None:
                 seen |= {key.text for key in signers}
-                endorsed |= {
-                    start
-                    for (start, _), (_, before) in zip(chain[1:], chain, strict=False)
-                    if start <= claim.size and before in signers
-                }
+                endorsed |= {start for key in signers for start in followed[key] if start <= claim.size}
                 if (signed_at(note, in_force) or 0) * 1000 + CLOCK_SLACK < self.walk.times.get(claim.size, 0):
                     self.report.remarks.append(f"{place} was signed before its last entry says it was written")
         for start, _ in chain[1:]:
@@ -154,6 +154,14 @@ class Inspection:
         self.report.erased = len(self.walk.missing & erased.keys())
         for entry, name in sorted(self.walk.missing - erased.keys()):
             self.report.wrong("value.missing", f"entry {entry} {name}", "not there, and no redaction says why")
+
+
+def _followed(chain: list[tuple[int, PublicKey]]) -> dict[PublicKey, list[int]]:
+    """For each key, from which sizes on another one took its place."""
+    found: dict[PublicKey, list[int]] = {key: [] for _, key in chain}
+    for (start, _), (_, before) in zip(chain[1:], chain, strict=False):
+        found[before].append(start)
+    return found
 
 
 def signed_at(note: notes.Note, key: PublicKey) -> int | None:
