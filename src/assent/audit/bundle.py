@@ -19,6 +19,7 @@ import orjson
 from assent.contract.digest import canonical
 
 from . import checkpoints
+from .entries import erased_by
 from .merkle import hash_leaf
 from .notes import PublicKey
 from .sources import EntrySource
@@ -93,7 +94,7 @@ async def write_bundle(
 ) -> int:
     """Writes the log as it was signed last and says how many entries that is.
 
-    Values are read as they are now: nothing may be erased between that checkpoint and the end of this.
+    Values are read as they are now: if any is erased between that checkpoint and the end of this, BadBundle.
     """
     if not evidence.kept:
         raise BadBundle("nothing is signed yet; sign a checkpoint first")
@@ -111,6 +112,9 @@ async def write_bundle(
     _put_tiles(sink, edge.partial())
     if edge.root != newest.root:
         raise BadBundle("the entries are not those that were signed; `assent audit verify` says where")
+    later = await entries.leaves(newest.size, await entries.count()) if values else []
+    if any(entry < newest.size for entry, _ in erased_by(later)):
+        raise BadBundle("values were erased while the bundle was written; write it again")
     _put_evidence(sink, evidence, newest.size, values)
     return newest.size
 

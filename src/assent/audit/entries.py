@@ -267,6 +267,17 @@ def read_leaf(leaf: bytes) -> dict[str, Any]:
     return body
 
 
+def erased_by(leaves: Iterable[bytes]) -> set[tuple[int, str]]:
+    """The entries and fields of which these leaves say that they were erased."""
+    found: set[tuple[int, str]] = set()
+    for leaf in leaves:
+        if leaf.endswith(b'"kind":"redaction","v":1}') and _LEAF.fullmatch(leaf):
+            facts = orjson.loads(leaf)["facts"]
+            entry, names = facts.get("entry"), facts.get("fields")
+            found |= {(entry, name) for name in names} if type(entry) is int and type(names) is list else set()
+    return found
+
+
 def parse_leaf(leaf: bytes) -> Leaf:
     try:
         body = orjson.loads(leaf)
