@@ -226,7 +226,7 @@ async def test_a_hundred_strangers_are_one_entry(tmp_path: Path) -> None:
 
         async def denials() -> list[Any]:
             await there.house.store.flush()
-            return [one for one in await there.house.store.entries() if one.entry.kind == "denial"]
+            return [one for one in await there.house.store.entries() if one.entry.kind == "authentication"]
 
         assert await denials() == []
         there.house.reception.strangers.write()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from assent.audit.bundle import DirectorySink, ZipSink, write_bundle
+from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
 from assent.audit.entries import check, unpack
 from assent.audit.export import Row, Selection, export, json_line, read_row, timestamp
 from assent.audit.feed import BadTemplate, Feed, Template
@@ -195,7 +197,29 @@ async def _bundle(ledger: Ledger, output: Path, *, values: bool) -> int:
         def progress(done: int, _: int) -> None:
             advance(done)
 
-        if output.suffix != ".zip":
-            return await write_bundle(DirectorySink(output), evidence, entries, values=values, progress=progress)
-        with zipfile.ZipFile(output, "x") as archive:
-            return await write_bundle(ZipSink(archive), evidence, entries, values=values, progress=progress)
+        with _new_sink(output) as sink:
+            return await write_bundle(sink, evidence, entries, values=values, progress=progress)
+
+
+@contextmanager
+def _new_sink(output: Path) -> Iterator[Sink]:
+    """Where a bundle goes; what could not be finished is not left lying."""
+    if output.suffix == ".zip":
+        try:
+            archive = zipfile.ZipFile(output, "x")
+        except FileExistsError:
+            raise BadBundle(f"{output} is there already; name a new file") from None
+        sink: Sink = ZipSink(archive)
+    else:
+        archive, sink = None, DirectorySink(output)
+    try:
+        yield sink
+    except BaseException:
+        if archive is None:
+            shutil.rmtree(output)
+        else:
+            archive.close()
+            output.unlink()
+        raise
+    if archive is not None:
+        archive.close()
