@@ -214,7 +214,7 @@ async def test_what_the_asker_does_to_the_question_changes_nothing_that_is_sent(
     given = {"id": {"n": 7}}
 
     def meddle(question: Any) -> bool:
-        given["id"]["n"] = 8
+        given["id"]["n"] = question.arguments["id"]["n"] = 8
         return True
 
     async with governed(plain, meddle) as client:
@@ -238,7 +238,7 @@ async def test_an_estimate_that_never_answers_is_left_and_said_so() -> None:
         estimate_place_order=lambda *_: asyncio.Event().wait(),
     )
     person = Somebody(False)
-    async with governed(plain, person, trusted=True, timeout=0.05, attempts=1) as client:
+    async with governed(plain, person, trusted=True, timeout=0.5, attempts=1) as client:
         await client.call_tool("place_order", {"item": "a"})
     assert person.asked[0].warnings == ("The estimate failed: nobody says what this costs.",)
     assert plain.called == ["estimate_place_order"]
@@ -255,7 +255,7 @@ async def test_a_rehearsal_that_never_answers_stops_the_call() -> None:
         wipe=lambda *_: asyncio.Event().wait(),
     )
     person = Somebody()
-    async with governed(plain, person, trusted=True, timeout=0.05) as client:
+    async with governed(plain, person, trusted=True, timeout=0.5) as client:
         refused = await client.call_tool("wipe", {"id": "1"})
     assert refused.structured_content["code"] == "rehearse.failed"
     assert plain.log == [("wipe", {"id": "1", "dryRun": True})]

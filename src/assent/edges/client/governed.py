@@ -5,6 +5,7 @@ its contract says?
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -155,15 +156,18 @@ class GovernedClient:
             result = await (self._sending.rehearsed(intent) if is_rehearsal(intent) else self._sending.send(intent))
         except Refusal as refused:
             if refused.code == "execute.in_doubt":
-                self._preparation.doubts.add(intent.digest)
+                self._preparation.doubts[intent.digest] += 1
             raise
         except asyncio.CancelledError:
             # Whoever stopped waiting does not know either.
             if standing.tier is not Tier.READ:
-                self._preparation.doubts.add(intent.digest)
+                self._preparation.doubts[intent.digest] += 1
             raise
         if self._preparation.doubts:
-            self._preparation.doubts.discard(intent.digest)
+            # With its kept key this settled one doubt of several; without a key, whoever was asked knew of all.
+            left = self._preparation.doubts[intent.digest] - 1 if intent.listed.place else 0
+            self._preparation.doubts[intent.digest] = max(left, 0)
+            self._preparation.doubts += Counter()
         self.journal.note("answered", name, is_error=bool(result.is_error))
         return result
 

@@ -37,7 +37,7 @@ class Question:
         lines += [f"Asked because {visible(self.why)}."] if self.why else []
         lines += [f"Price: {visible(self.price)}"] if self.price else []
         lines += _section("Arguments, as sent", argument_lines(dict(self.arguments)) if self.arguments else ["(none)"])
-        if self.estimate is not None and self.price is None:
+        if self.estimate is not None:
             lines += _section("Estimate, as the server reported it", argument_lines(self.estimate))
         if self.preview is not None:
             lines += _section("Preview, as the server reported it", argument_lines(self.preview))

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import mcp_types as types
+import orjson
 
 from assent.edges.client.estimates import same_price
 from assent.edges.client.intent import Intent, current
@@ -75,7 +76,7 @@ class ServerQuestions:
             intent.name,
             listed.title,
             listed.standing,
-            intent.arguments,
+            orjson.loads(intent.form),
             why="the server wants to know something before it goes on",
             words=message,
             schema=fields or None,
@@ -102,7 +103,7 @@ def _confirms_the_same(message: str, intent: Intent) -> bool:
     """Whether this is the confirmation that a trusted contract announces, with nothing in it that was not shown."""
     if not intent.agreed or intent.answered_server or intent.listed.standing.contract.get("confirmation") != "user":
         return False
-    prices = [line for line in message.splitlines() if line.startswith("Price: ")]
+    prices = [line.removeprefix("Price: ") for line in message.splitlines() if line.startswith("Price: ")]
     if not all(same_price(intent.price, price) for price in prices):
         return False
     return _PREVIEW not in message or intent.preview is not None

@@ -72,7 +72,7 @@ def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
     found = [
         ("Arguments, as sent", argument_lines(dict(question.arguments)) if question.arguments else ["(none)"], False)
     ]
-    if question.estimate is not None and question.price is None:
+    if question.estimate is not None:
         found.append(("Estimate, as the server reported it", argument_lines(question.estimate), True))
     if question.preview is not None:
         found.append(("Preview, as the server reported it", argument_lines(question.preview), True))
