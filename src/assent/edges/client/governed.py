@@ -5,6 +5,7 @@ its contract says?
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -30,7 +31,7 @@ from assent.edges.client.preparing import Preparation
 from assent.edges.client.question import Asker
 from assent.edges.client.quoting import UNTRUSTED
 from assent.edges.client.retries import failure_of
-from assent.edges.client.secrets import Delivery, is_sensitive, redact
+from assent.edges.client.secrets import Delivery, redact
 from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
 from assent.edges.client.standing import Standing
@@ -111,7 +112,7 @@ class GovernedClient:
         try:
             intent = await self._intend(name, arguments)
             await self._preparation.prepare(intent)
-            return self._deliver(intent, await self._send(intent))
+            return await self._deliver(intent, await self._send(intent))
         except Refusal as refused:
             self.journal.note("refused", name, code=refused.code)
             return types.CallToolResult.model_validate(error_result(refused.problem()))
@@ -171,13 +172,13 @@ class GovernedClient:
         self.journal.note("answered", name, is_error=bool(result.is_error))
         return result
 
-    def _deliver(self, intent: Intent, result: types.CallToolResult) -> types.CallToolResult:
-        if is_sensitive(intent.listed.standing) and not result.is_error:
-            delivery = Delivery(intent.name, intent.arguments, result)
-            result = redact(result, intent.listed.standing)
-            if result is not delivery.result:
-                (self._on_secret or self.secrets.append)(delivery)
-                self.journal.note("secret", intent.name)
+    async def _deliver(self, intent: Intent, result: types.CallToolResult) -> types.CallToolResult:
+        whole, result = result, redact(result, intent.listed.standing)
+        if result is not whole:
+            self.journal.note("secret", intent.name)
+            taken = (self._on_secret or self.secrets.append)(Delivery(intent.name, intent.arguments, whole))
+            if inspect.isawaitable(taken):
+                await taken
         if not self._conduct.trusted:
             result.meta = {**(result.meta or {}), UNTRUSTED: True}
         return result

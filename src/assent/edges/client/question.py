@@ -10,6 +10,7 @@ from assent.core.render import argument_lines, has_hidden, visible
 from assent.edges.client.allowances import Remember
 from assent.edges.client.standing import Standing
 
+_LONGEST_TITLE = 120
 Action = Literal["accept", "decline", "cancel"]
 
 
@@ -53,7 +54,7 @@ class Question:
         if self.standing is None:
             return "The server asks"
         what = f"{self.standing.tier.value}, {self.standing.risk.value} risk"
-        return f"{visible(self.title)} ({visible(self.tool)}) — {what}"
+        return f"{_quoted(self.title)} ({visible(self.tool)}) — {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,13 @@ def as_answer(said: Any) -> Answer:
     if isinstance(said, bool):
         return Answer("accept" if said else "decline")
     return Answer(said) if said in ("accept", "decline") else Answer("cancel")
+
+
+def _quoted(title: str) -> str:
+    """A title in quotes that it cannot close: it is the server's, and what follows it is not."""
+    shown = " ".join(word for word in title.split(" ") if word)
+    shown = shown if len(shown) <= _LONGEST_TITLE else shown[: _LONGEST_TITLE - 1] + "…"
+    return '"' + visible(shown).replace('"', '\\"') + '"'
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
