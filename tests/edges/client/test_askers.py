@@ -12,7 +12,7 @@ from rich.console import Console
 
 from assent.contract.tiers import Risk, Tier
 from assent.edges.client.askers import Terminal, leave_to_server, refuse
-from assent.edges.client.question import Question, as_answer
+from assent.edges.client.question import Answer, Question, as_answer
 from assent.edges.client.standing import Standing
 
 SPEND = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
@@ -91,7 +91,7 @@ async def test_only_what_a_contract_has_asked_elsewhere_is_left_to_the_server(by
     assert (await leave_to_server(asked)).action == action
 
 
-@pytest.mark.parametrize("said", [None, 1, "yes", "ok", object(), {"action": "accept"}])
+@pytest.mark.parametrize("said", [None, 1, "yes", "ok", object(), {"action": "accept"}, Answer("yes")])  # type: ignore[arg-type]
 def test_what_is_no_clear_answer_closes_the_question(said: Any) -> None:
     assert as_answer(said).action == "cancel"
 

@@ -28,6 +28,13 @@ def test_the_price_is_what_is_to_be_paid_in_all(estimate: Any, price: str | None
     assert price_in(estimate) == price
 
 
+def test_a_price_within_a_price_without_end_is_none() -> None:
+    estimate: Any = {"price": 1}
+    for _ in range(2000):
+        estimate = {"price": estimate}
+    assert price_in(estimate) is None
+
+
 def test_a_price_is_no_place_for_a_story() -> None:
     assert len(price_in({"price": "0 EUR " * 1000}) or "") <= 100
 

@@ -122,6 +122,28 @@ async def test_a_form_that_wants_a_secret_is_declined_unseen(era: str, field: An
     assert person.asked == []
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"pass\u200bword": {}},
+        {"p\u0430ssw\u043erd": {}},
+        {"\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44": {}},
+        {"passcode": {}},
+        {"pin_code": {}},
+        {"pwd": {}},
+        {"twoFactorCode": {}},
+        {"recovery phrase": {}},
+        {"x": {"type": "string", "oneOf": [{"const": "a", "title": "my password is a"}]}},
+    ],
+)
+async def test_a_secret_is_wanted_however_it_is_spelt(field: Any) -> None:
+    answers: list[Any] = []
+    plain, person = Plain(tool("list_orders"), list_orders=asking(form("Please", **field), answers)), Somebody()
+    async with governed(plain, person) as client:
+        await client.call_tool("list_orders")
+    assert (person.asked, answers[0].action) == ([], "decline")
+
+
 async def test_a_harmless_form_reaches_the_person_in_the_servers_own_words(era: str) -> None:
     from assent.edges.client.question import Answer
 

@@ -54,13 +54,13 @@ def fitting(schema: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     return fit if set(required if isinstance(required, list) else ()) <= set(fit) else None
 
 
-def price_in(estimate: Any) -> str | None:
+def price_in(estimate: Any, depth: int = 3) -> str | None:
     """The price in an estimate's result, as a person reads it."""
-    if not isinstance(estimate, Mapping):
+    if not isinstance(estimate, Mapping) or not depth:
         return None
     for name in _PRICES:
         value = estimate.get(name)
-        if isinstance(value, Mapping) and (within := price_in(value)) is not None:
+        if isinstance(value, Mapping) and (within := price_in(value, depth - 1)) is not None:
             return within
         if isinstance(value, int | float | str) and not isinstance(value, bool):
             unit = next((estimate[key] for key in _CURRENCIES if isinstance(estimate.get(key), str)), None)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import mcp_types as types
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal, error_result
@@ -36,6 +37,7 @@ from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
 from assent.edges.client.standing import Standing
 
+_UNKNOWN = ("execute.in_doubt", "execute.output_invalid")
 MakeClient = Callable[..., AbstractAsyncContextManager[Caller]]
 
 
@@ -155,13 +157,12 @@ class GovernedClient:
             self.journal.note("open_world", name, arguments=intent.arguments, server=self._preparation.server)
         try:
             result = await (self._sending.rehearsed(intent) if is_rehearsal(intent) else self._sending.send(intent))
-        except Refusal as refused:
-            if refused.code == "execute.in_doubt":
-                self._preparation.doubts[intent.digest] += 1
+        except MCPError:
             raise
-        except asyncio.CancelledError:
-            # Whoever stopped waiting does not know either.
-            if standing.tier is not Tier.READ:
+        except (Exception, asyncio.CancelledError) as error:
+            # Whoever stopped waiting does not know either, nor who cannot read the answer.
+            known = isinstance(error, Refusal) and error.code not in _UNKNOWN
+            if standing.tier is not Tier.READ and not known:
                 self._preparation.doubts[intent.digest] += 1
             raise
         if self._preparation.doubts:

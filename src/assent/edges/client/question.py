@@ -73,7 +73,7 @@ Asker = Callable[[Question], Awaitable[Said] | Said]
 def as_answer(said: Any) -> Answer:
     """An asker's reply; whatever is not clearly a yes or a no closes the question without an answer."""
     if isinstance(said, Answer):
-        return said
+        return said if said.action in ("accept", "decline") else Answer("cancel")
     if isinstance(said, bool):
         return Answer("accept" if said else "decline")
     return Answer(said) if said in ("accept", "decline") else Answer("cancel")
