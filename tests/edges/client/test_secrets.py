@@ -83,3 +83,30 @@ async def test_a_callback_that_takes_its_time_is_waited_for() -> None:
 
     _, kept = await shown(SHARED, said({"token": CANARY}), on_secret=keep)
     assert (len(taken), kept) == (1, [])
+
+
+async def test_a_callback_that_fails_does_not_lose_the_secret() -> None:
+    def fail(delivery: Delivery) -> None:
+        raise OSError("the safe is full")
+
+    plain = Plain(SHARED, export=said({"token": CANARY}))
+    client = GovernedClient(plain.server, asker=Somebody(True), trusted=True, on_secret=fail)
+    async with client:
+        with pytest.raises(OSError, match="the safe is full"):
+            await client.call_tool("export")
+    assert [delivery.tool for delivery in client.secrets] == ["export"]
+
+
+async def test_a_later_result_that_repeats_a_secret_does_not_show_it_either() -> None:
+    plain = Plain(
+        SHARED,
+        tool("list_exports", tier="read"),
+        export=said({"token": CANARY}),
+        list_exports=said({"exports": [{"note": f"made with {CANARY}", "rows": 3}]}, text=f"made with {CANARY}"),
+    )
+    client = GovernedClient(plain.server, asker=Somebody(True), trusted=True)
+    async with client:
+        await client.call_tool("export")
+        later = await client.call_tool("list_exports")
+    assert CANARY not in later.model_dump_json()
+    assert later.structured_content["exports"][0]["rows"] == 3

@@ -32,7 +32,7 @@ from assent.edges.client.preparing import Preparation
 from assent.edges.client.question import Asker
 from assent.edges.client.quoting import UNTRUSTED
 from assent.edges.client.retries import failure_of
-from assent.edges.client.secrets import Delivery, redact
+from assent.edges.client.secrets import Delivery, Told
 from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
 from assent.edges.client.standing import Standing
@@ -72,7 +72,8 @@ class GovernedClient:
         self._name = name or (server if isinstance(server, str) else None)
         self._on_secret = on_secret
         self.secrets: list[Delivery] = []
-        """Results with secrets, where nothing was given to deliver them to."""
+        """Results with secrets, where nothing was given to deliver them to, or it failed."""
+        self._told = Told()
         self.journal = Journal(self._conduct.now, sink=sink)
         self._catalogue = Catalogue(self._conduct, self.journal)
         self._make = connect or _maker(server)
@@ -174,15 +175,26 @@ class GovernedClient:
         return result
 
     async def _deliver(self, intent: Intent, result: types.CallToolResult) -> types.CallToolResult:
-        whole, result = result, redact(result, intent.listed.standing)
+        whole, result = result, self._told.redact(result, intent.listed.standing)
         if result is not whole:
             self.journal.note("secret", intent.name)
-            taken = (self._on_secret or self.secrets.append)(Delivery(intent.name, intent.arguments, whole))
-            if inspect.isawaitable(taken):
-                await taken
+            await self._hand_over(Delivery(intent.name, intent.arguments, whole))
         if not self._conduct.trusted:
             result.meta = {**(result.meta or {}), UNTRUSTED: True}
         return result
+
+    async def _hand_over(self, delivery: Delivery) -> None:
+        """A secret is shown once: where the callback fails, it is kept."""
+        if self._on_secret is None:
+            self.secrets.append(delivery)
+            return
+        try:
+            taken = self._on_secret(delivery)
+            if inspect.isawaitable(taken):
+                await taken
+        except BaseException:
+            self.secrets.append(delivery)
+            raise
 
     def _connect(self) -> AbstractAsyncContextManager[Caller]:
         asks = None if self._asker is leave_to_server else self._questions

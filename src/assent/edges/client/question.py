@@ -54,7 +54,7 @@ class Question:
         if self.standing is None:
             return "The server asks"
         what = f"{self.standing.tier.value}, {self.standing.risk.value} risk"
-        return f"{_quoted(self.title)} ({visible(self.tool)}) — {what}"
+        return f"{quoted_title(self.title)} ({visible(self.tool)}) — {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def as_answer(said: Any) -> Answer:
     return Answer(said) if said in ("accept", "decline") else Answer("cancel")
 
 
-def _quoted(title: str) -> str:
+def quoted_title(title: str) -> str:
     """A title in quotes that it cannot close: it is the server's, and what follows it is not."""
     shown = " ".join(word for word in title.split(" ") if word)
     shown = shown if len(shown) <= _LONGEST_TITLE else shown[: _LONGEST_TITLE - 1] + "…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,8 +31,9 @@ _LOOKS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{8,}\.[\w-]+\.|\bAKIA[0-9A-Z]{12}|\bxox[a-z]-|"
     r"\b(sk|rk|ghp|gho|ghs|glpat|github_pat|npm|pypi)[_-][A-Za-z0-9_-]{12,}|\bBearer \S{8}"
 )
-_TELLING = 6
-"""So long is a text that is looked for elsewhere in the result; shorter ones are found by chance."""
+_TELLING, _TELLING_ALONE = 6, 10
+"""So long is a text that is looked for elsewhere in the result, and in later ones; shorter ones are found by chance."""
+_MOST_TOLD = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,34 @@ class Delivery:
     result: types.CallToolResult = field(repr=False)
 
 
-def redact(result: types.CallToolResult, standing: Standing) -> types.CallToolResult:
-    """What the model may see; the result itself where there is nothing to hide.
+class Told:
+    """The secrets that were delivered: a later result that repeats one does not show it to the model either."""
+
+    def __init__(self) -> None:
+        self._secrets: dict[str, None] = {}
+
+    def redact(self, result: types.CallToolResult, standing: Standing) -> types.CallToolResult:
+        """What the model may see; the result itself where there is nothing to hide."""
+        shown = redact(result, standing, self._learn)
+        return self._blotted(shown) if self._secrets else shown
+
+    def _learn(self, secrets: set[str]) -> None:
+        self._secrets.update(dict.fromkeys(text for text in secrets if len(text) >= _TELLING_ALONE))
+        for oldest in list(self._secrets)[:-_MOST_TOLD]:
+            del self._secrets[oldest]
+
+    def _blotted(self, result: types.CallToolResult) -> types.CallToolResult:
+        said = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if not any(secret in text for text in _texts(said) for secret in self._secrets):
+            return result
+        _blot(said, sorted(self._secrets, key=len, reverse=True))
+        return types.CallToolResult.model_validate(said)
+
+
+def redact(
+    result: types.CallToolResult, standing: Standing, learn: Callable[[set[str]], None] = lambda _: None
+) -> types.CallToolResult:
+    """What the model may see of one result; `learn` is told what was taken out.
 
     Which fields are secret is not published. So where something is shared or a contract holds secrets, doubt withholds;
     elsewhere, and of an error, which must be readable, only what looks like a secret is taken out.
@@ -59,6 +86,7 @@ def redact(result: types.CallToolResult, standing: Standing) -> types.CallToolRe
     secrets = set(_redact(shown, shares, secret_place=False)) if _may_reveal(standing) else set()
     if not secrets:
         return _withheld(result) if _in_doubt(result, standing) else _retold(result, shown) if shares else result
+    learn(secrets)
     _blot(shown, sorted((text for text in secrets if len(text) >= _TELLING), key=len, reverse=True))
     return _retold(result, shown)
 
@@ -135,6 +163,14 @@ def _blot(node: Any, secrets: list[str]) -> None:
             for secret in secrets:
                 value = value.replace(secret, MARK)
             node[key] = value
+
+
+def _texts(node: Any) -> Iterator[str]:
+    for _, value in _items(node):
+        if isinstance(value, dict | list):
+            yield from _texts(value)
+        elif isinstance(value, str):
+            yield value
 
 
 def _items(node: Any) -> list[tuple[Any, Any]]:
