@@ -373,7 +373,7 @@ async def _posted(url: str, tool: str, arguments: dict[str, Any]) -> dict[str, A
         "idempotency-key": '"k-1"',
     }
     params = {"name": tool, "arguments": arguments, "_meta": meta}
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = await client.post(url, json=body, headers=headers)
     data = next((line[6:] for line in answer.text.splitlines() if line.startswith("data: {")), answer.text)
