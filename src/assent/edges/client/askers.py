@@ -100,4 +100,9 @@ def _bring(read: Callable[[], str], reader: asyncio.Future[str | None]) -> None:
         line = None
     # The loop is gone where the program ended meanwhile.
     with suppress(RuntimeError):
-        reader.get_loop().call_soon_threadsafe(lambda: reader.done() or reader.set_result(line))
+        reader.get_loop().call_soon_threadsafe(_set, reader, line)
+
+
+def _set(reader: asyncio.Future[str | None], line: str | None) -> None:
+    if not reader.done():
+        reader.set_result(line)
