@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from assent.infer import classify
+from assent.infer.lexicon import OTHERWISE
 
 
 def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
@@ -29,6 +30,38 @@ TEXT = {"type": "string"}
 )
 def test_what_sounds_like_a_look_and_acts_is_not_read_only(definition: dict[str, Any]) -> None:
     assert not classify(definition).read_only
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "notices.mark_read",
+            "notices.mark_all_read",
+            "mark_thread_read",
+            "markRead",
+            "mail_mark_read",
+            "set_mail_read",
+        ),
+        *(
+            "update_last_read",
+            "update_read_status",
+            "set_read_state",
+            "flag_message_read",
+            "update_discover_feed",
+            "stop_fetch_job",
+            "wipe_read_cache",
+        ),
+    ],
+)
+def test_read_as_a_state_that_is_set_is_no_reading(name: str) -> None:
+    assert not classify({"name": name}).read_only
+    assert not classify({"name": name, "description": "Sets the state of one of the caller's messages."}).read_only
+
+
+@pytest.mark.parametrize("name", ["message_read", "file_read", "software_update_get"])
+def test_reading_stays_reading_after_a_word_that_is_a_thing(name: str) -> None:
+    assert classify({"name": name, "description": "Gets what is there."}).read_only
 
 
 @pytest.mark.parametrize(
@@ -108,3 +141,9 @@ def test_what_sounds_like_a_deed_and_looks_is_read_only(definition: dict[str, An
 )
 def test_what_loses_nothing_that_matters_is_not_destructive(definition: dict[str, Any]) -> None:
     assert not classify(definition).destructive
+
+
+@pytest.mark.parametrize("verb", OTHERWISE)
+def test_a_verb_that_means_something_else_beside_certain_words_needs_no_description(verb: str) -> None:
+    for word in sorted(OTHERWISE[verb][1]):
+        assert classify({"name": f"{verb}_{word}"}).reasons

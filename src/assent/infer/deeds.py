@@ -104,7 +104,7 @@ def _titled(evidence: Evidence) -> Verdict:
 
 def _make(evidence: Evidence) -> Verdict:
     prose, words = evidence.prose, evidence.words
-    verb = evidence.name.verb if evidence.kind == "make" else prose.verbs[0]
+    verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb
     if _saved(evidence):
         return Verdict(ACTS, f"{verb}, and the result is saved")
     if prose.kinds & ACTING:
