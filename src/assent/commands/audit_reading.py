@@ -86,9 +86,15 @@ def _entries_as(form: str, chosen: Selection) -> Show:
         row = read_row(sealed.index, sealed.leaf, sealed.vals)
         if not chosen.takes(row):
             return None
-        return json.dumps(json_line(row), ensure_ascii=False) if form == "json" else _text(row)
+        return readable(json_line(row)) if form == "json" else _text(row)
 
     return show
+
+
+def readable(said: Mapping[str, Any], indent: int | None = None) -> str:
+    """JSON in which letters are letters, and whatever cannot be seen, or moves what can be, is written out."""
+    text = json.dumps(said, indent=indent, ensure_ascii=False)
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
 def _text(row: Row) -> str:
@@ -137,7 +143,7 @@ def show(index: int, config: Path | None) -> None:
         click.echo(f"There is no entry {index}.", err=True)
         raise click.exceptions.Exit(1)
     values, salts = unpack(sealed.vals)
-    click.echo(json.dumps(json_line(read_row(index, sealed.leaf, sealed.vals)), indent=2, ensure_ascii=False))
+    click.echo(readable(json_line(read_row(index, sealed.leaf, sealed.vals)), indent=2))
     if wrong := check(sealed.leaf, values, salts):
         click.echo(f"Not the values that were recorded: {', '.join(wrong)}.", err=True)
         raise click.exceptions.Exit(1)
