@@ -219,27 +219,27 @@ def agree(leaf: bytes, blob: bytes | None) -> bool:
     """
     if not blob:
         return leaf.startswith(b',"commitments":{},', _USUAL) and _goes_on(leaf, _USUAL + 16)
-    parts, last, at, end = [b',"commitments":{"'], b"", 0, len(blob)
+    names, digests, at, end = [], [], 0, len(blob)
     try:
         while at < end:
             start = at + 4
             at = start + _unpack(blob, at)[0]
-            name = start + SALT + 1
-            field = blob[name : name + blob[name - 1]]
-            if field <= last or not _names_field(field):
-                return False
-            last = field
-            parts += field, b'":"', _base64(sha256(DOMAIN + blob[start:at]).digest(), newline=False), b'","'
+            record = blob[start:at]
+            names.append(record[SALT + 1 : SALT + 1 + record[SALT]])
+            digests.append(_base64(sha256(DOMAIN + record).digest(), newline=False))
     except (struct.error, IndexError):
         return False
-    parts[-1] = b'"'
-    head = b"".join(parts)
-    return at == end and leaf.startswith(head, _USUAL) and _goes_on(leaf, _USUAL + len(head))
+    shape = _commitments_to(tuple(names))
+    head = shape % tuple(digests) if shape else b""
+    return at == end and head != b"" and leaf.startswith(head, _USUAL) and _goes_on(leaf, _USUAL + len(head))
 
 
-@lru_cache(maxsize=256)
-def _names_field(field: bytes) -> bool:
-    return _FIELD_BYTES.fullmatch(field) is not None
+@lru_cache(maxsize=1024)
+def _commitments_to(names: tuple[bytes, ...]) -> bytes:
+    """How a leaf with these fields goes on after its time, the commitments left open; empty if there can be none."""
+    if list(names) != sorted(set(names)) or not all(map(_FIELD_BYTES.fullmatch, names)):
+        return b""
+    return b',"commitments":{' + b",".join(b'"%b":"%%b"' % name for name in names)
 
 
 def _goes_on(leaf: bytes, at: int) -> bool:

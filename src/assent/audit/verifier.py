@@ -65,6 +65,7 @@ _AFTER = re.compile(_REST)
 _HEAD = rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT)
 _LEAF = re.compile(_HEAD + _REST)
 _TIMES = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
+_CLAIM = b'},"facts":{"claim":"'
 _LENGTH = struct.Struct(">I").unpack_from
 
 
@@ -224,6 +225,14 @@ def unpack(data: bytes, width: int, prefix: int) -> list[bytes] | None:
     return items if at == len(data) else None
 
 
+@lru_cache(maxsize=1024)
+def _shape(names: tuple[bytes, ...]) -> bytes:
+    """What a leaf with commitments to these fields looks like after its time; empty if there can be none."""
+    if list(names) != sorted(set(names)) or not all(map(_FIELD.fullmatch, names)):
+        return b""
+    return b',"commitments":{' + b",".join(b'"%b":"%%b"' % name for name in names)
+
+
 class Walk:
     """One pass over the entries: the tree they give, and what they say about keys, erasures and time."""
 
@@ -241,7 +250,6 @@ class Walk:
         self.missing: set[tuple[int, str]] = set()
         self.suspects: list[tuple[str, int, int]] = []
         self._last = 0
-        self._openings: dict[bytes, bytes] = {}
         self._endings: set[bytes] = set()
         self._back: list[tuple[int, int]] = []
 
@@ -366,39 +374,29 @@ class Walk:
 
     def _matches(self, leaf: bytes, blob: bytes) -> bool:
         """Quickly: whether a leaf with a usual time is one, and these values give exactly its commitments."""
-        openings, parts, last, at, end = self._openings, [], b"", 0, len(blob)
+        names, digests, at, end = [], [], 0, len(blob)
         try:
             while at < end:
                 start = at + 4
                 at = start + _LENGTH(blob, at)[0]
-                name = blob[start + 17 : start + 17 + blob[start + 16]]
-                opening = openings.get(name) or self._opening(name)
-                if opening <= last:
-                    return False
-                last = opening
-                parts.append(opening + b2a_base64(sha256(COMMITMENT + blob[start:at]).digest(), newline=False))
+                record = blob[start:at]
+                names.append(record[17 : 17 + record[16]])
+                digests.append(b2a_base64(sha256(COMMITMENT + record).digest(), newline=False))
         except (struct.error, IndexError):
             return False
-        head = b',"commitments":{' + (b'",'.join(parts) + b'"' if parts else b"")
-        return at == end and leaf.startswith(head, 19) and self._goes_on(leaf, 19 + len(head))
-
-    def _opening(self, name: bytes) -> bytes:
-        """What stands before the commitment to this field; nothing if there can be no such field."""
-        if _FIELD.fullmatch(name) is None:
-            return b""
-        return self._openings.setdefault(name, b'"%b":"' % name)
+        shape = _shape(tuple(names))
+        head = shape % tuple(digests) if shape else b""
+        return at == end and head != b"" and leaf.startswith(head, 19) and self._goes_on(leaf, 19 + len(head))
 
     def _goes_on(self, leaf: bytes, at: int) -> bool:
         """Whether facts and kind follow here; mostly only the claim is another one than before."""
-        cut = 0
-        if leaf.startswith(b'},"facts":{"claim":"', at):
-            cut = leaf.find(b'"', at + 20)
-            claim, rest = leaf[at + 20 : cut], leaf[cut:]
-            if rest in self._endings and claim.isalnum() and len(claim) <= 512:
-                return True
+        cut = leaf.find(b'"', at + len(_CLAIM))
+        claimed = leaf.startswith(_CLAIM, at)
+        if claimed and leaf[cut:] in self._endings and leaf[at + len(_CLAIM) : cut].isalnum():
+            return cut - at - len(_CLAIM) <= 512
         if _AFTER.fullmatch(leaf, at) is None:
             return False
-        if cut and len(self._endings) < 4096:
+        if claimed and len(self._endings) < 4096:
             self._endings.add(leaf[cut:])
         return True
 
