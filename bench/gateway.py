@@ -73,8 +73,8 @@ Row = tuple[str, list[str], bytes, bytes, int]
 
 
 async def run(calls: int, rounds: int) -> None:
-    with server("echo", core=1) as (_, upstream_port):
-        url = f"http://127.0.0.1:{upstream_port}/mcp"
+    with server("echo", core=1) as (_, upstream_port), server("mcp", core=1) as (_, mcp_port):
+        url, mcp = f"http://127.0.0.1:{upstream_port}/mcp", f"http://127.0.0.1:{mcp_port}/mcp"
         rows: list[Row] = [
             ("raw ASGI echo (ref)", ["echo"], CALL, ECHOED, calls),
             ("relay, tools/call", ["relay", url], CALL, ECHOED, calls),
@@ -84,7 +84,7 @@ async def run(calls: int, rounds: int) -> None:
             ("gateway, tools/list of 100", ["gateway", url], LIST, b'"tool_99"', calls),
         ]
         if importlib.util.find_spec("fastmcp") is not None:
-            rows.append(("FastMCP proxy, tools/call", ["fastmcp", url], CALL, ECHOED, max(64, calls // 200)))
+            rows.append(("FastMCP proxy, tools/call", ["fastmcp", mcp], CALL, ECHOED, max(64, calls // 50)))
         results: dict[str, list[Measured]] = {row[0]: [] for row in rows}
         for _ in range(rounds):
             for title, arguments, request, expected, count in rows:

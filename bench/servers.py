@@ -5,10 +5,9 @@ import os
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import uvicorn
@@ -16,6 +15,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 
 from assent.contract.reading import read_contract
 from assent.core.catalogue import catalogue_of
+from assent.core.ids import new_id
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.edges.admission import Admission
@@ -147,7 +147,7 @@ def governed(url: str) -> App:
         upstream=None,  # type: ignore[arg-type]
         authenticate=as_given,
         now=time.time,
-        new_id=lambda: uuid.uuid4().hex,
+        new_id=new_id,
         work=Work(store, time.time),
         derive_key=lambda claim: claim,
         guards=GUARDS,
@@ -163,6 +163,19 @@ def governed(url: str) -> App:
     return Gateway(admission.admit, serving.listing, serving.call, passage, sessions, other, Doors())
 
 
+def mcp_server() -> App:
+    """An upstream that lists what it has, which a proxy that keeps its own catalogue needs."""
+    from mcp.server import MCPServer
+
+    server = MCPServer("echo", log_level="CRITICAL")
+
+    @server.tool()
+    def echo(a: int, b: str, c: float, d: list[int], e: dict[str, Any]) -> dict[str, Any]:
+        return {"a": a, "b": b, "c": c, "d": d, "e": e}
+
+    return cast("App", server.streamable_http_app(json_response=True, stateless_http=True))
+
+
 def fastmcp_proxy(url: str) -> App:
     from fastmcp.server import create_proxy
 
@@ -171,6 +184,7 @@ def fastmcp_proxy(url: str) -> App:
 
 SERVERS: dict[str, Callable[..., App]] = {
     "echo": lambda: echo,
+    "mcp": mcp_server,
     "relay": relay,
     "gateway": gateway,
     "governed": governed,

@@ -75,7 +75,7 @@ async def test_operations_are_tools_and_a_placed_order_is_asked_about_and_charge
 
 
 async def test_the_gateways_credentials_travel_and_the_callers_do_not(tmp_path: Path) -> None:
-    async with orders_gateway(tmp_path) as (url, _, service), httpx2.AsyncClient() as client:
+    async with orders_gateway(tmp_path) as (url, _, service), httpx2.AsyncClient(timeout=60) as client:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_orders", "arguments": {}}}
         headers = {"accept": "application/json, text/event-stream", "cookie": "a=b"}
         answer = (await client.post(url, json=body, headers=headers)).json()

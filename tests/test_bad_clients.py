@@ -119,7 +119,7 @@ async def test_fifty_megabytes_are_refused_without_being_held(declared: bool, se
             sent += 65536
             yield b" " * 65536
 
-    async with shops(tmp_path, several) as (url, _), httpx2.AsyncClient(trust_env=False) as client:
+    async with shops(tmp_path, several) as (url, _), httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         length = {"content-length": str(800 * 65536)} if declared else {}
         with suppress(httpx2.TransportError):  # the door may close while we are still sending
             assert (await client.post(url, content=body(), headers={**HEADERS, **length})).status_code == 413

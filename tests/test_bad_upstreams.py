@@ -163,7 +163,7 @@ async def test_notices_without_end_hold_nobody_else_up_and_end_with_their_caller
         except ConnectionError:
             ended.set()
 
-    async with beside(tmp_path, talks) as (url, _, _odd), httpx2.AsyncClient(trust_env=False) as client:
+    async with beside(tmp_path, talks) as (url, _, _odd), httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         body = json.dumps(rpc("tools/call", name="odd_get_it", arguments={})).encode()
         async with client.stream("POST", url, content=body, headers=HEADERS) as answer:
             heard = answer.aiter_bytes()

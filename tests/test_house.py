@@ -221,7 +221,7 @@ async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(tmp_p
 
 
 async def test_health_readiness_and_unknown_pages_are_json(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, _, _shop), httpx2.AsyncClient() as client:
+    async with shop_gateway(tmp_path) as (url, _, _shop), httpx2.AsyncClient(timeout=60) as client:
         base = url.removesuffix("/mcp")
         assert (await client.get(f"{base}/healthz")).json() == {"status": "ok"}
         assert (await client.get(f"{base}/readyz")).json() == {"status": "ready"}

@@ -45,7 +45,7 @@ CLIENT = {"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 async def test_a_page_that_rebinds_its_name_reaches_nothing(headers: dict[str, str], tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, _, _shop):
         assert (await post(url, rpc("tools/list"), **headers)).status_code in (403, 421)
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
             assert (await client.get(url, headers=headers)).status_code in (403, 421)
             assert (await client.get(url.replace("/mcp", "/metrics"), headers=headers)).status_code == 403
 
@@ -91,7 +91,7 @@ async def test_a_session_id_opens_nothing_for_another_caller(tmp_path: Path) -> 
         unknown = await post(url, rpc("tools/list"), **{"mcp-session-id": "x"}, authorization=f"Bearer {CI}")
         assert (stolen.status_code, stolen.content) == (unknown.status_code, unknown.content)
         assert stolen.status_code == 404
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
             headers = {**named, "accept": "text/event-stream", "authorization": f"Bearer {CI}"}
             assert (await client.get(url, headers=headers)).status_code == 404
             assert (await client.delete(url, headers=headers)).status_code == 404
@@ -197,7 +197,7 @@ async def test_no_path_starts_anything(method: str, path: str, tmp_path: Path) -
     marker = tmp_path / "started"
     body = json.dumps({"command": "touch", "args": [str(marker)], "transport": "stdio"}).encode()
     async with shop_gateway(tmp_path, auth={"api_keys": KEYS, **ANYBODY}) as (url, _, _shop):
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
             address = url.replace("/mcp", path)
             answer = await client.request(method, address, content=body, headers=HEADERS)
     assert answer.status_code in (401, 403, 404, 405)

@@ -90,10 +90,11 @@ async def test_what_an_upstream_answers_is_in_no_log(answer: bytes, log: io.Stri
 async def test_a_defect_is_logged_by_its_place_and_not_by_its_words(log: io.StringIO, tmp_path: Path) -> None:
     async with gateway(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}}) as (url, house):
 
-        def broken(*_: Any) -> None:
-            raise ValueError(CANARY) from KeyError(CANARY)
+        class Broken:
+            def __getattr__(self, _name: str) -> Any:
+                raise ValueError(CANARY) from KeyError(CANARY)
 
-        object.__setattr__(house.ports, "catalogue", broken)
+        house.stock.catalogue = Broken()  # type: ignore[assignment]
         answer = await post(url, rpc("tools/call", name="x", arguments={}))
     assert answer.json()["error"] == {"code": -32603, "message": "Internal server error"}
     assert "builtins.ValueError" in log.getvalue()

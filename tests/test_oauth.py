@@ -106,7 +106,7 @@ async def test_a_weak_or_old_login_is_challenged_to_step_up(login: dict[str, Any
 
 
 async def test_the_metadata_says_where_tokens_come_from(tmp_path: Path) -> None:
-    async with oauth(tmp_path) as there, httpx2.AsyncClient() as client:
+    async with oauth(tmp_path) as there, httpx2.AsyncClient(timeout=60) as client:
         base = there.url.removesuffix("/mcp")
         for path in ("", "/mcp"):
             said = (await client.get(f"{base}/.well-known/oauth-protected-resource{path}")).json()
@@ -161,7 +161,7 @@ def forged(provider: IdentityProvider, how: str) -> str:
     ],
 )
 async def test_a_token_that_is_not_to_be_believed_is_refused_everywhere(how: str, tmp_path: Path) -> None:
-    async with oauth(tmp_path) as there, httpx2.AsyncClient() as client:
+    async with oauth(tmp_path) as there, httpx2.AsyncClient(timeout=60) as client:
         assert (await there.call(there.provider.token(scope="*"), "list_orders")).status_code == 200
         token = forged(there.provider, how)
         bearer = {"authorization": f"Bearer {token}"}
@@ -209,7 +209,7 @@ async def test_two_users_of_one_client_are_two_principals(tmp_path: Path) -> Non
 
 
 async def test_a_person_with_a_token_decides_and_an_agent_for_that_person_does_not(tmp_path: Path) -> None:
-    async with oauth(tmp_path) as there, httpx2.AsyncClient() as client:
+    async with oauth(tmp_path) as there, httpx2.AsyncClient(timeout=60) as client:
         claims = {"kind": "human", "roles": ["operator"], "scope": "*"}
         api = there.url.removesuffix("mcp") + "api/audit"
         person = {"authorization": f"Bearer {there.provider.token(**claims)}"}
@@ -226,7 +226,7 @@ async def test_a_hundred_strangers_are_one_entry(tmp_path: Path) -> None:
 
         async def denials() -> list[Any]:
             await there.house.store.flush()
-            return [one for one in await there.house.store.entries() if one.entry.kind == "denial"]
+            return [one for one in await there.house.store.entries() if one.entry.kind == "authentication"]
 
         assert await denials() == []
         there.house.reception.strangers.write()

@@ -90,6 +90,16 @@ async def test_a_contract_that_changed_is_used_at_the_next_look(tmp_path: Path) 
         assert (await call(at.url, "list_orders"))["code"] == "confirm.approval_pending"
 
 
+async def test_who_approved_under_other_guards_is_asked_again(tmp_path: Path) -> None:
+    guards = [{"rule": "block_keywords", "keywords": ["harmless"]}]
+    async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, ASKED) as at:
+        first = (await call(at.url, "list_orders"))["approval"]
+        assert (await call(at.url, "list_orders"))["approval"] == first
+        at.write({"shop": {"url": shop}}, ASKED, guards=guards)
+        await at.reloading.look()
+        assert (await call(at.url, "list_orders"))["approval"] != first
+
+
 @pytest.mark.parametrize(
     ("contracts", "more", "reason"),
     [

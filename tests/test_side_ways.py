@@ -94,7 +94,7 @@ async def test_a_session_resumes_only_the_events_that_it_was_told(tmp_path: Path
 
         async def resumed(**headers: str) -> bytes:
             before = len(upstream.requests)
-            async with httpx2.AsyncClient(trust_env=False) as client:
+            async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
                 assert (await client.get(url, headers={**session, **headers})).status_code == 200
             (head,) = [head for head, _ in upstream.requests[before:] if session["mcp-session-id"].encode() in head]
             return head

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from assent.audit import checkpoints
+from assent.audit import checkpoints, verifier
 from assent.audit.anchors import DirectoryAnchor
+from assent.audit.bundle import BadBundle, MemorySink, write_bundle
+from assent.audit.inspection import inspect
+from assent.audit.subjects import StoreSubject
+from assent.core.audit import Entry
 from assent.ledger import Ledger, LedgerError, StoredEntries
 from assent.ports import Store
 from assent.signing import Signing
@@ -149,3 +153,81 @@ async def test_other_settings_bring_other_anchors_and_times(tmp_path: Path, stor
     clock.advance(10)
     await signing.sign()
     assert len(await elsewhere.read()) == 1
+
+
+async def test_a_value_erased_while_the_log_is_read_is_no_fault(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 5)
+    await ledger.sign()
+    subject = await StoreSubject(await ledger.evidence(), StoredEntries(store), ledger.tiles).measure()
+    await erase(store, 2)
+    report = await inspect(subject)
+    assert (report.faults, report.erased) == ([], 1)
+    assert (await ledger.inspect()).ok
+
+
+async def erase(store: Store, index: int) -> None:
+    facts = {"action": "redact", "entry": index, "fields": ["mark"]}
+    await store.erase(index, ["mark"], Entry("redaction", 1_764_000_000.0, facts))
+
+
+async def test_a_bundle_in_whose_writing_a_value_was_erased_is_not_handed_out(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 5)
+    await ledger.sign()
+    evidence = await ledger.evidence()
+    await erase(store, 2)
+    with pytest.raises(BadBundle, match="write it again"):
+        await write_bundle(MemorySink(), evidence, StoredEntries(store))
+    await ledger.sign()
+    files = MemorySink()
+    await write_bundle(files, await ledger.evidence(), StoredEntries(store))
+    assert verifier.verify(files).ok
+
+
+async def test_a_crash_while_a_new_key_is_signed_for_is_no_fault_before_or_after_the_next_signature(
+    tmp_path: Path, store: Store
+) -> None:
+    """The checkpoint of both keys is kept first, and then put in its place."""
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 5)
+    await ledger.sign()
+    before = (tmp_path / "log" / "checkpoint").read_bytes()
+    await ledger.rotate({"principal": "ann"})
+    (tmp_path / "log" / "checkpoint").write_bytes(before)
+    again = Ledger(store, tmp_path)
+    assert (await again.inspect()).faults == []
+    await grow(store, 1)
+    await again.sign()
+    assert (await again.inspect()).faults == []
+
+
+@pytest.mark.parametrize("lost", [True, False], ids=["lost", "old"])
+async def test_nothing_is_signed_that_contradicts_a_kept_checkpoint_wherever_the_newest_one_went(
+    tmp_path: Path, lost: bool
+) -> None:
+    first, second = SqliteStore(tmp_path / "one.db"), SqliteStore(tmp_path / "two.db")
+    await grow(first, 2)
+    clock = Clock()
+    ledger = Ledger(first, tmp_path, now=clock)
+    await ledger.sign()
+    old = (tmp_path / "log" / "checkpoint").read_bytes()
+    await grow(first, 3)
+    clock.advance(3600)
+    await ledger.sign()
+    (tmp_path / "log" / "checkpoint").unlink() if lost else (tmp_path / "log" / "checkpoint").write_bytes(old)
+    await grow(second, 2)
+    with pytest.raises(LedgerError, match="5 entries were signed and 2 are here"):
+        await Ledger(second, tmp_path).sign(always=True)
+    await first.close()
+    await second.close()
+
+
+@pytest.mark.parametrize("key", ["nonsense", "thief+00000000+AAAA"])
+async def test_an_entry_that_names_no_key_is_refused_in_words(tmp_path: Path, store: Store, key: str) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 1)
+    await ledger.sign()
+    store.note(Entry("key", 1_764_000_000.0, {"key": key, "previous": ledger.keys().newest.text}))
+    with pytest.raises(LedgerError, match="is not signed"):
+        await ledger.sign()

@@ -17,7 +17,7 @@ _SAMPLE = re.compile(r'^[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[
 
 
 async def page(url: str, **headers: str) -> httpx2.Response:
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         return await client.get(url.replace("/mcp", "/metrics"), headers=headers)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import time
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from assent.contract.files import load_contracts
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.ids import new_id
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.errors import ContractError, Fault
@@ -46,7 +46,7 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         upstream=_NOT_CALLED,
         authenticate=_already,
         now=time.time,
-        new_id=lambda: uuid.uuid4().hex,
+        new_id=new_id,
         work=Work(store, time.time),
         derive_key=keyring.derive,
         blind=keyring.blind,

@@ -48,3 +48,7 @@ class StoreError(AssentError):
 
 class UnansweredError(AssentError):
     """A tool call that was answered by a protocol error, or not at all."""
+
+
+class SilentError(UnansweredError):
+    """A tool call that was not answered in time."""

@@ -9,14 +9,13 @@ try:
 except ImportError as missing:  # pragma: no cover - the message is the whole of it
     raise ImportError("assent.fastmcp needs FastMCP 4: pip install 'assent[fastmcp]'") from missing
 from fastmcp.server.dependencies import get_access_token
-from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from mcp.server.auth.provider import AccessToken
 
 from assent.contract.decorator import contract as contract
 from assent.contract.model import Contract
 from assent.core.principal import Principal as Principal
 from assent.edges.adoption import Registered
-from assent.edges.fastmcp_server import FastMCPEdge
+from assent.edges.fastmcp_server import FastMCPEdge, caches
 from assent.errors import ContractError, Fault
 from assent.library import Governance
 from assent.ports import ToolFailed as ToolFailed
@@ -42,7 +41,7 @@ class Assent(Governance[FastMCPEdge]):
 
     def apply(self, server: FastMCP[Any]) -> None:
         """Govern every call, derive titles, hints, `_meta` and schemas, and filter the list per caller."""
-        if any(isinstance(one, ResponseCachingMiddleware) for one in server.middleware):
+        if caches(server):
             raise ContractError(
                 Fault(
                     "the server caches responses, so one caller's answer would be given to another without governing",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets as random
 import time
-import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from assent.anchoring import ledger_of, signing_of
 from assent.attention import Attention
 from assent.chronicle import Chronicle
 from assent.core.catalogue import Catalogue
+from assent.core.ids import new_id
 from assent.core.principal import Principal
 from assent.edges.api import Api
 from assent.edges.api_links import OpenApiLink
@@ -209,12 +209,13 @@ class House:
             upstream=_PER_CALL,
             authenticate=_known,
             now=time.time,
-            new_id=lambda: uuid.uuid4().hex,
+            new_id=new_id,
             work=self.work,
             derive_key=self.keyring.derive,
             blind=self.keyring.blind,
             guards=settings.rules(),
             mode=settings.mode,
+            policy_digest=settings.policy_digest(),
             limits=settings.limits,
             budgets=settings.budgets,
             most_pending=settings.approvals.most_pending,

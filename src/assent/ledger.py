@@ -20,6 +20,7 @@ from assent.audit.anchors import Anchor, AnchorFailed, publish_all
 from assent.audit.bundle import Evidence
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
 from assent.audit.directory import DirectoryCheckpoints, DirectoryTiles
+from assent.audit.entries import BadEntry
 from assent.audit.faults import Report
 from assent.audit.inspection import inspect
 from assent.audit.keys import KeyFile, Keys
@@ -160,7 +161,8 @@ class Ledger:
 
     async def evidence(self) -> Evidence:
         """What is known of the log beside its entries: keys, checkpoints, and what the anchors kept."""
-        keys, kept = self.keys(), await self._checkpoints.kept()
+        kept = await self._checkpoints.kept()
+        keys = self.keys()  # afterwards: whatever key signed one of them is there by now
         public = _named(keys.public, kept[-1]) if kept else keys.public
         found: dict[str, Sequence[bytes]] = {}
         for anchor in self.anchors:
@@ -193,7 +195,7 @@ class Ledger:
                 log = await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
                 yield log
                 self._forget_secrets(log)
-            except (RolledBack, Inconsistent, StaleCheckpoint, BadNote) as error:
+            except (RolledBack, Inconsistent, StaleCheckpoint, BadNote, BadKey, BadEntry) as error:
                 raise LedgerError(f"The log is not signed: {error}.") from error
             except OSError as error:
                 raise LedgerError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error

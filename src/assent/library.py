@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import time
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
@@ -25,6 +24,7 @@ from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.dues import Budget, Limit
+from assent.core.ids import new_id
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
@@ -70,7 +70,7 @@ class Governance(ABC, Generic[E]):
         principal: Identify | None = None,
         secrets: str | Path | None = None,
         now: Callable[[], float] = time.time,
-        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+        new_id: Callable[[], str] = new_id,
     ) -> None:
         self.store: Store = open_lazily(store) if isinstance(store, str) else store
         self._profile, self._secrets = named_profile(profile), secrets

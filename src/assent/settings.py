@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
 from assent.contract.profiles import profile_names
 from assent.contract.yaml_lines import Document
@@ -179,6 +180,10 @@ class Settings(Section):
         if policies:
             raise ValueError("policies are not enforced by this version; remove them, and use contracts and guards")
         return policies
+
+    def policy_digest(self) -> str:
+        """The fingerprint of what a person who approves a call relies on beside its contract."""
+        return digest_of(self.model_dump(mode="json", include={"guards", "limits", "budgets"}))
 
     def rules(self) -> tuple[Rule, ...]:
         """The guards, built."""

@@ -1,5 +1,6 @@
 """Do anchors keep every checkpoint, give it back, and fail without stopping anything?"""
 
+import asyncio
 import subprocess
 
 import pytest
@@ -163,7 +164,7 @@ async def test_a_webhook_that_cannot_be_read_back_fails(signed):
 async def test_one_anchor_that_fails_does_not_keep_the_others_from_it(tmp_path, signed):
     good, bad = DirectoryAnchor(tmp_path), WebhookAnchor("https://anchor.example/x", Receiver(503).send)
     failed = await publish_all([bad, good], signed[0])
-    assert failed == {"webhook": "https://anchor.example/x answered 503"}
+    assert failed == {"webhook": "https://anchor.example answered 503"}
     assert await good.read() == [signed[0]]
 
 
@@ -187,3 +188,76 @@ async def test_what_anchors_kept_is_held_against_the_log(tmp_path):
     fork.anchored = list(await anchor.read())
     found = {(fault.code, fault.place) for fault in (await inspect_bundle(await fork.bundle())).faults}
     assert found == {("checkpoint.inconsistent", f"anchors/directory #{number}") for number in range(3)}
+
+
+@pytest.mark.parametrize("cut", [0, 5, 20, 60, -1])
+async def test_a_checkpoint_that_a_crash_cut_short_and_nobody_wrote_again_is_not_held_against_the_log(
+    tmp_path, signed, cut
+):
+    anchor = DirectoryAnchor(tmp_path)
+    for note in signed:
+        await anchor.publish(note)
+    path = tmp_path / file_name(signed[1])
+    path.unlink()
+    path.write_bytes(signed[1][:cut])
+    assert await anchor.read() == [signed[0], signed[2]]
+
+
+async def test_a_directory_that_cannot_be_read_fails_with_its_name(tmp_path):
+    (tmp_path / "a.checkpoint").mkdir()
+    with pytest.raises(AnchorFailed, match="could not be read"):
+        await DirectoryAnchor(tmp_path).read()
+
+
+async def test_a_repository_of_many_checkpoints_costs_no_more_programs_than_one_of_few(repository, signed, monkeypatch):
+    anchor, started = GitAnchor(repository), []
+    plainly = asyncio.create_subprocess_exec
+
+    async def counted(*words, **options):
+        started.append(words)
+        return await plainly(*words, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", counted)
+    counts = []
+    for note in signed:
+        before = len(started)
+        await anchor.publish(note)
+        assert note in await anchor.read()
+        counts.append(len(started) - before)
+    assert len(set(counts)) == 1
+
+
+async def test_whoever_writes_to_a_repository_runs_nothing_here(tmp_path, repository, signed):
+    for name in ("post-commit", "pre-commit", "post-index-change"):
+        hook = repository / ".git" / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+        hook.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", f"touch {tmp_path}/ran; false")
+    git(repository, "config", "core.quotePath", "false")
+    odd = repository / "checkpoints" / "a\u2028b\n c.checkpoint"
+    odd.parent.mkdir()
+    odd.write_bytes(signed[0])
+    await GitAnchor(repository).publish(signed[1])
+    assert await GitAnchor(repository).read() == [signed[1]]
+    assert not (tmp_path / "ran").exists()
+    git(repository, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "add", "--all")
+    git(repository, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "commit", "--quiet", "-m", "odd")
+    assert set(await GitAnchor(repository).read()) == {signed[0], signed[1]}
+
+
+async def test_what_a_webhook_is_addressed_by_is_not_repeated(signed):
+    async def refuse(url, body, headers):
+        return 403
+
+    async def fail(url, body=b"", headers=None):
+        raise OSError(url)
+
+    url = "https://hooks.example:8443/services/canary-path?token=canary-query"
+    for anchor in (WebhookAnchor(url, refuse), WebhookAnchor(url, fail, fail)):
+        with pytest.raises(AnchorFailed, match=r"https://hooks\.example:8443 ") as failed:
+            await anchor.publish(signed[0])
+        assert "canary" not in str(failed.value)
+    with pytest.raises(AnchorFailed) as failed:
+        await WebhookAnchor(url, fail, fail).read()
+    assert "canary" not in str(failed.value)

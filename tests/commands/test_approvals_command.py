@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from assent.core.approval import ApprovalState
 from assent.core.outcome import Refusal
 from assent.stores import open_store
 from assent.testing import World
+from assent.testing.stores.drafts import approval_draft, entry
 
 CONTRACTS = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver", "quorum": 2}}}
 
@@ -113,3 +115,30 @@ def test_an_unknown_approval_is_a_refusal(folder: Path, command: str) -> None:
     result = run(command, "nothing-like-it")
     assert result.exit_code == 1
     assert "There is no approval nothing-like-it" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the name is the one that was logged in with")
+def test_one_person_who_goes_by_two_names_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (name,) = ask(folder, "a", quorum=2)
+    ends = []
+    for called in ("ann", "bob"):
+        for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+            monkeypatch.setenv(variable, called)
+        ends.append(run("approve", name, "--yes").exit_code)
+    assert ends[0] == 0 and ends[1] != 0
+    assert state(folder, name) is ApprovalState.PENDING
+
+
+def test_what_waits_is_found_behind_any_number_that_do_not(folder: Path) -> None:
+    (name,) = ask(folder, "waits", quorum=2)
+
+    async def fill() -> None:
+        store = await open_store(f"sqlite:///{folder}/a.db")
+        drafts = [
+            approval_draft(f"{number}", binding=f"{number}", asked_at=4e9, expires_at=0.0) for number in range(1001)
+        ]
+        await asyncio.gather(*(store.ask(draft, 0.0, 10_000, entry()) for draft in drafts))
+        await store.close()
+
+    asyncio.run(fill())
+    assert [one["id"] for one in json.loads(run("list", "--format", "json").stdout)] == [name]

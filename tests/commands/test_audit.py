@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -310,3 +311,45 @@ def test_a_key_that_somebody_slipped_into_the_log_signs_nothing(config: Path) ->
     result = run(config, "anchor")
     assert result.return_value == 1
     assert "does not follow" in result.output
+
+
+def test_what_is_shown_cannot_move_hide_or_turn_what_stands_round_it(config: Path) -> None:
+    hostile = "a\x1b[2J\x9b2K\u202eevil\u2066\u200b\x7f\u2028ü"
+
+    async def fill() -> int:
+        store = SqliteStore(config.parent / "assent.db")
+        store.note(Entry("operator", 1_764_000_000.0, {}, {"principal": hostile, "note": {hostile: hostile}}))
+        await store.flush()
+        length = await store.length()
+        await store.close()
+        return length
+
+    index = asyncio.run(fill()) - 1
+    for words in (("show", str(index)), ("tail", "-n", "1", "--format", "json"), ("tail", "-n", "1")):
+        said = run(config, *words).output
+        assert said.replace("\n", "").replace("\t", "").isprintable(), words
+        assert "ü" in said
+        if "tail" not in words or "json" in words:
+            assert json.loads(said)["values"]["note"] == {hostile: hostile}
+
+
+def test_a_file_that_is_no_bundle_is_said_to_be_none(config: Path) -> None:
+    result = run(config, "verify", str(config))
+    assert isinstance(result.exception, click.UsageError)
+    assert "is not a bundle" in str(result.exception)
+
+
+def test_a_bundle_that_cannot_be_finished_is_not_left_lying(config: Path) -> None:
+    run(config, "anchor")
+    sql(config, "UPDATE audit_entries SET leaf = x'00' WHERE idx = 2")
+    for name in ("bundle.zip", "bundle"):
+        said = run(config, "export", "--format", "bundle", "--output", str(config.parent / name)).output
+        assert "not those that were signed" in said
+        assert not (config.parent / name).exists()
+
+
+def test_an_archive_that_is_there_is_not_replaced(config: Path) -> None:
+    taken = config.parent / "bundle.zip"
+    taken.write_text("mine")
+    assert "is there already" in run(config, "export", "--format", "bundle", "--output", str(taken)).output
+    assert taken.read_text() == "mine"

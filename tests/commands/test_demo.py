@@ -71,7 +71,7 @@ async def run(command: list[str], folder: Path) -> tuple[int, str]:
 async def curl(command: list[str]) -> Any:
     """What a printed `curl` line gets."""
     headers = dict(value.split(": ") for flag, value in itertools.pairwise(command) if flag == "-H")
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         answer = await client.post(command[2], content=command[-1].encode(), headers=headers)
     return answer.json()["result"]
 

@@ -48,11 +48,50 @@ def test_writing_keeps_a_copy_and_a_second_time_changes_nothing(tmp_path: Path) 
     assert path.read_text() == first != before
     assert path.stat().st_mode & 0o777 == 0o600
     assert "Nothing to change" in again.stderr
-    assert (tmp_path / "client.json.before-assent").read_text() == before
+    kept = tmp_path / "client.json.before-assent"
+    assert (kept.read_text(), kept.stat().st_mode & 0o777) == (before, 0o600), "it holds the same secrets"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["client.json", "client.json.before-assent"]
 
 
-@pytest.mark.parametrize("text", ["nonsense", "[]", "{}", '{"mcpServers": []}', '{"mcpServers": {"a": 1}}'])
+def test_a_link_to_the_file_stays_a_link_and_the_copy_is_the_file_byte_for_byte(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    real, link = client(tmp_path / "real"), tmp_path / "client.json"
+    real.write_bytes(b"\xef\xbb\xbf" + real.read_bytes())
+    before = real.read_bytes()
+    link.symlink_to(real)
+    CliRunner().invoke(init, ["--client", str(link), "--write"])
+    assert (link.is_symlink(), b"wrap" in real.read_bytes()) == (True, True)
+    assert (tmp_path / "real" / "client.json.before-assent").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"command": "/usr/bin/assent", "args": ["wrap", "--", "npx"]},
+        {"command": "uvx", "args": ["assent", "wrap", "-c", "a.yaml", "--", "npx"]},
+        {"command": "npx", "args": "-y server"},
+        {"command": ["npx"]},
+    ],
+)
+def test_a_server_that_is_wrapped_in_any_way_or_cannot_be_understood_stays_as_it_is(
+    server: Any, tmp_path: Path
+) -> None:
+    result = CliRunner().invoke(init, ["--client", str(client(tmp_path, {"one": server}))])
+    assert json.loads(result.stdout)["mcpServers"]["one"] == server
+
+
+def test_a_file_that_cannot_be_written_is_said_to_be_so(tmp_path: Path) -> None:
+    path = client(tmp_path).rename(tmp_path / ("c" * 250))
+    result = CliRunner().invoke(init, ["--client", str(path), "--write"])
+    assert isinstance(result.exception, SettingsError)
+    assert "cannot be written" in str(result.exception)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+TWICE = '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}'
+
+
+@pytest.mark.parametrize("text", ["nonsense", "[]", "{}", '{"mcpServers": []}', '{"mcpServers": {"a": 1}}', TWICE])
 def test_what_is_no_clients_file_is_left_alone(text: str, tmp_path: Path) -> None:
     path = tmp_path / "client.json"
     path.write_text(text)

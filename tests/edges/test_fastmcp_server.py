@@ -296,6 +296,24 @@ def test_a_server_that_caches_answers_is_refused() -> None:
         Assent().apply(server)
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_server_that_caches_answers_later_has_none_to_give(era: str) -> None:
+    ran: list[str] = []
+
+    @contract(side_effect="read")
+    def see() -> str:
+        ran.append("see")
+        return "seen"
+
+    server = governed(see)
+    server.add_middleware(ResponseCachingMiddleware())
+    async with client_of(server, era) as client:
+        for _ in range(2):
+            with pytest.raises(MCPError):
+                await client.call_tool("see", {})
+    assert ran == []
+
+
 def test_without_fastmcp_its_edge_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastmcp", None)
     monkeypatch.delitem(sys.modules, "assent.fastmcp")
@@ -373,7 +391,7 @@ async def _posted(url: str, tool: str, arguments: dict[str, Any]) -> dict[str, A
         "idempotency-key": '"k-1"',
     }
     params = {"name": tool, "arguments": arguments, "_meta": meta}
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = await client.post(url, json=body, headers=headers)
     data = next((line[6:] for line in answer.text.splitlines() if line.startswith("data: {")), answer.text)

@@ -47,7 +47,7 @@ async def call(url: str, tool: str) -> tuple[int, bytes]:
         "mcp-name": tool,
         "mcp-param-region": "south",
     }
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = await client.post(url, json=body, headers=headers)
     return answer.status_code, answer.content.replace(tool.encode(), b"NAME")

@@ -151,7 +151,7 @@ def same(theirs: httpx2.Response, ours: httpx2.Response) -> bool:
 @pytest.mark.parametrize("change", HEADER_CHANGES)
 async def test_modern_requests_with_these_headers_are_answered_alike(change: str) -> None:
     headers = {key: value for key, value in {**HEADERS, **HEADER_CHANGES[change]}.items() if value is not None}
-    async with both() as (their_url, our_url), httpx2.AsyncClient() as client:
+    async with both() as (their_url, our_url), httpx2.AsyncClient(timeout=60) as client:
         different = {}
         for title, body in {**{k: orjson.dumps(v) for k, v in BODIES.items()}, **RAW_BODIES}.items():
             theirs = await client.post(their_url, content=body, headers=headers)
@@ -164,7 +164,7 @@ async def test_modern_requests_with_these_headers_are_answered_alike(change: str
 @pytest.mark.parametrize("name", ["mcp-method", "mcp-name", "mcp-protocol-version"])
 async def test_a_routing_header_sent_twice_is_refused_alike(name: str) -> None:
     headers = [*HEADERS.items(), (name, HEADERS[name])]
-    async with both() as (their_url, our_url), httpx2.AsyncClient() as client:
+    async with both() as (their_url, our_url), httpx2.AsyncClient(timeout=60) as client:
         theirs = await client.post(their_url, content=json.dumps(call()), headers=headers)
         ours = await client.post(our_url, content=json.dumps(call()), headers=headers)
         assert theirs.status_code == 400
@@ -182,7 +182,7 @@ async def test_other_http_methods_are_answered_alike(method: str, version: str |
         headers["mcp-protocol-version"] = version
     if session is not None:
         headers["mcp-session-id"] = session
-    async with both() as (their_url, our_url), httpx2.AsyncClient() as client:
+    async with both() as (their_url, our_url), httpx2.AsyncClient(timeout=60) as client:
         theirs = await client.request(method, their_url, headers=headers)
         ours = await client.request(method, our_url, headers=headers)
         assert (ours.status_code, ours.headers.get("allow")) == (
@@ -214,7 +214,7 @@ HANDSHAKE_BODIES: dict[str, Any] = {
 @pytest.mark.parametrize("title", HANDSHAKE_BODIES)
 async def test_broken_handshake_requests_have_the_same_status_and_code(title: str) -> None:
     headers = {name: HEADERS[name] for name in ("content-type", "accept")}
-    async with both() as (their_url, our_url), httpx2.AsyncClient() as client:
+    async with both() as (their_url, our_url), httpx2.AsyncClient(timeout=60) as client:
         theirs = await client.post(their_url, json=HANDSHAKE_BODIES[title], headers=headers)
         ours = await client.post(our_url, json=HANDSHAKE_BODIES[title], headers=headers)
         # The SDK prints its validator's whole report as the message.

@@ -20,7 +20,7 @@ async def test_ten_thousand_failures_are_one_entry() -> None:
     clock.advance(60)
     strangers.write()
     (entry,) = log
-    assert entry.kind == "denial"
+    assert entry.kind == "authentication"
     assert entry.at == clock.at
     since = int((clock.at - 60) * 1000)
     assert entry.facts == {"event": "authentication.failed", "count": 10_000, "since": since}

@@ -45,3 +45,20 @@ def test_a_contradicted_hint_is_not_justified() -> None:
     }
     with pytest.raises(SettingsError, match="claims to be read-only"):
         submission(target_of(liar), "openai")
+
+
+@pytest.mark.parametrize(
+    ("definition", "said"),
+    [
+        (
+            {"name": "send_email", "description": "Sends an email to any recipient."},
+            "send_email: openWorldHint is false",
+        ),
+        ({"name": "set_note", "description": "Replaces a note."}, "set_note: destructiveHint is false"),
+    ],
+)
+def test_a_hint_that_the_directory_itself_objects_to_is_not_justified(definition: dict[str, str], said: str) -> None:
+    hints = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+    inputs = {"type": "object", "properties": {"to": {"type": "string"}, "body": {"type": "string"}}}
+    with pytest.raises(SettingsError, match=said):
+        submission(target_of({**definition, "inputSchema": inputs, "annotations": hints}), "openai")

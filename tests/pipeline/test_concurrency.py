@@ -15,7 +15,7 @@ from assent.core.principal import Principal
 from assent.pipeline.approve import approve
 from assent.pipeline.govern import govern
 from assent.pipeline.work import Work
-from assent.ports import Unreached
+from assent.ports import NotRun, Unreached
 from assent.stores.memory import MemoryStore
 from assent.testing import AGENT, ANN, World
 
@@ -395,14 +395,11 @@ async def test_a_resumed_call_whose_answer_was_lost_replays() -> None:
     assert len(world.upstream.effects) == 2
 
 
-async def test_a_suspended_call_whose_upstream_is_gone_is_in_doubt_for_it_had_begun() -> None:
+@pytest.mark.parametrize("end", [Unreached("gone"), NotRun("that question is over")])
+async def test_a_suspended_call_whose_upstream_is_gone_is_in_doubt_for_it_had_begun(end: Exception) -> None:
     world = World(NOTE)
     resume = await suspended(world, ME)
-
-    def gone(_: Any) -> Any:
-        raise Unreached("gone")
-
-    world.upstream.functions["note"] = gone
+    world.upstream.functions["note"] = lambda _: end
     ended = await govern(resuming(resume), world.ports)
     assert isinstance(ended, Refusal)
     assert ended.code == "execute.in_doubt"

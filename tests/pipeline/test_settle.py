@@ -2,16 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from assent.core.call import Call
 from assent.core.claims import State, claim_id
+from assent.core.dues import Budget
 from assent.core.outcome import Answer, Refusal
 from assent.core.principal import Principal
 from assent.pipeline.settle import settle
-from assent.ports import Lost
+from assent.ports import Lost, NotRun, ToolFailed, Unreached
 from assent.testing.world import AGENT, FakeUpstream, World
 
 OPERATOR = Principal("olga", "human", roles=frozenset({"operator"}))
@@ -70,6 +72,16 @@ async def test_not_done_lets_the_same_key_run_again() -> None:
     outcome = await there.call("send", {}, key="k")
     assert isinstance(outcome, Answer) and not outcome.replayed
     assert len(there.upstream.effects) == 2
+
+
+async def test_what_was_not_done_is_not_answered_as_done_where_the_clock_is_behind() -> None:
+    there = await doubted()
+    await settle(OPERATOR, NAME, "not-done", there.ports)
+    there.upstream.functions["send"] = lambda _: {"id": 8}
+    there.clock.advance(-7200)
+    outcome = await there.call("send", {}, key="k")
+    assert isinstance(outcome, Answer) and not outcome.replayed
+    assert outcome.result["structuredContent"] == {"id": 8}
 
 
 async def test_failed_answers_retries_with_a_failure() -> None:
@@ -182,6 +194,45 @@ async def test_a_late_owner_whom_nobody_asked_for_may_still_say_what_happened() 
     assert (await heard(there))["structuredContent"] == {"id": 1}
 
 
+AGAIN: list[tuple[str, Exception]] = [
+    (recovery, end) for recovery in ("keyed", "natural") for end in (Unreached("down"), NotRun("bad arguments"))
+]
+
+
+@pytest.mark.parametrize(("recovery", "end"), AGAIN)
+async def test_a_second_run_that_reaches_nothing_does_not_end_the_doubt_about_the_first(
+    recovery: str, end: Exception
+) -> None:
+    idempotency = {"recovery": recovery} | ({"forward": "meta"} if recovery == "keyed" else {})
+    there = World({"send": {"side_effect": "write", "idempotency": idempotency}}, {"send": lambda _: Lost("gone")})
+    there.but(budgets=(Budget(amount=Decimal(1), per="1d"),))
+    assert await heard(there) == "execute.in_doubt"
+    there.upstream.functions["send"] = lambda _: end
+    assert await heard(there) == "execute.in_doubt"
+    record = await there.store.recall(NAME)
+    assert record is not None and record.state is State.IN_DOUBT and record.charges
+    outcome = await there.call("send", {}, key="another")
+    assert isinstance(outcome, Refusal) and outcome.code == "claim.budget_exceeded"
+    there.upstream.functions["send"] = lambda _: {"id": 1}
+    assert (await heard(there))["structuredContent"] == {"id": 1}
+
+
+async def test_what_a_second_run_finds_done_already_is_not_given_back() -> None:
+    """Deleting twice: the second time there is nothing left to delete, because the first did."""
+    fields = {
+        "side_effect": "write",
+        "idempotency": {"recovery": "natural"},
+        "failure_modes": {"not_found": {"class": "no_effect"}},
+    }
+    there = World({"send": fields}, {"send": lambda _: Lost("gone")})
+    there.but(budgets=(Budget(amount=Decimal(1), per="1d"),))
+    assert await heard(there) == "execute.in_doubt"
+    there.upstream.functions["send"] = lambda _: ToolFailed("not_found")
+    assert (await heard(there))["isError"]
+    record = await there.store.recall(NAME)
+    assert record is not None and record.state is State.FAILED and record.charges
+
+
 async def test_past_its_retention_a_key_answers_that_it_was_used_and_is_never_run_again() -> None:
     there = world(send=lambda _: {"id": 1})
     await there.call("send", {}, key="k")
@@ -190,6 +241,16 @@ async def test_past_its_retention_a_key_answers_that_it_was_used_and_is_never_ru
     await there.store.prune(there.clock(), there.clock() - 86400)
     record = await there.store.recall(NAME)
     assert record is not None and record.result is None
+    assert await heard(there) == "recall.expired"
+    assert len(there.upstream.effects) == 1
+
+
+async def test_an_answer_that_is_gone_stays_gone_where_the_clock_is_behind() -> None:
+    there = world(send=lambda _: {"id": 1})
+    await there.call("send", {}, key="k")
+    there.clock.advance(31 * 86400)
+    await there.store.prune(there.clock(), there.clock() - 86400)
+    there.clock.advance(-2 * 86400)
     assert await heard(there) == "recall.expired"
     assert len(there.upstream.effects) == 1
 

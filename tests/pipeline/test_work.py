@@ -7,7 +7,8 @@ from typing import Any
 from assent.core.call import Call
 from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
-from assent.pipeline.sweep import EVERY
+from assent.pipeline.sweep import EVERY, MOST, sweep
+from assent.testing.stores.drafts import NOW, claim_draft, entry, succeeded
 from assent.testing.world import FakeUpstream, World
 
 CONTRACTS = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
@@ -77,3 +78,13 @@ async def test_whoever_works_also_lets_go_of_old_answers() -> None:
     await world.ports.work.drain(1)
     results = {record.key: record.result for record in await world.store.claims()}
     assert results["old"] is None and results["new"] is not None
+
+
+async def test_a_sweep_lets_go_of_everything_that_is_due_however_much_it_is() -> None:
+    world = World(CONTRACTS)
+    for number in range(2 * MOST + 1):
+        draft = claim_draft(str(number))
+        await world.store.claim(draft, entry(), None, NOW)
+        await world.store.settle(draft.id, 1, succeeded(), [])
+    await sweep(world.store, NOW + 365 * 86400, 30 * 86400)
+    assert [record for record in await world.store.claims(limit=3 * MOST) if record.result is not None] == []

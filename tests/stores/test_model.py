@@ -15,7 +15,7 @@ from postgres_server import drop_store, new_store_url
 
 TORTURE = "--torture" in sys.argv
 SETTINGS = settings(
-    max_examples=500 if TORTURE else 40,
+    max_examples=20_000 if TORTURE else 40,
     stateful_step_count=100 if TORTURE else 30,
     deadline=None,
     derandomize=True,
@@ -55,4 +55,4 @@ class PostgresModel(StoreModel):
 
 TestPostgresAgainstMemory = PostgresModel.TestCase
 # Every step asks a server in another process, so the short form takes fewer.
-TestPostgresAgainstMemory.settings = settings(SETTINGS, max_examples=50 if TORTURE else 10)
+TestPostgresAgainstMemory.settings = settings(SETTINGS, max_examples=20_000 if TORTURE else 10)

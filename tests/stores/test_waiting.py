@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from assent.ports import Store
 from assent.stores import MemoryStore, SqliteStore, waiting
-from assent.stores.postgres import PostgresStore
+from assent.stores.postgres import PostgresStore, listening
 from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, decision, entry, succeeded
 from postgres_server import drop_store, new_store_url
 
@@ -86,3 +87,27 @@ async def test_without_a_listener_looking_is_enough(url: str, monkeypatch: pytes
     assert await waits is not None
     await here.close()
     await there.close()
+
+
+async def test_where_nobody_can_listen_no_connection_stays_open(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As behind a pooler, or on a server that knows no LISTEN."""
+    monkeypatch.setattr(listening, "PAUSE", 0.0)
+
+    async def refused(*_: object) -> None:
+        raise asyncpg.FeatureNotSupportedError("LISTEN is not supported")
+
+    monkeypatch.setattr(asyncpg.Connection, "add_listener", refused)
+    store = PostgresStore(url)
+    for _ in range(3):
+        await store.ended("claim", 0.0)
+        assert store._listener._task is not None
+        await store._listener._task
+    looker = await asyncpg.connect(url)
+    count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'assent'"
+    for _ in range(1000):  # a session ends a moment after its connection
+        if (sessions := await looker.fetchval(count)) == 1:
+            break
+        await asyncio.sleep(0.001)
+    assert sessions == 1
+    await looker.close()
+    await store.close()

@@ -73,3 +73,12 @@ def test_contradictions_and_foreign_names_are_named() -> None:
     with pytest.raises(AssertionError, match="purge: readOnlyHint and destructiveHint are both true") as caught:
         every_tool_annotated([both, foreign])
     assert "write readOnlyHint" in str(caught.value)
+
+
+def test_a_tool_that_is_listed_twice_cannot_hide_behind_the_other() -> None:
+    listed = [
+        {"name": "list_notes", "annotations": {"destructiveHint": True}},
+        {"name": "list_notes", "annotations": {"readOnlyHint": True}},
+    ]
+    with pytest.raises(AssertionError, match="list_notes: it is listed 2 times"):
+        assert_annotations(listed, {"list_notes": {"readOnlyHint": True}})

@@ -20,7 +20,7 @@ from postgres_server import drop_store, new_store_url
 TORTURE = "--torture" in sys.argv
 FAULTS = ("SIGKILL", "SIGTERM", "ENOSPC", "EIO")
 ENDINGS = {"SIGKILL": {-9}, "SIGTERM": {0, 1}, "ENOSPC": {0, 1}, "EIO": {0, 1}}
-RUNS = 10 if TORTURE else 1
+RUNS = 50 if TORTURE else 1
 LATER_RUNS = 2 if TORTURE else 1
 
 

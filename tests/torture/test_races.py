@@ -13,7 +13,7 @@ from forking import forker
 from governed_process import effects
 from postgres_server import drop_store, new_store_url
 
-ROUNDS = 500 if "--torture" in sys.argv else 20
+ROUNDS = 2_000 if "--torture" in sys.argv else 20
 PROCESSES, CALLERS = 4, 50
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assent.contract.reading import read_contract
-from assent.errors import UnansweredError
+from assent.errors import SilentError, UnansweredError
 from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of, verify
 from assent.verify.observe import Hook
 
@@ -207,3 +207,13 @@ async def test_a_change_is_seen_in_a_database_and_by_a_command(tmp_path: Path) -
     connection.close()
     assert in_rows.broken[0].happened == "a read changed table orders"
     assert by_command.broken[0].happened == "a read changed the snapshot command's output"
+
+
+async def test_a_tool_that_does_not_answer_is_waited_for_once() -> None:
+    server = Server(
+        list_items=({"side_effect": "read"}, lambda given: SilentError("timed out")),
+        get_item=({"side_effect": "read"}, lambda given: {"item": 1}),
+    )
+    verdict = await server.verdict(schema={"type": "object", "properties": {"page": {"type": "integer"}}})
+    assert [(one.tool, one.happened) for one in verdict.broken] == [("list_items", "it did not answer: timed out")]
+    assert server.called.count("list_items") == 2

@@ -8,14 +8,26 @@ import asyncio
 import itertools
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from . import checkpoints
 from .disk import Disk
+from .notes import BadNote
 
 GIT_TIMEOUT = 60.0
+GIT_SETTINGS = (
+    "user.name=assent",
+    "user.email=assent@localhost",
+    "commit.gpgsign=false",
+    "core.quotePath=true",
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",  # whoever writes to the repository must not run programs here
+)
+_ELSEWHERE = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})
 Send = Callable[[str, bytes, Mapping[str, str]], Awaitable[int]]
 Fetch = Callable[[str], Awaitable[bytes]]
 
@@ -66,9 +78,22 @@ class DirectoryAnchor:
             # A crash cut it short, and it cannot be replaced here: the next name gets the whole.
 
     async def read(self) -> Sequence[bytes]:
-        found = [path.read_bytes() for path in sorted(self._root.glob("*.checkpoint*"))]
-        pairs = itertools.pairwise([*found, b""])
-        return [note for note, following in pairs if note == following or not following.startswith(note)]
+        try:
+            found = [(path.name, path.read_bytes()) for path in sorted(self._root.glob("*.checkpoint*"))]
+        except OSError as error:
+            raise AnchorFailed(f"{self._root} could not be read: {error}") from error
+        return list(dict.fromkeys(note for name, note in found if not _is_cut(name, note)))
+
+
+def _is_cut(name: str, note: bytes) -> bool:
+    """Whether a crash left only the beginning of the checkpoint for which the file is named."""
+    with suppress(BadNote):
+        checkpoints.parse(note)
+        return False
+    _, _, rest = note.partition(b"\n")
+    size, ended, _ = rest.partition(b"\n")
+    whole = name[:20].lstrip("0").encode() or b"0"
+    return size == whole if ended else whole.startswith(size)
 
 
 class GitAnchor:
@@ -80,7 +105,7 @@ class GitAnchor:
     async def publish(self, note: bytes) -> None:
         path = f"checkpoints/{file_name(note)}"
         target = self._repository / path
-        if note not in await self.read():
+        if note not in await self._committed(path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(note)
             checkpoint, _ = checkpoints.parse(note)
@@ -94,45 +119,57 @@ class GitAnchor:
         if not (await self._git("for-each-ref", "--count=1")).strip():
             return []
         added = ["log", "--all", "--diff-filter=A", "--raw", "--no-abbrev", "--no-renames", "--format="]
-        lines = (await self._git(*added, "--", "*.checkpoint")).decode("utf-8", "replace").splitlines()
-        found = {line.split("\t")[-1]: line.split()[3] for line in lines}
-        return [await self._git("cat-file", "blob", found[path]) for path in sorted(found)]
+        lines = (await self._git(*added, "--", "*.checkpoint")).decode("utf-8", "replace").split("\n")
+        found = {line.split("\t")[-1]: line.split()[3] for line in lines if line}
+        return await self._objects([found[path] for path in sorted(found)])
 
-    async def _git(self, *arguments: str) -> bytes:
-        identity = [
-            "-c",
-            "user.name=assent",
-            "-c",
-            "user.email=assent@localhost",
-            "-c",
-            "commit.gpgsign=false",
-        ]
-        environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    async def _committed(self, path: str) -> list[bytes]:
+        """What the newest commit has there, without looking at the others: they are many."""
+        await self._git("for-each-ref", "--count=1")
+        return await self._objects([f"HEAD:{path}"])
+
+    async def _objects(self, names: Sequence[str]) -> list[bytes]:
+        """The contents of these, as far as they are there."""
+        data = await self._git("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
+        found, at = [], 0
+        while at < len(data):
+            end = data.index(b"\n", at)
+            if not data.endswith(b" missing", at, end):
+                size = int(data[at:end].split()[-1])
+                found.append(data[end + 1 : end + 1 + size])
+                end += size + 1
+            at = end + 1
+        return found
+
+    async def _git(self, *arguments: str, given: bytes | None = None) -> bytes:
+        settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
+        outside = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+        environment = {**outside, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
         try:
             process = await asyncio.create_subprocess_exec(
                 "git",
                 "-C",
                 str(self._repository),
-                *identity,
+                *settings,
                 *arguments,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env=environment,
             )
         except OSError as error:
             raise AnchorFailed(f"git could not be run: {error}") from error
-        output, errors = await _finished(process)
+        output, errors = await _finished(process, given)
         if process.returncode:
             reason = errors.decode("utf-8", "replace").strip()
             raise AnchorFailed(f"git {arguments[0]} in {self._repository} failed: {reason}")
         return output
 
 
-async def _finished(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
+async def _finished(process: asyncio.subprocess.Process, given: bytes | None) -> tuple[bytes, bytes]:
     try:
         async with asyncio.timeout(GIT_TIMEOUT):
-            return await process.communicate()
+            return await process.communicate(given)
     except TimeoutError as error:
         process.kill()
         await process.wait()
@@ -144,15 +181,17 @@ class WebhookAnchor:
 
     def __init__(self, url: str, send: Send, fetch: Fetch | None = None, name: str = "webhook") -> None:
         self.name, self._url, self._send, self._fetch = name, url, send, fetch
+        parts = urlsplit(url)  # path and query may be as good as a password
+        self._where = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
     async def publish(self, note: bytes) -> None:
         headers = {"Content-Type": "text/plain; charset=utf-8", "Idempotency-Key": f'"{file_name(note)}"'}
         try:
             status = await self._send(self._url, note, headers)
         except Exception as error:
-            raise AnchorFailed(f"{self._url} could not be reached: {type(error).__name__}") from error
+            raise AnchorFailed(f"{self._where} could not be reached: {type(error).__name__}") from error
         if not 200 <= status < 300:
-            raise AnchorFailed(f"{self._url} answered {status}")
+            raise AnchorFailed(f"{self._where} answered {status}")
 
     async def read(self) -> Sequence[bytes]:
         if self._fetch is None:
@@ -160,7 +199,7 @@ class WebhookAnchor:
         try:
             return checkpoints.split(await self._fetch(self._url))
         except Exception as error:
-            raise AnchorFailed(f"{self._url} could not be read: {type(error).__name__}") from error
+            raise AnchorFailed(f"{self._where} could not be read: {type(error).__name__}") from error
 
 
 async def publish_all(anchors: Sequence[Anchor], note: bytes) -> dict[str, str]:

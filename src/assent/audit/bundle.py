@@ -6,7 +6,9 @@ each behind its length as a big-endian uint32), `keys`, the `checkpoints` kept, 
 and `bundle.json`.
 """
 
+import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +19,23 @@ import orjson
 from assent.contract.digest import canonical
 
 from . import checkpoints
+from .entries import erased_by
 from .merkle import hash_leaf
 from .notes import PublicKey
 from .sources import EntrySource
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, pack_entries
 
 FORMAT = "assent-audit-bundle/1"
+MOST_ENTRIES = 2**53 - 1
+FILE_LIMIT = 512 * 1024 * 1024
 
 
 class BadBundle(ValueError):
     """Files that are not a bundle."""
+
+
+class UnreadableBundle(ValueError):
+    """Files of which nothing can be said, since they cannot or must not be read."""
 
 
 class Sink(Protocol):
@@ -85,7 +94,7 @@ async def write_bundle(
 ) -> int:
     """Writes the log as it was signed last and says how many entries that is.
 
-    Values are read as they are now: nothing may be erased between that checkpoint and the end of this.
+    Values are read as they are now: if any is erased between that checkpoint and the end of this, BadBundle.
     """
     if not evidence.kept:
         raise BadBundle("nothing is signed yet; sign a checkpoint first")
@@ -103,6 +112,9 @@ async def write_bundle(
     _put_tiles(sink, edge.partial())
     if edge.root != newest.root:
         raise BadBundle("the entries are not those that were signed; `assent audit verify` says where")
+    later = await entries.leaves(newest.size, await entries.count()) if values else []
+    if any(entry < newest.size for entry, _ in erased_by(later)):
+        raise BadBundle("values were erased while the bundle was written; write it again")
     _put_evidence(sink, evidence, newest.size, values)
     return newest.size
 
@@ -130,7 +142,7 @@ def parse_head(data: bytes | None) -> tuple[int, str, bool]:
     try:
         head = orjson.loads(data or b"")
         size, origin, values = head["entries"], head["origin"], head["values"]
-        right = type(size) is int and size >= 0 and type(origin) is str and type(values) is bool
+        right = type(size) is int and 0 <= size <= MOST_ENTRIES and type(origin) is str and type(values) is bool
     except (orjson.JSONDecodeError, KeyError, TypeError):
         right = False
     if not right or head_bytes(size, origin, values) != data:
@@ -157,20 +169,20 @@ def unpack_values(data: bytes, width: int, path: str) -> list[bytes | None]:
 
 
 class BundleFiles(Mapping[str, bytes]):
-    """The files of a bundle on disk, read when they are asked for."""
+    """The files of a bundle on disk, read when they are asked for; UnreadableBundle if they cannot be."""
 
     def __init__(self, path: Path) -> None:
         self._read: Callable[[str], bytes]
         if path.is_dir():
-            found = (item for item in sorted(path.rglob("*")) if item.is_file())
+            found = (item for item in sorted(path.rglob("*")) if item.is_symlink() or not item.is_dir())
             names = [item.relative_to(path).as_posix() for item in found]
-            self._read = lambda name: (path / name).read_bytes()
+            self._read = lambda name: _read_file(path / name)
         else:
-            archive = zipfile.ZipFile(path)
+            archive = _open_archive(path)
             names = [name for name in archive.namelist() if not name.endswith("/")]
-            self._read = archive.read
+            self._read = lambda name: _read_member(archive, name)
         if len(set(names)) != len(names):
-            raise BadBundle(f"{path} holds two files of one name")
+            raise UnreadableBundle(f"{path} holds two files of one name")
         self._names = dict.fromkeys(names)
 
     def __getitem__(self, name: str) -> bytes:
@@ -183,3 +195,32 @@ class BundleFiles(Mapping[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+def _open_archive(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise UnreadableBundle(f"it is neither a directory nor a .zip file: {error}") from error
+
+
+def _read_file(path: Path) -> bytes:
+    """No links: they lead out of the bundle, or in circles."""
+    about = path.lstat()
+    if not stat.S_ISREG(about.st_mode):
+        raise UnreadableBundle(f"{str(path)!r} is no plain file")
+    _check_size(str(path), about.st_size)
+    return path.read_bytes()
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    _check_size(name, archive.getinfo(name).file_size)
+    try:
+        return archive.read(name)
+    except (RuntimeError, NotImplementedError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+        raise UnreadableBundle(f"{name!r} cannot be unpacked: {error}") from error
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > FILE_LIMIT:
+        raise UnreadableBundle(f"{name!r} has more than {FILE_LIMIT} bytes, which no file of a bundle needs")

@@ -9,7 +9,7 @@ from . import notes
 from .merkle import BadProof, hash_leaf, verify_consistency, verify_inclusion
 from .notes import BadNote, PublicKey, SecretKey, decode_base64
 
-_SIZE = re.compile(r"0|[1-9]\d{0,18}")
+_SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
 _PROOF = "c2sp.org/tlog-proof@v1"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import checkpoints
 from .disk import Disk
+from .notes import NOTE_LIMIT, BadNote
 from .sources import StaleCheckpoint
 from .tiles import Tile
 
@@ -108,7 +109,9 @@ class DirectoryCheckpoints:
         self._disk = disk or Disk()
 
     async def latest(self) -> bytes | None:
-        return self._disk.read(self._latest)
+        """After a crash, or by another hand, the last one kept may be newer than the one in its place."""
+        newest, kept = self._disk.read(self._latest), _last_of(self._kept)
+        return kept if kept is not None and _covers_more(kept, newest) else newest
 
     async def kept(self) -> Sequence[bytes]:
         kept = checkpoints.split(self._disk.read(self._kept) or b"")
@@ -122,6 +125,23 @@ class DirectoryCheckpoints:
             kept = checkpoints.split(self._disk.read(self._kept) or b"")
             await asyncio.to_thread(self._disk.replace, self._kept, checkpoints.join([*kept, note]))
         await asyncio.to_thread(self._disk.replace, self._latest, note)
+
+
+def _last_of(path: Path) -> bytes | None:
+    """The last checkpoint of many, without reading them all."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return None
+    pieces = _slice(path, max(0, size - 2 * NOTE_LIMIT), size).split(b"\n\n")
+    return b"\n\n".join(pieces[-2:]) or None
+
+
+def _covers_more(kept: bytes, newest: bytes | None) -> bool:
+    try:
+        return newest is None or checkpoints.parse(kept)[0].size > checkpoints.parse(newest)[0].size
+    except BadNote:
+        return False
 
 
 def _frame(leaf: bytes, values: bytes | None) -> bytes:

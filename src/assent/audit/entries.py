@@ -93,12 +93,14 @@ _LENGTH = struct.Struct(">I")
 pack_length, _unpack = _LENGTH.pack, _LENGTH.unpack_from
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
-_FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|\d{1,16}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*\])"
+_FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|0|[1-9]\d{0,15}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*+\])"
 _COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
-_LEAF = re.compile(
-    rb'\{"at":\d++,"commitments":\{(?:%s(?:,%s)*+)?\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}'
-    % (_COMMITMENT, _COMMITMENT, _FACT, _FACT)
-)
+_REST = rb'\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
+_AFTER = re.compile(_REST)
+_LEAF = re.compile(rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT) + _REST)
+_FIELD_BYTES = re.compile(rb"[a-z][a-z0-9_]{0,62}")
+_CLAIM = b'},"facts":{"claim":"'
+_USUAL = 19  # where a time of thirteen digits ends
 FACT_RULE = (
     "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
     " a whole number, true or false"
@@ -211,21 +213,69 @@ def commitments_of(blob: bytes | None) -> dict[str, str]:
 
 
 def agree(leaf: bytes, blob: bytes | None) -> bool:
-    """Whether every value is there and is the one committed to; quick, without reading the leaf as JSON."""
+    """Whether a leaf with a time of thirteen digits is one, and every value is there and is the one committed to.
+
+    Quick, without reading the leaf as JSON: what is in doubt is not agreed to.
+    """
     if not blob:
-        return leaf.startswith(b',"commitments":{},"facts":{', leaf.find(b","))
-    parts, at, end = [b',"commitments":{"'], 0, len(blob)
+        return leaf.startswith(b',"commitments":{},', _USUAL) and _goes_on(leaf, _USUAL + 16)
+    parts, last, at, end = [b',"commitments":{"'], b"", 0, len(blob)
     try:
         while at < end:
             start = at + 4
             at = start + _unpack(blob, at)[0]
             name = start + SALT + 1
-            digest = _base64(sha256(DOMAIN + blob[start:at]).digest(), newline=False)
-            parts += blob[name : name + blob[name - 1]], b'":"', digest, b'","'
+            field = blob[name : name + blob[name - 1]]
+            if field <= last or not _names_field(field):
+                return False
+            last = field
+            parts += field, b'":"', _base64(sha256(DOMAIN + blob[start:at]).digest(), newline=False), b'","'
     except (struct.error, IndexError):
         return False
-    parts[-1] = b'"},"facts":{'
-    return at == end and leaf.startswith(b"".join(parts), leaf.find(b","))
+    parts[-1] = b'"'
+    head = b"".join(parts)
+    return at == end and leaf.startswith(head, _USUAL) and _goes_on(leaf, _USUAL + len(head))
+
+
+@lru_cache(maxsize=256)
+def _names_field(field: bytes) -> bool:
+    return _FIELD_BYTES.fullmatch(field) is not None
+
+
+def _goes_on(leaf: bytes, at: int) -> bool:
+    """Whether facts and kind follow here; mostly only the claim is another one than in many leaves before."""
+    if leaf.startswith(_CLAIM, at):
+        cut = leaf.find(b'"', at + len(_CLAIM))
+        claim = leaf[at + len(_CLAIM) : cut]
+        if claim.isalnum() and len(claim) <= MOST_TEXT:
+            return _ends_leaf(leaf[cut:])
+    return _AFTER.fullmatch(leaf, at) is not None
+
+
+@lru_cache(maxsize=4096)
+def _ends_leaf(rest: bytes) -> bool:
+    return _AFTER.fullmatch(_CLAIM + b"c" + rest) is not None
+
+
+def read_leaf(leaf: bytes) -> dict[str, Any]:
+    """What a leaf says, in whichever words: facts and kinds that are not known here may be known elsewhere."""
+    if _LEAF.fullmatch(leaf) is None:
+        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v, and nothing else")
+    body: dict[str, Any] = orjson.loads(leaf)
+    if orjson.dumps(body, option=orjson.OPT_SORT_KEYS) != leaf:
+        raise BadEntry("a leaf has each of its names once, and in their order")
+    return body
+
+
+def erased_by(leaves: Iterable[bytes]) -> set[tuple[int, str]]:
+    """The entries and fields of which these leaves say that they were erased."""
+    found: set[tuple[int, str]] = set()
+    for leaf in leaves:
+        if leaf.endswith(b'"kind":"redaction","v":1}') and _LEAF.fullmatch(leaf):
+            facts = orjson.loads(leaf)["facts"]
+            entry, names = facts.get("entry"), facts.get("fields")
+            found |= {(entry, name) for name in names} if type(entry) is int and type(names) is list else set()
+    return found
 
 
 def parse_leaf(leaf: bytes) -> Leaf:

@@ -14,7 +14,7 @@ from .merkle import hash_leaf
 from .sources import EntrySource
 
 CHUNK = 1024
-_CURSOR = re.compile(r"(0|[1-9]\d{0,15})\.([0-9a-f]{16}|-)")
+_CURSOR = re.compile(r"(0|[1-9][0-9]{0,15})\.([0-9a-f]{16}|-)")
 
 
 class StaleCursor(ValueError):

@@ -4,11 +4,13 @@ The same questions as the stand-alone verifier asks, answered with our own modul
 bundle. The two must agree about every log; the tests hold them to it.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from . import checkpoints, notes
 from .bundle import BadBundle
 from .checkpoints import Checkpoint
+from .entries import erased_by
 from .faults import Report
 from .notes import BadKey, BadNote, PublicKey
 from .subjects import BundleSubject, Subject
@@ -34,7 +36,7 @@ class Inspection:
         chain = self._chain()
         seen = self._check_claims(claims, chain)
         self._check_suspects(claims)
-        self._check_redactions()
+        await self._check_redactions()
         if trusted and not seen & set(trusted):
             self.report.wrong("key.untrusted", "keys", "no checkpoint here is signed by a key you trust")
         self.report.entries, self.report.checkpoints = self.walk.count, len(claims)
@@ -101,20 +103,19 @@ class Inspection:
         """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
         seen: set[str] = set()
         endorsed: set[int] = set()
+        starts, followed = [start for start, _ in chain], _followed(chain)
+        keys = {(key.name, key.key_id(notes.PLAIN)): key for _, key in chain}
         for place, claim, note in claims:
-            in_force = next((key for start, key in reversed(chain) if start <= claim.size), None)
-            signers = [key for _, key in chain if signed_at(note, key) is not None]
+            in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
+            named = dict.fromkeys(keys.get((one.name, one.key_id)) for one in note.signatures)
+            signers = [key for key in named if key is not None and signed_at(note, key) is not None]
             alone = place.startswith("kept ") or not note.strange(signers)
             why = self._why_wrong(claim, in_force if in_force in signers and alone else None)
             if why:
                 self.report.wrong(why[0], place, why[1])
             elif in_force is not None:
                 seen |= {key.text for key in signers}
-                endorsed |= {
-                    start
-                    for (start, _), (_, before) in zip(chain[1:], chain, strict=False)
-                    if start <= claim.size and before in signers
-                }
+                endorsed |= {start for key in signers for start in followed[key] if start <= claim.size}
                 if (signed_at(note, in_force) or 0) * 1000 + CLOCK_SLACK < self.walk.times.get(claim.size, 0):
                     self.report.remarks.append(f"{place} was signed before its last entry says it was written")
         for start, _ in chain[1:]:
@@ -144,16 +145,27 @@ class Inspection:
             else:
                 self.report.wrong("entry.altered", place, f"not what {path} says, and not what was signed")
 
-    def _check_redactions(self) -> None:
+    async def _check_redactions(self) -> None:
         if self.walk.broken or not self.subject.with_values:
             return
         erased = {(entry, name): index for index, entry, names in self.walk.redactions for name in names}
         for (entry, name), index in erased.items():
             if (entry, name) not in self.walk.missing:
                 self.report.wrong("redaction.ineffective", f"entry {entry} {name}", f"erased, says entry {index}")
-        self.report.erased = len(self.walk.missing & erased.keys())
-        for entry, name in sorted(self.walk.missing - erased.keys()):
+        unexplained = self.walk.missing - erased.keys()
+        if unexplained and self.subject.growing:  # erased while we read: only now there is an entry that says so
+            unexplained -= erased_by(await self.subject.later())
+        self.report.erased = len(self.walk.missing - unexplained)
+        for entry, name in sorted(unexplained):
             self.report.wrong("value.missing", f"entry {entry} {name}", "not there, and no redaction says why")
+
+
+def _followed(chain: list[tuple[int, PublicKey]]) -> dict[PublicKey, list[int]]:
+    """For each key, from which sizes on another one took its place."""
+    found: dict[PublicKey, list[int]] = {key: [] for _, key in chain}
+    for (start, _), (_, before) in zip(chain[1:], chain, strict=False):
+        found[before].append(start)
+    return found
 
 
 def signed_at(note: notes.Note, key: PublicKey) -> int | None:

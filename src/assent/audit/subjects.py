@@ -46,6 +46,9 @@ class Subject(Protocol):
     async def tile(self, tile: Tile) -> bytes | None:
         """The tile, or its beginning; None where none is kept, as a log is free to do with derived things."""
 
+    async def later(self) -> Sequence[bytes]:
+        """The leaves that have come in since the log was measured."""
+
     def surplus(self) -> Sequence[str]:
         """The names of files that a log of this size does not have."""
 
@@ -75,6 +78,9 @@ class BundleSubject:
 
     async def tile(self, tile: Tile) -> bytes | None:
         return check_width(tile, self._files[tile.path])
+
+    async def later(self) -> Sequence[bytes]:
+        return []
 
     def surplus(self) -> Sequence[str]:
         expected = {tile.path for tile in tiles_of(self.size)}
@@ -132,6 +138,9 @@ class StoreSubject:
             return None
         row = size >> (8 * tile.level)
         return Tile(tile.level, tile.number, row % WIDTH) if row // WIDTH == tile.number and row % WIDTH else None
+
+    async def later(self) -> Sequence[bytes]:
+        return await self._entries.leaves(self.size, await self._entries.count())
 
     def surplus(self) -> Sequence[str]:
         return []

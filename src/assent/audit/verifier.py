@@ -26,9 +26,15 @@ import argparse
 import base64
 import binascii
 import json
+import os
 import re
+import stat
+import struct
 import sys
 import zipfile
+import zlib
+from binascii import b2a_base64
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,9 +50,22 @@ FORMAT = "assent-audit-bundle/1"
 COMMITMENT = b"assent/commitment/v1\n"
 CLOCK_SLACK = 5000
 SHOWN = 20
+NOTE_LIMIT = 64 * 1024
+FILE_LIMIT = 512 * 1024 * 1024
+MOST_ENTRIES = 2**53 - 1
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
 _KEY = re.compile(r"([^\s+\x00-\x1f\x7f]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)")
 _LINE = re.compile("\u2014 ([^\\s+\x00-\x1f\x7f]+) ([A-Za-z0-9+/=]+)")
+_FIELD = re.compile(rb"[a-z][a-z0-9_]{0,62}")
+_COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
+_TEXT = rb'"[!#-\[\]-~]{1,512}"'
+_FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|0|[1-9]\d{0,15}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*+\])"
+_REST = rb'\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
+_AFTER = re.compile(_REST)
+_HEAD = rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT)
+_LEAF = re.compile(_HEAD + _REST)
+_TIMES = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
+_LENGTH = struct.Struct(">I").unpack_from
 
 
 @dataclass(frozen=True)
@@ -114,9 +133,13 @@ class Claim:
                 return None
         return max(times)
 
-    def strange(self, keys: Sequence[Key]) -> bool:
-        """Whether it carries a signature that is not a right one of these keys."""
-        right = [key for key in keys if self.signed_by(key) is not None]
+    def signers(self, keys: Mapping[tuple[str, bytes], list[Key]]) -> dict[str, Key]:
+        """Those of the keys, given by name and id, that signed this."""
+        named = {key.text: key for name, key_id, _ in self.signatures for key in keys.get((name, key_id), ())}
+        return {text: key for text, key in named.items() if self.signed_by(key) is not None}
+
+    def strange(self, right: Sequence[Key]) -> bool:
+        """Whether it carries a signature of none of these keys."""
         known = {(key.name, key.key_id(kind)) for key in right for kind in (1, 4)}
         return any((name, key_id) not in known for name, key_id, _ in self.signatures)
 
@@ -140,7 +163,7 @@ def parse_key(text: str) -> Key | None:
 
 def parse_claim(place: str, data: bytes) -> Claim | None:
     try:
-        note = data.decode()
+        note = data.decode() if len(data) <= NOTE_LIMIT else ""
     except UnicodeDecodeError:
         return None
     text, blank, tail = note.rpartition("\n\n")
@@ -190,11 +213,14 @@ def bundles(size: int) -> Iterator[tuple[int, int]]:
 
 def unpack(data: bytes, width: int, prefix: int) -> list[bytes] | None:
     """Items behind their length; None unless they are exactly that many."""
-    items, at = [], 0
-    for _ in range(width):
-        start = at + prefix
-        at = start + int.from_bytes(data[at:start], "big")
-        items.append(data[start:at])
+    items, at, length = [], 0, struct.Struct(">H" if prefix == 2 else ">I").unpack_from
+    try:
+        for _ in range(width):
+            start = at + prefix
+            at = start + length(data, at)[0]
+            items.append(data[start:at])
+    except struct.error:
+        return None
     return items if at == len(data) else None
 
 
@@ -215,6 +241,8 @@ class Walk:
         self.missing: set[tuple[int, str]] = set()
         self.suspects: list[tuple[str, int, int]] = []
         self._last = 0
+        self._openings: dict[bytes, bytes] = {}
+        self._endings: set[bytes] = set()
         self._back: list[tuple[int, int]] = []
 
     def run(self, sizes: Sequence[int]) -> None:
@@ -312,43 +340,75 @@ class Walk:
                 self.rows.append(lifted)
 
     def _values(self, number: int, width: int, first: int, leaves: list[bytes]) -> None:
-        blobs: Sequence[bytes | None] = [None] * width
+        blobs = None
         if self.with_values:
-            read = self._read("values", bundle_path("values", number, width), width, 4)
-            blobs = blobs if read is None else read
-        for index, (leaf, blob) in enumerate(zip(leaves, blobs, strict=True), first):
-            comma = leaf.find(b",")
-            try:
-                at = int(leaf[6:comma])
-            except ValueError:
-                at = self._last
-            if at + CLOCK_SLACK < self._last:
-                self._back.append((index, self._last - at))
-            self._last = at
-            if blob is not None and not self._matches(leaf, comma, blob):
+            blobs = self._read("values", bundle_path("values", number, width), width, 4)
+        heads = [leaf[:20] for leaf in leaves]
+        usual = _TIMES.fullmatch(b"".join(heads)) is not None
+        self._check_times(first, leaves, heads if usual else None)
+        beside: Sequence[bytes | None] = blobs or [None] * width
+        for index, (leaf, blob) in enumerate(zip(leaves, beside, strict=True), first):
+            if blob is None or not usual or not self._matches(leaf, blob):
                 self._inspect(index, leaf, blob)
             if leaf.endswith((b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')):
                 self._special(index, leaf)
 
-    @staticmethod
-    def _matches(leaf: bytes, comma: int, blob: bytes) -> bool:
-        """Quickly: whether the values give exactly the commitments with which the leaf begins."""
-        parts, at, end = [], 0, len(blob)
-        while at < end:
-            start = at + 4
-            at = start + int.from_bytes(blob[at:start], "big")
-            record = blob[start:at]
-            if len(record) < 18 or at > end:
-                return False
-            digest = binascii.b2a_base64(sha256(COMMITMENT + record).digest(), newline=False)
-            parts.append(b'"' + record[17 : 17 + record[16]] + b'":"' + digest + b'"')
-        return leaf.startswith(b',"commitments":{' + b",".join(parts) + b'},"facts":{', comma)
+    def _check_times(self, first: int, leaves: list[bytes], heads: list[bytes] | None) -> None:
+        """Mostly one look at all of them: times of thirteen digits that only grow."""
+        if heads and heads == sorted(heads) and int(heads[0][6:19]) >= self._last:
+            self._last = int(heads[-1][6:19])
+            return
+        for index, leaf in enumerate(leaves, first):
+            at = _time(leaf) or self._last
+            if at + CLOCK_SLACK < self._last:
+                self._back.append((index, self._last - at))
+            self._last = at
 
-    def _inspect(self, index: int, leaf: bytes, blob: bytes) -> None:
-        """Slowly: which of the values is wrong, too much, or not there."""
+    def _matches(self, leaf: bytes, blob: bytes) -> bool:
+        """Quickly: whether a leaf with a usual time is one, and these values give exactly its commitments."""
+        openings, parts, last, at, end = self._openings, [], b"", 0, len(blob)
+        try:
+            while at < end:
+                start = at + 4
+                at = start + _LENGTH(blob, at)[0]
+                name = blob[start + 17 : start + 17 + blob[start + 16]]
+                opening = openings.get(name) or self._opening(name)
+                if opening <= last:
+                    return False
+                last = opening
+                parts.append(opening + b2a_base64(sha256(COMMITMENT + blob[start:at]).digest(), newline=False))
+        except (struct.error, IndexError):
+            return False
+        head = b',"commitments":{' + (b'",'.join(parts) + b'"' if parts else b"")
+        return at == end and leaf.startswith(head, 19) and self._goes_on(leaf, 19 + len(head))
+
+    def _opening(self, name: bytes) -> bytes:
+        """What stands before the commitment to this field; nothing if there can be no such field."""
+        if _FIELD.fullmatch(name) is None:
+            return b""
+        return self._openings.setdefault(name, b'"%b":"' % name)
+
+    def _goes_on(self, leaf: bytes, at: int) -> bool:
+        """Whether facts and kind follow here; mostly only the claim is another one than before."""
+        cut = 0
+        if leaf.startswith(b'},"facts":{"claim":"', at):
+            cut = leaf.find(b'"', at + 20)
+            claim, rest = leaf[at + 20 : cut], leaf[cut:]
+            if rest in self._endings and claim.isalnum() and len(claim) <= 512:
+                return True
+        if _AFTER.fullmatch(leaf, at) is None:
+            return False
+        if cut and len(self._endings) < 4096:
+            self._endings.add(leaf[cut:])
+        return True
+
+    def _inspect(self, index: int, leaf: bytes, blob: bytes | None) -> None:
+        """Slowly: whether the leaf is one, and which of the values is wrong, too much, or not there."""
         body = _load(leaf)
         if body is None:
             self.report.wrong("leaf.malformed", f"entry {index}", "the leaf is not what an entry looks like")
+            return
+        if blob is None:
             return
         commitments = body["commitments"]
         records = _records(blob)
@@ -364,28 +424,24 @@ class Walk:
 
     def _special(self, index: int, leaf: bytes) -> None:
         body = _load(leaf)
-        facts = body["facts"] if body else {}
         if body is None:
             self.report.wrong("leaf.malformed", f"entry {index}", "the leaf is not what an entry looks like")
-        elif body["kind"] == "key":
-            self.keys.append((index, facts))
+            return
+        entry, names = body["facts"].get("entry"), body["facts"].get("fields")
+        if body["kind"] == "key":
+            self.keys.append((index, body["facts"]))
+        elif type(entry) is int and type(names) is list and entry < index:
+            self.redactions.append((index, entry, names))
         else:
-            entry, names = facts.get("entry"), facts.get("fields")
-            if isinstance(entry, int) and isinstance(names, list) and names and 0 <= entry < index:
-                self.redactions.append((index, entry, [str(name) for name in names]))
-            else:
-                self.report.wrong("redaction.baseless", f"entry {index}", "it names no earlier entry and fields")
+            self.report.wrong("redaction.baseless", f"entry {index}", "it names no earlier entry and fields")
 
 
 def _load(leaf: bytes) -> dict[str, Any] | None:
-    try:
-        body = json.loads(leaf)
-    except (ValueError, RecursionError):
+    """What a leaf says, if it says it in the one way in which it can be written."""
+    if _LEAF.fullmatch(leaf) is None:
         return None
-    shape = {"at": int, "commitments": dict, "facts": dict, "kind": str, "v": int}
-    if not isinstance(body, dict) or body.keys() != shape.keys():
-        return None
-    return body if all(isinstance(body[name], kind) for name, kind in shape.items()) else None
+    body: dict[str, Any] = json.loads(leaf)
+    return body if json.dumps(body, separators=(",", ":"), sort_keys=True).encode() == leaf else None
 
 
 def _records(blob: bytes) -> list[tuple[str, str]] | None:
@@ -404,7 +460,7 @@ def _records(blob: bytes) -> list[tuple[str, str]] | None:
 
 def _time(leaf: bytes) -> int:
     digits = leaf[6 : leaf.find(b",")]
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if digits.isdigit() and len(digits) <= 15 else 0
 
 
 def read_head(files: Mapping[str, bytes], report: Report) -> dict[str, Any] | None:
@@ -415,10 +471,11 @@ def read_head(files: Mapping[str, bytes], report: Report) -> dict[str, Any] | No
         head = None
     shape = {"entries": int, "format": str, "origin": str, "values": bool}
     if isinstance(head, dict) and head.keys() == shape.keys():
-        written = json.dumps(head, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
         typed = all(type(head[name]) is kind for name, kind in shape.items())
-        if typed and head["format"] == FORMAT and head["entries"] >= 0 and written == data:
-            return head
+        if typed and head["format"] == FORMAT and 0 <= head["entries"] <= MOST_ENTRIES:
+            written = json.dumps(head, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+            if written.encode("utf-8", "replace") == data:
+                return head
     report.wrong("bundle.malformed", "bundle.json", f"it must describe a bundle of format {FORMAT}")
     return None
 
@@ -498,16 +555,22 @@ def check_claims(
 ) -> set[str]:
     """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
     seen: set[str] = set()
-    endorsed = {start: start == 0 for start, _ in chain}
+    starts = [start for start, _ in chain]
+    endorsed = {start: start == 0 for start in starts}
+    keys: dict[tuple[str, bytes], list[Key]] = {}
+    followed: dict[str, list[int]] = {}
+    for at, (_, key) in enumerate(chain):
+        keys.setdefault((key.name, key.key_id(1)), []).append(key)
+        followed.setdefault(key.text, []).extend(starts[at + 1 : at + 2])
     for claim in claims:
         if claim.origin != origin:
             report.wrong("checkpoint.origin", claim.place, f"it is of {claim.origin!r}, the bundle of {origin!r}")
             continue
-        in_force = [key for start, key in chain if start <= claim.size][-1:]
-        seconds = claim.signed_by(in_force[0]) if in_force else None
-        own = not claim.place.startswith("kept ")
-        if seconds is None or (own and claim.strange([key for _, key in chain])):
-            name = in_force[0].text if in_force else "any key"
+        in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
+        seconds = claim.signed_by(in_force) if in_force else None
+        own, signers = not claim.place.startswith("kept "), claim.signers(keys)
+        if seconds is None or (own and claim.strange(list(signers.values()))):
+            name = in_force.text if in_force else "any key"
             report.wrong("checkpoint.unsigned", claim.place, f"at size {claim.size} it must be signed by {name}")
             continue
         if claim.size > walk.size:
@@ -518,10 +581,8 @@ def check_claims(
         if root is not None and root != claim.root:
             report.wrong("checkpoint.inconsistent", claim.place, f"the first {claim.size} entries give another root")
             continue
-        seen |= {key.text for _, key in chain if claim.signed_by(key) is not None}
-        for (start, _), (_, before) in zip(chain[1:], chain, strict=False):
-            if start <= claim.size and claim.signed_by(before) is not None:
-                endorsed[start] = True
+        seen |= signers.keys()
+        endorsed |= {start: True for text in signers for start in followed[text] if start <= claim.size}
         if seconds * 1000 + CLOCK_SLACK < walk.times.get(claim.size, 0):
             report.remarks.append(f"{claim.place} was signed before its last entry says it was written")
     if not walk.broken:
@@ -611,13 +672,42 @@ class Files(Mapping[str, bytes]):
 
 def open_bundle(path: Path) -> Files:
     if path.is_dir():
-        names = [item.relative_to(path).as_posix() for item in sorted(path.rglob("*")) if item.is_file()]
-        return Files(names, lambda name: (path / name).read_bytes())
+        return Files(_names_below(str(path)), lambda name: _read_file(path / name))
     archive = zipfile.ZipFile(path)
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if len(set(names)) != len(names):
         raise ValueError("the archive holds two files of one name")
-    return Files(names, archive.read)
+    return Files(names, lambda name: _read_member(archive, name))
+
+
+def _names_below(root: str) -> list[str]:
+    """Files only, and no links: they lead out of the bundle, or in circles."""
+    names = []
+    for folder, _, files in os.walk(root):
+        inside = os.path.relpath(folder, root).replace(os.sep, "/") + "/"
+        names += [(inside if inside != "./" else "") + name for name in files]
+    return sorted(names)
+
+
+def _read_file(path: Path) -> bytes:
+    about = path.lstat()
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError(f"{str(path)!r} is no plain file")
+    _check_size(str(path), about.st_size)
+    return path.read_bytes()
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    _check_size(name, archive.getinfo(name).file_size)
+    try:
+        return archive.read(name)
+    except (RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
+        raise ValueError(f"{name!r} cannot be unpacked: {error}") from error
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > FILE_LIMIT:
+        raise ValueError(f"{name!r} has more than {FILE_LIMIT} bytes, which no file of a bundle needs")
 
 
 def read_kept(paths: Sequence[str]) -> list[tuple[str, bytes]]:
@@ -626,6 +716,11 @@ def read_kept(paths: Sequence[str]) -> list[tuple[str, bytes]]:
         files = sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
         kept += [(str(file), file.read_bytes()) for file in files]
     return kept
+
+
+def plain(text: str) -> str:
+    """Nothing that moves the cursor, hides or turns around: names in a bundle are whatever somebody wrote."""
+    return "".join(char if " " <= char <= "~" else char.encode("unicode_escape").decode() for char in text)
 
 
 def render(report: Report) -> str:
@@ -637,7 +732,7 @@ def render(report: Report) -> str:
     verdict = "nothing is wrong" if report.ok else f"{len(report.faults)} things are wrong"
     counts = f"entries: {report.entries}, checkpoints: {report.checkpoints}, erased values: {report.erased}"
     lines.append(f"{counts}; {verdict}")
-    return "\n".join(lines)
+    return "\n".join(map(plain, lines))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -653,7 +748,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ValueError("a --key file holds one public key (name+id+base64) per line")
         report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        sys.stderr.write(f"{options.bundle} could not be read: {error}\n")
+        sys.stderr.write(plain(f"{options.bundle} could not be read: {error}") + "\n")
         return 2
     if options.json:
         faults = [vars(fault) for fault in report.faults]

@@ -3,15 +3,16 @@
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
-from .entries import BadEntry, agree, commitments_of, parse_leaf
+from .entries import BadEntry, agree, commitments_of, read_leaf
 from .faults import Report
 from .merkle import EMPTY_ROOT
 from .subjects import Subject
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
 
 CLOCK_SLACK = 5000
-_HEADS = re.compile(rb'(?:\{"at":[1-9]\d{12},)++')
+_HEADS = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
 _SPECIAL = (b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')
 
 
@@ -102,31 +103,42 @@ class Walk:
                 code = "values.missing" if isinstance(error, KeyError) else "values.torn"
                 self.report.wrong(code, bundle_path(VALUES, number, width), str(error))
         first = number * 256
-        self._check_times(first, leaves)
-        if blobs is not None:
-            for at in [at for at in range(width) if not agree(leaves[at], blobs[at])]:
+        usual = self._check_times(first, leaves)
+        if blobs is None:
+            for index, leaf in enumerate(leaves, first):
+                self._read(index, leaf)
+        else:
+            for at in [at for at in range(width) if not (usual and agree(leaves[at], blobs[at]))]:
                 self._check_values(first + at, leaves[at], blobs[at])
         for index, leaf in [one for one in enumerate(leaves, first) if one[1].endswith(_SPECIAL)]:
             self._take_special(index, leaf)
 
-    def _check_times(self, first: int, leaves: Sequence[bytes]) -> None:
-        """Mostly one look at all of them: times of thirteen digits that only grow."""
+    def _check_times(self, first: int, leaves: Sequence[bytes]) -> bool:
+        """Mostly one look at all of them: times of thirteen digits, as is said then, that only grow."""
         heads = [leaf[:20] for leaf in leaves]
-        if _HEADS.fullmatch(b"".join(heads)) and heads == sorted(heads) and int(heads[0][6:19]) >= self._last:
+        usual = _HEADS.fullmatch(b"".join(heads)) is not None
+        if usual and heads == sorted(heads) and int(heads[0][6:19]) >= self._last:
             self._last = int(heads[-1][6:19])
-            return
+            return usual
         for index, leaf in enumerate(leaves, first):
             at = _time(leaf) or self._last
             if at + CLOCK_SLACK < self._last:
                 self._clock.append((index, self._last - at))
             self._last = at
+        return usual
 
-    def _check_values(self, index: int, leaf: bytes, blob: bytes | None) -> None:
+    def _read(self, index: int, leaf: bytes) -> dict[str, Any] | None:
         try:
-            commitments = dict(parse_leaf(leaf).commitments)
+            return read_leaf(leaf)
         except BadEntry as error:
             self.report.wrong("leaf.malformed", f"entry {index}", str(error))
+            return None
+
+    def _check_values(self, index: int, leaf: bytes, blob: bytes | None) -> None:
+        body = self._read(index, leaf)
+        if body is None:
             return
+        commitments = body["commitments"]
         try:
             found = commitments_of(blob)
         except BadEntry as error:
@@ -140,15 +152,13 @@ class Walk:
         self.missing |= {(index, name) for name in commitments.keys() - found.keys()}
 
     def _take_special(self, index: int, leaf: bytes) -> None:
-        try:
-            parsed = parse_leaf(leaf)
-        except BadEntry as error:
-            self.report.wrong("leaf.malformed", f"entry {index}", str(error))
+        body = self._read(index, leaf)
+        if body is None:
             return
-        entry, names = parsed.facts.get("entry"), parsed.facts.get("fields")
-        if parsed.kind == "key":
-            self.keys.append((index, parsed.facts))
-        elif isinstance(entry, int) and names and entry < index:
+        entry, names = body["facts"].get("entry"), body["facts"].get("fields")
+        if body["kind"] == "key":
+            self.keys.append((index, body["facts"]))
+        elif type(entry) is int and type(names) is list and entry < index:
             self.redactions.append((index, entry, names))
         else:
             self.report.wrong("redaction.baseless", f"entry {index}", "it names no earlier entry and fields")
@@ -156,4 +166,4 @@ class Walk:
 
 def _time(leaf: bytes) -> int:
     digits = leaf[6 : leaf.find(b",")]
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if digits.isdigit() and len(digits) <= 15 else 0

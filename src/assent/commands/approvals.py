@@ -38,8 +38,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     now = time.time()
 
     async def found(ports: Ports) -> list[Approval]:
-        all_of_them = await ports.store.approvals(limit=1000)
-        return [one for one in all_of_them if everything or one.state_at(now) is ApprovalState.PENDING]
+        return await ports.store.approvals(pending_at=None if everything else now, limit=1000)
 
     listed = with_ports(config, found)
     if form == "json":
@@ -90,7 +89,7 @@ def watch(once: bool, config: Path | None) -> None:
     async def watching(ports: Ports) -> None:
         click.echo("Waiting for questions; Ctrl-C stops.", err=True)
         while True:
-            waiting = [a for a in await ports.store.approvals() if a.state_at(time.time()) is ApprovalState.PENDING]
+            waiting = await ports.store.approvals(pending_at=time.time(), limit=1000)
             for approval in reversed([one for one in waiting if one.id not in seen]):
                 seen.add(approval.id)
                 _print_whole(approval, time.time())

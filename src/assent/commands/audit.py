@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from assent.audit.bundle import BadBundle, BundleFiles
+from assent.audit.bundle import BundleFiles, UnreadableBundle
 from assent.audit.checkpoints import Checkpoint
 from assent.audit.faults import Report
 from assent.audit.inspection import inspect_bundle
@@ -17,6 +17,7 @@ from assent.commands.audit_reading import export_, show, tail
 from assent.commands.auditing import progress_bar, with_ledger
 from assent.commands.options import config_option, operator
 from assent.core.audit import Entry, principal_values
+from assent.core.render import visible
 from assent.ledger import Ledger
 from assent.settings import Settings
 
@@ -61,8 +62,8 @@ def verify(
     else:
         try:
             report = asyncio.run(inspect_bundle(BundleFiles(bundle), held, trusted))
-        except (BadBundle, OSError) as error:
-            raise click.UsageError(f"{bundle} is not a bundle: {error}.") from None
+        except (UnreadableBundle, OSError) as error:
+            raise click.UsageError(f"{bundle} is not a bundle: {visible(str(error))}.") from None
     _print(report, form)
     if not report.ok:
         raise click.exceptions.Exit(1)
@@ -75,9 +76,9 @@ def _print(report: Report, form: str) -> None:
         click.echo(json.dumps({"ok": report.ok, **counts, "faults": faults, "remarks": report.remarks}, indent=2))
         return
     for remark in report.remarks:
-        click.echo(f"note: {remark}")
+        click.echo(f"note: {visible(remark)}")
     for fault in report.faults:
-        click.echo(f"{fault.code}: {fault.place}: {fault.detail}")
+        click.echo(f"{fault.code}: {visible(fault.place)}: {visible(fault.detail)}")
     erased = f", {report.erased} values erased" if report.erased else ""
     said = "as signed" if report.ok else f"{len(report.faults)} things are wrong"
     click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {said}")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from assent.audit.bundle import DirectorySink, ZipSink, write_bundle
+from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
 from assent.audit.entries import check, unpack
 from assent.audit.export import Row, Selection, export, json_line, read_row, timestamp
 from assent.audit.feed import BadTemplate, Feed, Template
@@ -84,9 +86,15 @@ def _entries_as(form: str, chosen: Selection) -> Show:
         row = read_row(sealed.index, sealed.leaf, sealed.vals)
         if not chosen.takes(row):
             return None
-        return json.dumps(json_line(row), ensure_ascii=False) if form == "json" else _text(row)
+        return readable(json_line(row)) if form == "json" else _text(row)
 
     return show
+
+
+def readable(said: Mapping[str, Any], indent: int | None = None) -> str:
+    """JSON in which letters are letters, and whatever cannot be seen, or moves what can be, is written out."""
+    text = json.dumps(said, indent=indent, ensure_ascii=False)
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
 def _text(row: Row) -> str:
@@ -135,7 +143,7 @@ def show(index: int, config: Path | None) -> None:
         click.echo(f"There is no entry {index}.", err=True)
         raise click.exceptions.Exit(1)
     values, salts = unpack(sealed.vals)
-    click.echo(json.dumps(json_line(read_row(index, sealed.leaf, sealed.vals)), indent=2, ensure_ascii=False))
+    click.echo(readable(json_line(read_row(index, sealed.leaf, sealed.vals)), indent=2))
     if wrong := check(sealed.leaf, values, salts):
         click.echo(f"Not the values that were recorded: {', '.join(wrong)}.", err=True)
         raise click.exceptions.Exit(1)
@@ -195,7 +203,29 @@ async def _bundle(ledger: Ledger, output: Path, *, values: bool) -> int:
         def progress(done: int, _: int) -> None:
             advance(done)
 
-        if output.suffix != ".zip":
-            return await write_bundle(DirectorySink(output), evidence, entries, values=values, progress=progress)
-        with zipfile.ZipFile(output, "x") as archive:
-            return await write_bundle(ZipSink(archive), evidence, entries, values=values, progress=progress)
+        with _new_sink(output) as sink:
+            return await write_bundle(sink, evidence, entries, values=values, progress=progress)
+
+
+@contextmanager
+def _new_sink(output: Path) -> Iterator[Sink]:
+    """Where a bundle goes; what could not be finished is not left lying."""
+    if output.suffix == ".zip":
+        try:
+            archive = zipfile.ZipFile(output, "x")
+        except FileExistsError:
+            raise BadBundle(f"{output} is there already; name a new file") from None
+        sink: Sink = ZipSink(archive)
+    else:
+        archive, sink = None, DirectorySink(output)
+    try:
+        yield sink
+    except BaseException:
+        if archive is None:
+            shutil.rmtree(output)
+        else:
+            archive.close()
+            output.unlink()
+        raise
+    if archive is not None:
+        archive.close()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
-from pathlib import Path
+from itertools import pairwise
+from pathlib import Path, PurePath
 from typing import Any
 
 import click
@@ -28,6 +30,8 @@ def init(file: Path, write: bool) -> None:
     for name, server in _servers(document, file).items():
         if "url" in server:
             click.echo(f"{name} is behind a URL: serve it with `assent serve`.", err=True)
+        elif not isinstance(server.get("args") or [], list):
+            click.echo(f"{name} is left alone: its `args` are not a list.", err=True)
     document[_key(document)] = {**_servers(document, file), **changed}
     written = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if not write:
@@ -37,7 +41,7 @@ def init(file: Path, write: bool) -> None:
         click.echo("Nothing to change: every server is wrapped already.", err=True)
         return
     many = "1 server is" if len(changed) == 1 else f"{len(changed)} servers are"
-    click.echo(f"{many} wrapped now; the old file is {_replace(file, text, written)}.", err=True)
+    click.echo(f"{many} wrapped now; the old file is {_replace(file, written)}.", err=True)
 
 
 def wrapped(server: dict[str, Any]) -> dict[str, Any]:
@@ -48,10 +52,11 @@ def wrapped(server: dict[str, Any]) -> dict[str, Any]:
 
 def is_plain(server: dict[str, Any]) -> bool:
     """Whether an entry starts a command that is not wrapped yet."""
-    if not isinstance(server.get("command"), str):
+    command, arguments = server.get("command"), server.get("args") or []
+    if not isinstance(command, str) or not isinstance(arguments, list):
         return False
-    ours = Path(server["command"]).stem == "assent" and (server.get("args") or [None])[0] == "wrap"
-    return not ours
+    words = [command, *map(str, arguments)]
+    return not any(PurePath(one).stem == "assent" and other == "wrap" for one, other in pairwise(words))
 
 
 def assent_command() -> str:
@@ -70,12 +75,20 @@ def _text_of(file: Path) -> str:
 
 def _document(text: str, file: Path) -> dict[str, Any]:
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_unique)
     except ValueError as error:
         raise SettingsError(Fault(f"not JSON: {error}", "Correct it first", file=str(file))) from None
     if not isinstance(document, dict):
         raise SettingsError(Fault("not a client's configuration", "It has `mcpServers` at the top", file=str(file)))
     return document
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise ValueError(f"{twice!r} stands twice in one object")
+    return found
 
 
 def _key(document: dict[str, Any]) -> str:
@@ -89,16 +102,32 @@ def _servers(document: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
     return servers
 
 
-def _replace(file: Path, old: str, new: str) -> Path:
-    """Write the new text; the old one stays beside it under a name that is not taken."""
-    kept = file.with_name(f"{file.name}.before-assent")
-    number = 1
-    while kept.exists():
-        number += 1
-        kept = file.with_name(f"{file.name}.before-assent-{number}")
-    kept.write_text(old, encoding="utf-8")
-    draft = file.with_name(f".{file.name}.new")
-    draft.write_text(new, encoding="utf-8")
-    draft.chmod(file.stat().st_mode & 0o777)
-    draft.replace(file)
+def _replace(link: Path, new: str) -> Path:
+    """Write the new text; the old file stays beside it under a name that is not taken, as readable as it was."""
+    file = link.resolve()  # a link stays one
+    try:
+        kept = _free(file.with_name(f"{file.name}.before-assent"))
+        mode = file.stat().st_mode & 0o777
+        _write(kept, file.read_bytes(), mode)
+        draft = _free(file.with_name(f".{file.name}.new"))
+        _write(draft, new.encode(), mode)
+        draft.replace(file)
+    except OSError as error:
+        remedy = "Nothing was changed; run it where you may write"
+        raise SettingsError(Fault(f"cannot be written: {error.strerror}", remedy, file=str(link))) from None
     return kept
+
+
+def _free(wanted: Path) -> Path:
+    path, number = wanted, 1
+    while path.exists():
+        number += 1
+        path = wanted.with_name(f"{wanted.name}-{number}")
+    return path
+
+
+def _write(file: Path, data: bytes, mode: int) -> None:
+    """A new file nobody may read who may not read the old one, not even for a moment: clients keep secrets there."""
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as made:
+        made.write(data)
+    file.chmod(mode)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,8 +29,17 @@ def config_option(command: Command) -> Command:
 
 def operator() -> Principal:
     """The person at the command line: a human, the operating-system user, never the requester of an approval."""
-    try:
-        name = getpass.getuser()
-    except (KeyError, OSError):
-        name = "operator"
+    name = _user()
     return Principal(f"operator:{name}", "human", scopes=frozenset({"*"}), roles=frozenset({"operator"}))
+
+
+def _user() -> str:
+    """As the system knows them, not as a variable says: one person must not be two by setting it."""
+    if sys.platform == "win32":
+        return getpass.getuser()
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -23,6 +23,8 @@ class State(StrEnum):
 
 
 FINISHED = frozenset({State.SUCCEEDED, State.FAILED_NO_EFFECT, State.FAILED})
+NEVER = 0.0
+"""Until when an end that stands for nothing is valid: the beginning of time and not now, for clocks are set back."""
 
 
 class ClaimRecord(NamedTuple):
@@ -53,8 +55,8 @@ class ClaimRecord(NamedTuple):
         return self.state
 
     def is_tombstone(self, now: float) -> bool:
-        """Whether the answer is past its retention."""
-        return self.expires_at <= now
+        """Whether the answer is past its retention, or gone already: a clock that is behind does not bring it back."""
+        return self.expires_at <= now or (self.state in FINISHED and self.result is None)
 
     def settled(self, settlement: Settlement) -> ClaimRecord:
         """The claim as it is after a settlement."""

@@ -14,9 +14,10 @@ from mcp import Client, InputRequiredRoundsExceededError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
+from mcp_types import REQUEST_TIMEOUT
 
 from assent.edges.idempotency_key import META_KEY
-from assent.errors import AssentError, UnansweredError
+from assent.errors import AssentError, SilentError, UnansweredError
 
 PATIENCE = 30.0
 
@@ -39,7 +40,8 @@ class Caller:
         try:
             result = await self.client.call_tool(tool, dict(arguments), read_timeout_seconds=PATIENCE, meta=meta)
         except (MCPError, InputRequiredRoundsExceededError, TimeoutError) as error:
-            raise UnansweredError(str(error) or "it took too long") from None
+            late = isinstance(error, TimeoutError) or (isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT)
+            raise (SilentError if late else UnansweredError)(str(error) or "it took too long") from None
         said: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         return said
 

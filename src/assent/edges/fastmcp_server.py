@@ -8,6 +8,7 @@ servers, proxies and transforms is neither listed nor called.
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +23,7 @@ from fastmcp.server.context import Context
 from fastmcp.server.dependencies import bind_request_context
 from fastmcp.server.extensions import ServerExtension
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.server.middleware.caching import ResponseCachingMiddleware
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.base import Tool as AnyTool
 from fastmcp.tools.function_tool import FunctionTool
@@ -42,6 +44,7 @@ from assent.edges.watching import Ran, watched, watching
 from assent.pipeline.discover import visible_tools
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
+logger = logging.getLogger("assent")
 SdkContext = ServerRequestContext[Any, Any]
 Continue = Callable[[], Awaitable[Any]]
 _governing: ContextVar[SdkContext | None] = ContextVar("assent_fastmcp_governing", default=None)
@@ -107,6 +110,10 @@ class FastMCPEdge:
         if ctx is not None and _governing.get() is ctx:
             return cast("ToolResult", await call_next())
         assert self._server is not None
+        if caches(self._server):
+            # Added after `apply`. Whatever it would keep comes through here first, so it never gets anything to keep.
+            logger.error("the server caches responses, so no call is made: remove ResponseCachingMiddleware")
+            raise protocol_error(Refusal("execute.unavailable")) from None
         self._adopted.adopt_new()
         request = request_of(params, ctx, _meta_of(ctx))
         ports = self._ports.towards(FastMCPFunctions(self._server, self._adopted, params, ctx, call_next))
@@ -184,6 +191,11 @@ class FastMCPFunctions:
                 yield
         finally:
             _governing.reset(token)
+
+
+def caches(server: FastMCP[Any]) -> bool:
+    """Whether one caller's answer would be given to another without governing."""
+    return any(isinstance(one, ResponseCachingMiddleware) for one in server.middleware)
 
 
 def own_functions(server: FastMCP[Any]) -> list[FunctionTool]:

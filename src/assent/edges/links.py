@@ -122,7 +122,12 @@ class McpLink:
             params.pop("requestState", None)
             if "requestState" in result:
                 params["requestState"] = result["requestState"]
-            result = await self._once(method, params, fields, incoming, safe=safe)
+            try:
+                result = await self._once(method, params, fields, incoming, safe=safe)
+            except (Fault, RpcError) as error:
+                if safe:
+                    raise
+                raise Lost(f"upstream {self.name!r} failed after it had asked") from error  # so it had begun
         raise Lost(f"upstream {self.name!r} never stops asking")
 
     async def _once(

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import socket
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import uvicorn
@@ -14,6 +14,42 @@ from assent.edges.http import App
 _HEAD_LIMIT = 64 * 1024
 _HEAD_PATIENCE = 15.0
 _BODY_PATIENCE = 120.0
+
+
+class JoinedTransport:
+    """The head of an answer waits for the body that follows at once, so that both leave in one write.
+
+    A write is the dearest thing an answer does, and the framework makes two. Where nothing follows at once, as on a
+    stream, the head goes alone.
+    """
+
+    __slots__ = ("_head", "_loop", "_passed", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop, self._head, self._passed = transport, loop, b"", False
+
+    def write(self, data: bytes) -> None:
+        if self._passed:
+            self._transport.write(data)
+        elif self._head:
+            self._head += data
+            self._flush()
+        else:
+            self._head = data
+            self._loop.call_soon(self._flush)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def _flush(self) -> None:
+        if not self._passed:
+            self._passed = True
+            self._transport.write(self._head)
+            self._head = b""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -59,6 +95,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._stop_timer()
         super().on_headers_complete()
+        if self.cycle is not None:
+            self.cycle.transport = cast("asyncio.Transport", JoinedTransport(self.transport, self.loop))
 
     def on_message_complete(self) -> None:
         self._in_head, self._head_bytes = True, 0

@@ -53,6 +53,6 @@ class Strangers:
         since = int(self._since * 1000)
         facts = {"event": "authentication.failed", "count": sum(self._codes.values()), "since": since}
         values = {"codes": dict(self._codes), "addresses": dict(self._addresses)}
-        self._note(Entry("denial", self._now(), facts, values))
+        self._note(Entry("authentication", self._now(), facts, values))
         self._codes.clear()
         self._addresses.clear()

@@ -72,6 +72,7 @@ class Wrap:
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._questions: set[RequestId] = set()
         self._passed: set[RequestId] = set()
+        self._streams: set[RequestId] = set()
         self._heard = asyncio.Event()
         self._over = "the server is gone"
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -155,15 +156,19 @@ class Wrap:
             reply = WrappedReply(self)
             self._write(result_body(message["id"], await adapt(self._modern(message), self._server, reply)))
         else:
-            if method != "subscriptions/listen":  # which has no answer to wait for
-                self._passed.add(message["id"])
+            # A subscription is answered when it is over: nobody waits for that.
+            (self._streams if method == "subscriptions/listen" else self._passed).add(message["id"])
             await self._server.send(message)
 
     async def _open(self, message: dict[str, Any]) -> None:
         """The first request: the client's own greeting as it is, or ours in its place where it does not greet."""
         if message["method"] == "initialize":
             params = message.get("params") or {}
-            result = await self._server.open(params)
+            try:
+                result = await self._server.open(params)
+            except RpcError:
+                self._era = None  # nothing has begun: the client may greet in another way
+                raise
             capabilities = params.get("capabilities")
             self._session.capabilities = capabilities if isinstance(capabilities, dict) else {}
             self._write(result_body(message["id"], orjson.dumps(result)))
@@ -211,6 +216,7 @@ class Wrap:
             params = message.get("params") or {}
             if self._session.cancel(params.get("requestId")):
                 return
+            self._done(params.get("requestId"))
         if not message.get("method", NOTICE).startswith(NOTICE):
             return  # a request without an id: the server might run it, and nobody has governed it
         await self._opened.wait()
@@ -228,10 +234,18 @@ class Wrap:
             return self._spawn(self._changed(message))
         if "method" in message and "id" in message:
             self._questions.add(message["id"])
-        elif "id" in message:
-            self._passed.discard(message["id"])
-            self._heard.set()
+        elif "id" in message and not self._done(message["id"]):
+            return  # calls and lists are ours to answer: the server was not asked this by the client
         self._write(orjson.dumps(message))
+
+    def _done(self, request_id: RequestId | None) -> bool:
+        """Note that a request the server was passed has its answer; False for any other."""
+        for asked in (self._passed, self._streams):
+            if request_id in asked:
+                asked.remove(request_id)
+                self._heard.set()
+                return True
+        return False
 
     async def _changed(self, message: dict[str, Any]) -> None:
         """The client may ask for the list as soon as it hears of the change: ours is the new one by then."""

@@ -30,6 +30,7 @@ class AllowDomains(Rule):
     """
 
     name: ClassVar[str] = "allow_domains"
+    texts_alone: ClassVar[bool] = True
     domains: Annotated[tuple[Domain, ...], Field(min_length=1)]
 
     def objection(self, value: Any) -> str | None:

@@ -27,6 +27,7 @@ class BlockKeywords(Rule):
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 
     name: ClassVar[str] = "block_keywords"
+    texts_alone: ClassVar[bool] = True
     keywords: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
     @cached_property

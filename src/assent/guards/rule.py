@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +19,8 @@ class Rule(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: ClassVar[str]
+    texts_alone: ClassVar[bool] = False
+    """Whether it objects to nothing but texts where it looks at all arguments."""
     match: Match = Match()
     fields: tuple[str, ...] = Field(default=())
 
@@ -31,15 +33,24 @@ class Rule(BaseModel):
 
     def denies(self, arguments: Mapping[str, Any]) -> Denial | None:
         """The first objection. Most calls meet none, so paths are only made out once there is one."""
-        bare: list[Any] = []
-        for name, value in arguments.items():
-            if not self.fields or name in self.fields:
-                _gather(value, bare)
         objection = self.objection
-        for value in bare:
+        for value in self._bare(arguments):
             if objection(value) is not None:
                 return self._first_denial(arguments)
         return None
+
+    def _bare(self, arguments: Mapping[str, Any]) -> list[Any]:
+        found: list[Any] = []
+        if self.fields:
+            for name in self.fields:
+                if name in arguments:
+                    _gather(arguments[name], found)
+        elif self.texts_alone:
+            _gather_texts(arguments.values(), found)
+        else:
+            for value in arguments.values():
+                _gather(value, found)
+        return found
 
     def _first_denial(self, arguments: Mapping[str, Any]) -> Denial | None:
         for field, value in self.values(arguments):
@@ -73,6 +84,20 @@ def _gather(value: Any, found: list[Any]) -> None:
             _gather(item, found)
     else:
         found.append(value)
+
+
+def _gather_texts(values: Iterable[Any], found: list[Any]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            found.append(value)
+        elif kind is dict:
+            found.extend(value)
+            _gather_texts(value.values(), found)
+        elif kind is list:
+            _gather_texts(value, found)
+        elif isinstance(value, str):
+            found.append(value)
 
 
 def _gather_named(path: str, value: Any, found: list[tuple[str, Any]]) -> None:

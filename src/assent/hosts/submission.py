@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from assent.contract.profiles import profile
 from assent.contract.tiers import Tier
 from assent.errors import Fault, SettingsError
 from assent.hosts.matrix import hints_of
@@ -29,7 +30,7 @@ def submission(target: Target, directory: str) -> dict[str, Any]:
 def _openai(target: Target) -> dict[str, Any]:
     """The part of OpenAI's submission file that is about tools."""
     wanted = ("read_only", "open_world", "destructive")
-    _demand(target, wanted)
+    _demand(target, wanted, "openai")
     return {
         "$schema": _OPENAI,
         "schema_version": 1,
@@ -55,7 +56,7 @@ def _for_openai(tool: Subject) -> dict[str, Any]:
 
 def _anthropic(target: Target) -> dict[str, Any]:
     """A sheet for Anthropic's form: titles, hints and why, tool by tool."""
-    _demand(target, ("read_only",))
+    _demand(target, ("read_only",), "anthropic")
     tools = []
     for tool in target.subjects:
         hints, said = hints_of(tool), justify(tool)
@@ -71,8 +72,11 @@ def _anthropic(target: Target) -> dict[str, Any]:
     return {"directory": "anthropic", "server": target.name, "tools": tools}
 
 
-# Nobody can justify a hint that the definition contradicts.
-_CONTRADICTIONS = ("read-only-contradicted", "destructive-contradicted", "read-only-and-destructive")
+# Nobody can justify a hint that the definition contradicts, or that the directory reads otherwise.
+_CONTRADICTIONS = (
+    *("read-only-contradicted", "destructive-contradicted", "open-world-contradicted", "read-only-and-destructive"),
+    *("openai-read-only", "openai-destructive", "openai-open-world"),
+)
 _WIRE = {
     "read_only": "readOnlyHint",
     "destructive": "destructiveHint",
@@ -81,16 +85,16 @@ _WIRE = {
 }
 
 
-def _demand(target: Target, wanted: tuple[str, ...]) -> None:
+def _demand(target: Target, wanted: tuple[str, ...], directory: str) -> None:
     faults = [
         Fault(f"{_WIRE[name]} is not set", "Set it; a directory does not accept a tool without it", tool.name)
         for tool in target.subjects
         for name in wanted
         if hints_of(tool)[name] is None
     ]
-    faults += [
-        Fault(finding.message, finding.fix, finding.tool) for finding in lint(target, only=_CONTRADICTIONS).findings
-    ]
+    under = Target(target.name, target.subjects, profile(directory))
+    found = {(one.tool, one.at): one for one in lint(under, only=_CONTRADICTIONS).findings}
+    faults += [Fault(one.message, one.fix, one.tool) for one in found.values()]
     if faults:
         raise SettingsError(faults)
 
@@ -114,6 +118,8 @@ def _does(tool: Subject) -> str:
         return tool.contract.side_effects[0].rstrip(".")
     if tool.tier is Tier.WRITE and (tool.contract.overwrites if tool.contract else tool.inference.overwrites):
         return "Changes records that are there"
+    if tool.tier is Tier.WRITE and tool.contract is None and tool.inference.labels.public_sink:
+        return "Sends something to others"
     return _DOES[tool.tier]
 
 

@@ -17,6 +17,7 @@ _CLAIMS: Final = (
     *("read query", "read queries", "read cypher", "read sql", "dql"),
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 _TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
@@ -47,7 +48,8 @@ def _read(evidence: Evidence) -> Verdict:
     if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind in ACTING:
-        return Verdict(LOOKS, f"the name says {verb}, the description {prose.verbs[0]}")
+        level = LOOKS if prose.verbs[0] in NOUN_TOO else UNCLEAR
+        return Verdict(level, f"the name says {verb}, the description {prose.verbs[0]}")
     return Verdict(READS, f"the name's verb is {verb}")
 
 
@@ -102,13 +104,15 @@ def _titled(evidence: Evidence) -> Verdict:
 
 def _make(evidence: Evidence) -> Verdict:
     prose, words = evidence.prose, evidence.words
-    verb = evidence.name.verb if evidence.kind == "make" else prose.verbs[0]
+    verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb
     if _saved(evidence):
         return Verdict(ACTS, f"{verb}, and the result is saved")
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"{verb}, and the description says {prose.verbs[0]}")
     if prose.kind in READING:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
+    if prose.kind == "run" and _claims_reading(evidence):
+        return Verdict(LOOKS, f"{verb}, but says that it only reads")
     if verb in {"export", "download"} and "returns" in prose.statements:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
     if verb in {"convert", "transform"} and words & NOUNS["value"]:
@@ -153,6 +157,8 @@ def _program(evidence: Evidence) -> str | None:
     if prose.kind == "run" and prose.object & NOUNS["written"]:
         return f"the description says {prose.verbs[0]}"
     spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"]}.get(verb or "", frozenset())
+    if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
+        return None
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
 
 
@@ -180,6 +186,8 @@ def _rehearsed(evidence: Evidence) -> str | None:
     verb, prose = evidence.name.verb, evidence.prose
     if evidence.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
         return "it can be rehearsed or forced"
+    if "mend" in evidence.inputs.flags:
+        return "it can put right or keep what it finds"
     if prose.kind == "read" or "reads_only" in prose.statements:
         return None
     if verb == "test" and not evidence.words & NOUNS["tested"]:

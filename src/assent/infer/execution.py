@@ -3,12 +3,16 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, NOUNS
+from assent.infer.lexicon import DEEDS, NOUNS, VERBS
 
 _VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
 _SCREEN: Final = frozenset({"page", "browser", "screen"})
 _ERRAND: Final = frozenset({"action", "actions", "task"})
+# What is typed into a process that runs is run by it.
+_FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
+_PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
+_FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
 def judge_execution(evidence: Evidence) -> str | None:
@@ -25,7 +29,8 @@ def judge_execution(evidence: Evidence) -> str | None:
 
 
 def _running(evidence: Evidence) -> bool:
-    return evidence.kind == "run" or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
+    joined = any(VERBS[verb] == "run" for verb in evidence.name.beside)
+    return evidence.kind == "run" or joined or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
 
 
 def _requests(evidence: Evidence) -> str | None:
@@ -34,7 +39,8 @@ def _requests(evidence: Evidence) -> str | None:
     if named and "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]:
         return "sends any request with any method"
     free = evidence.kind in _VAGUE or evidence.name.verb in DEEDS["requesting"]
-    if not free or not evidence.inputs.names & NOUNS["target"]:
+    aimed = evidence.inputs.names & NOUNS["target"] or "address" in evidence.inputs.flags
+    if not free or not aimed:
         return None
     any_method = "http" in evidence.inputs.flags and evidence.words & NOUNS["request"]
     if any_method or "writes_http" in evidence.prose.statements:
@@ -45,15 +51,20 @@ def _requests(evidence: Evidence) -> str | None:
 def _given_code(evidence: Evidence) -> str | None:
     flags, words, prose = evidence.inputs.flags, evidence.words, evidence.prose
     verb = evidence.name.verb
-    taken = flags & {"code", "command"} and (_running(evidence) or verb in {"evaluate", None})
+    given = flags & {"code", "command"} or {"source", "language"} <= evidence.inputs.names
+    taken = given and (_running(evidence) or verb in {"evaluate", None})
     typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
+    sent = "command" in flags and verb in {"send", "issue"} and words & {"command", "commands"}
+    names = evidence.inputs.names
+    into = words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS)
+    fed = names & _FED and into and prose.kind in _FEEDING
     evaluated = verb == "evaluate" and (words | prose.object) & NOUNS["script"]
-    return "runs the code or command it is given" if taken or typed or evaluated else None
+    return "runs the code or command it is given" if taken or typed or sent or fed or evaluated else None
 
 
 def _given_statement(evidence: Evidence) -> str | None:
     prose = evidence.prose
-    if "sql" in evidence.inputs.flags and evidence.kind != "look":
+    if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
         return "runs the statement it is given"
     named = evidence.words & (NOUNS["program"] if evidence.kind == "run" else _STRICT)
     if _running(evidence) and (named or prose.object & _STRICT):

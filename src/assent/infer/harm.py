@@ -11,6 +11,7 @@ from assent.infer.statements import Statements
 # Classes that say too little about the deed: the description may say more.
 VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
+_CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
 _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
 _SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
@@ -54,7 +55,8 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["halting"]:
         return not words & NOUNS["own"]
     if verb in DEEDS["sparing"]:
-        return not words & NOUNS["trivial"]
+        little = words & NOUNS["trivial"]
+        return not little or (little <= {"link", "links"} and bool(words & NOUNS["shared"]))
     if verb == "reset":
         return not words & (NOUNS["trivial"] - {"default"})
     if verb in {"regenerate", "rotate"}:
@@ -63,8 +65,12 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
 
 
 def _by_choice(evidence: Evidence) -> str | None:
+    if evidence.name.verb in DEEDS["mild"] and "force" in evidence.inputs.flags:
+        return f"{evidence.name.verb} can be forced"
     chosen = {choice.verb for choice in evidence.inputs.choices if choice.kind == "destroy"}
     lost = sorted(chosen - DEEDS["mild"])
+    if "undo" in {choice.verb for choice in evidence.inputs.choices}:
+        lost.append("undo")
     return f"a parameter offers {', '.join(lost[:3])}" if lost else None
 
 
@@ -91,13 +97,13 @@ def _by_combination(evidence: Evidence) -> str | None:
         return "a change of version is hard to take back"
     if verb in {"sync", "synchronize", "synchronise"} and "deletes" in prose.statements:
         return "what is missing on one side is deleted on the other"
-    if verb == "apply" and (words | prose.object) & {"terraform", "pulumi"}:
+    if (verb == "apply" or "up" in words) and (words | prose.object) & {"terraform", "pulumi"}:
         return "applying a plan may destroy what it no longer names"
     if verb in DEEDS["applying"] and (words | prose.object) & _SCHEMA and (words | prose.opening) & _DATABASE:
         return "a change of the schema may lose what it no longer holds"
     lost = words & LOSING.get(verb or "", frozenset())
     if lost:
-        return f"{verb} of a {min(lost)} loses it"
+        return f"{verb} of {min(lost)} loses it or what it holds"
     if verb == "recreate" and "deletes" in prose.statements:
         return "what is made anew is removed first"
     if verb == "replace" and "all" in words and "text" not in words:
@@ -106,6 +112,18 @@ def _by_combination(evidence: Evidence) -> str | None:
         return "what was there before is discarded"
     if verb in DEEDS["revising"] and not words & NOUNS["trivial"] and "discards" in Statements(evidence.headline):
         return "what was there before is discarded"
+    if verb in DEEDS["answering"] and words & {"dialog", "dialogs"}:
+        return "an answer to a dialog may do anything"
+    if "force" in words and verb in DEEDS["forceable"]:
+        return f"a forced {verb} does not ask what it replaces"
+    if {"sign", "out"} <= words or {"log", "out"} <= words:
+        return "others are signed out" if words & NOUNS["everybody"] else None
+    if "power" in words and words & {"off", "cycle", "down"}:
+        return "what runs is cut off"
+    if evidence.kind == "change" and "emptying" in evidence.inputs.flags:
+        return "a switch empties what was there"
+    if evidence.kind in _CHANGING and "loses" in Statements(evidence.headline):
+        return "the description says that something is lost on the way"
     if evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
         return "a press on a live screen may do anything"
     return _by_errand(evidence)
@@ -115,7 +133,7 @@ def _by_errand(evidence: Evidence) -> str | None:
     """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
     if evidence.kind != "run":
         return None
-    lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy")
+    lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy" or word in NOUNS["attack"])
     if lost:
         return f"runs a {lost[0]}"
     return "runs something it warns of" if "cautions" in evidence.prose.statements else None

@@ -4,13 +4,34 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from assent.infer.lexicon import CONJUNCTION, NOUN_TOO, PREPOSITION, VERBS
+from assent.infer.lexicon import CONJUNCTION, NOUN_TOO, PREPOSITION, READING, VERBS
 from assent.infer.words import split_name
 
 _SEGMENT = re.compile(r"--|[./:]+")
 _CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")
 _GOVERNING = PREPOSITION | {"to", "of", "as", "without", "before", "after"}
 
+# After one of these a word of reading is part of what it is done to: `mark_message_read`, `stop_fetch_job`.
+_STATING = frozenset(
+    (
+        *(
+            "change",
+            "drop",
+            "flag",
+            "insert",
+            "mark",
+            "pause",
+            "put",
+            "reset",
+            "save",
+            "set",
+            "start",
+            "stop",
+            "submit",
+        ),
+        *("suspend", "switch", "update", "wipe", "write"),
+    )
+)
 _DONE_TO = frozenset({"page", "phone", "text"})
 
 
@@ -95,6 +116,8 @@ def _governed(words: tuple[str, ...], index: int) -> bool:
 
 def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
     """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`."""
+    if VERBS[words[index]] in READING and not _STATING.isdisjoint(words[:index]):
+        return words[index] == "read" or index < len(words) - 1
     placed = index > 0 or words[1:2] == ("to",)
     return placed and words[index] in _DONE_TO and words[index] not in said
 

@@ -12,6 +12,10 @@ from assent.infer.words import split_name
 
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
 _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
+_METHOD: Final = frozenset({"http_method", "request_method"})
+_ADDRESS: Final = ("_url", "_uri", "_endpoint")
+# They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
+_SWITCHES: Final = frozenset({"mend", "emptying"})
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
@@ -47,10 +51,17 @@ def read_parameters(schema: Any) -> Parameters:
     """Read an input schema, one level of nested objects included."""
     found = list(_properties(schema, 0))
     names = frozenset([_plain(name) for name, _ in found])
-    flags = {flag for name in names if name in _FLAGS for flag in _FLAGS[name]}
+    flags = {flag for name in names if name in _FLAGS for flag in _FLAGS[name]} - _SWITCHES
+    flags |= {
+        flag for name, definition in _top(schema) if definition.get("type") == "boolean" for flag in _switched(name)
+    }
+    if any(name.endswith(_ADDRESS) for name in names):
+        flags.add("address")
     choices: list[Choice] = []
     only_reads = False
     for name, definition in found:
+        if _plain(name) in _METHOD and _is_http(definition):
+            flags.add("http")
         if name.lower() not in _CHOOSING:
             continue
         if _is_http(definition):
@@ -68,6 +79,18 @@ def read_parameters(schema: Any) -> Parameters:
 def _plain(name: str) -> str:
     """`dryRun`, `dry-run` and `DryRun` are all `dry_run`."""
     return "_".join(split_name(name[:64])) or name[:64].lower()
+
+
+def _switched(name: str) -> Iterator[str]:
+    plain = _plain(name)
+    if plain in INPUTS["mend"]:
+        yield "mend"
+    if plain.partition("_")[0] in INPUTS["emptying"]:
+        yield "emptying"
+
+
+def _top(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return _properties(schema, _DEEPEST)
 
 
 def _properties(schema: Any, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:

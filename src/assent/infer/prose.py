@@ -55,6 +55,8 @@ _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"
 _OCCASION = frozenset({"when", "whenever", "if"})
 _COMPOUND = frozenset({"management", "details", "status", "list", "information", "records", "history", "tool"})
 _OF = frozenset({"for", "of", "in", "from", "about", "on"})
+# What a sentence that says what `the command runs` is about, not what is run.
+_SUBJECT = frozenset({"command", "function", "script"})
 _PARTICLES = frozenset({"up", "out", "off", "down", "back", "to", "all", "away"})
 _AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
 _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
@@ -87,7 +89,8 @@ def read_prose(text: str) -> Prose:
     sentences = [words for part in _BREAK.split(head, maxsplit=8)[:9] if (words := _WORD.findall(part.lower()))]
     opening = frozenset().union(*[words[:16] for words in sentences[:2]])
     verbs, things = _deed(sentences)
-    verbs = verbs or tuple(_purpose(head))
+    if not verbs:
+        verbs, things = tuple(_purpose(head)), opening - _SUBJECT
     return Prose(
         verbs=verbs,
         kind=VERBS[verbs[0]] if verbs else "none",
@@ -159,10 +162,18 @@ def _after(words: list[str], position: int) -> str:
 def _verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
-        return "save" if NOUNS["stored"].intersection(words[position + 1 : position + 12]) else "see"
+        return "save" if _keeps(words[position + 1 : position + 12]) else "see"
     if verb == "page" and _after(words, position) in {"through", "over"}:
         return "browse"
     return verb
+
+
+def _keeps(words: list[str]) -> bool:
+    """Whether what is taken is a copy that stays: a snapshot of anything but what is seen on a screen."""
+    if NOUNS["stored"].intersection(words):
+        return True
+    whole = "snapshot" in words and "of" in words[words.index("snapshot") :]
+    return whole and NOUNS["seen"].isdisjoint(words)
 
 
 def _joined(words: list[str], start: int) -> Iterator[str]:

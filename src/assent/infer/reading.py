@@ -4,7 +4,18 @@ from typing import Final
 
 from assent.infer.deeds import ACTS, BY_KIND, LOOKS, READS, Verdict, judge_act
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_FIRST, NOUN_TOO, NOUNS, OTHERWISE, READING, VERBS
+from assent.infer.lexicon import (
+    ACTING,
+    CONJUNCTION,
+    DEEDS,
+    MIXED,
+    NOUN_FIRST,
+    NOUN_TOO,
+    NOUNS,
+    OTHERWISE,
+    READING,
+    VERBS,
+)
 
 # Whatever its description says, a name with such a verb is never taken for guidance.
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
@@ -38,12 +49,17 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     """`search_and_replace`, `Read or replace the clipboard`."""
     looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
     beside = [verb for verb in evidence.name.beside if VERBS[verb] in MIXED or VERBS[verb] == "make"]
-    if beside and not looks:
+    told = not CONJUNCTION.isdisjoint(evidence.name.words) and any(_certain_deed(verb) for verb in beside)
+    if beside and (told or not looks):
         return Verdict(ACTS, f"the name also says {beside[0]}")
     joined = [verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
         return Verdict(ACTS, f"the description also says {joined[0]}")
     return None
+
+
+def _certain_deed(verb: str) -> bool:
+    return VERBS[verb] in ACTING and verb not in NOUN_TOO
 
 
 def _guidance(evidence: Evidence) -> Verdict | None:

@@ -32,7 +32,7 @@ class Change:
 
     def applied(self, fields: Any) -> Any:
         """The fields as they are to be afterwards; raises where the place is not there."""
-        changed = copy.deepcopy(fields)
+        changed = _apart(fields)
         holder = changed
         for key in self.path[:-1]:
             holder = holder[key]
@@ -44,6 +44,13 @@ class Change:
         else:
             holder[self.value] = holder.pop(last)
         return changed
+
+
+def _apart(value: Any) -> Any:
+    """A copy in which nothing is shared: what two tools have in common by an anchor is changed for one of them."""
+    if isinstance(value, Mapping):
+        return {key: _apart(inner) for key, inner in value.items()}
+    return [_apart(inner) for inner in value] if isinstance(value, list) else copy.deepcopy(value)
 
 
 def put(value: Any, *path: str) -> Change:

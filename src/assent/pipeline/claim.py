@@ -25,6 +25,8 @@ class Claim(NamedTuple):
     id: str | None = None
     epoch: int = 0
     upstream_key: str | None = None
+    begun: bool = False
+    """Whether it was run before and may have had its effect then: that this run did nothing does not say otherwise."""
 
 
 async def claim(call: Call, approval: Approval | None, price: str | None, ports: Ports, journal: Journal) -> Claim:
@@ -89,10 +91,10 @@ def unpaid(owing: RateLimited | OverBudget) -> Refusal:
     return Refusal("claim.budget_exceeded", limit=str(owing.limit), left=str(max(owing.left, Decimal(0))))
 
 
-def reclaimed(call: Call, record: ClaimRecord, ports: Ports) -> Claim:
+def reclaimed(call: Call, record: ClaimRecord, ports: Ports, *, begun: bool = False) -> Claim:
     """The claim that a started record gives; the key for the upstream only where it is to be passed on."""
     forwards = call.tool.contract.idempotency.forward is not None
-    return Claim(call, record.id, record.epoch, ports.derive_key(record.id) if forwards else None)
+    return Claim(call, record.id, record.epoch, ports.derive_key(record.id) if forwards else None, begun)
 
 
 def _overlooked(journal: Journal) -> bool:

@@ -11,7 +11,7 @@ import orjson
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
-from assent.core.claims import Settlement, State
+from assent.core.claims import NEVER, Settlement, State
 from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result
 from assent.core.secrets import without_secrets
 from assent.core.times import as_time
@@ -21,7 +21,6 @@ from assent.pipeline.journal import Journal
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
 SUSPENDED_FOR = 600.0
-NEVER = 0.0
 
 
 async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
@@ -30,13 +29,15 @@ async def execute(claim: Claim, ports: Ports, journal: Journal) -> Answer:
         try:
             result = await ports.upstream.run(claim.call, claim.upstream_key)
         except Unreached:
-            if claim.call.resume is not None:  # it was reached before it asked
+            if claim.begun:
                 return await _lost(claim, ports)
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="execute.unavailable", forget=True)
             raise Refusal("execute.unavailable") from None
         except ToolFailed as failed:
             return await _failed(claim, failed, ports, journal)
         except NotRun as refused:
+            if claim.begun:
+                return await _lost(claim, ports, error=refused.error)
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
             raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
         except Lost as lost:
@@ -99,7 +100,8 @@ async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, journal: Journ
     mode = contract.failure_modes[failed.code]
     if mode.outcome == "unknown":
         return await _lost(claim, ports, failed.code)
-    state = State.FAILED_NO_EFFECT if mode.outcome == "no_effect" else State.FAILED
+    undone = mode.outcome == "no_effect" and not (claim.begun and contract.idempotency.recovery == "natural")
+    state = State.FAILED_NO_EFFECT if undone else State.FAILED
     await _end(claim, state, result, ports, code=failed.code)
     journal.passed("execute", f"failed as declared: {failed.code}")
     return Answer(result)
@@ -190,10 +192,7 @@ async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: li
 def _valid_until(
     claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float, retention: float
 ) -> float | None:
-    """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing.
-
-    What stands for nothing ends at the beginning of time, not now: clocks are set back.
-    """
+    """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing."""
     natural = claim.call.tool.contract.natural
     if forget:
         return NEVER

@@ -32,7 +32,7 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
         raise Refusal("recall.in_flight", retry_after_ms=1000)
     journal.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
     journal.started = True
-    claim = reclaimed(call, taken, ports)
+    claim = reclaimed(call, taken, ports, begun=recovery != "reconcile")  # the look-up has said what was done
     ending = keep(claim, done, ports, journal) if isinstance(done, dict) else execute(claim, ports, journal)
     return await ports.work.shield(ending)
 
@@ -78,7 +78,7 @@ async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, jour
         raise Refusal("recall.in_flight", retry_after_ms=1000)
     journal.started = True
     journal.passed("recall", "the tool's own question was answered")
-    claim = reclaimed(call, taken, ports)
+    claim = reclaimed(call, taken, ports, begun=True)
     return await ports.work.shield(execute(claim, ports, journal))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import orjson
 
 from assent.core.audit import Entry, principal_values
-from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.claims import NEVER, ClaimRecord, Settlement, State
 from assent.core.outcome import Refusal, error_result
 from assent.core.principal import Principal
 from assent.pipeline.approve import OPERATOR
@@ -40,7 +40,7 @@ async def _settled(
         raise Refusal("settle.not_entitled")
     record = await _fenced(await _doubtful(claim_id, ports), person, ports)
     now = ports.now()
-    settlement = Settlement(_ENDS[finding], now, _kept(finding, result), now if finding == "not-done" else None)
+    settlement = Settlement(_ENDS[finding], now, _kept(finding, result), NEVER if finding == "not-done" else None)
     entry = Entry("operator", now, _facts(record, settlement.state, ports), principal_values(person))
     if not await ports.store.settle(record.id, record.epoch, settlement, [entry]):
         raise Refusal("settle.not_in_doubt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -45,8 +46,11 @@ def assert_annotations(server: Any, table: Mapping[str, Mapping[str, bool | None
 
     Hints may be named as on the wire (`readOnlyHint`) or as in contracts (`read_only`); one left out is absent.
     """
-    found = {str(definition["name"]): definition for definition in tools_of(server)}
-    wrong = [f"{name}: it is not in the table" for name in found if name not in table]
+    listed = tools_of(server)
+    found = {str(definition["name"]): definition for definition in listed}
+    counted = Counter(str(definition["name"]) for definition in listed)
+    wrong = [f"{name}: it is listed {count} times" for name, count in counted.items() if count > 1]
+    wrong += [f"{name}: it is not in the table" for name in found if name not in table]
     wrong += [f"{name}: the server has no such tool" for name in table if name not in found]
     for name, expected in table.items():
         if name in found:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol, TypeVar
 
-from assent.errors import AssentError, UnansweredError
+from assent.errors import AssentError, SilentError, UnansweredError
 
 Seen = Mapping[str, str]
 Result = TypeVar("Result")
@@ -84,8 +84,10 @@ class Eyes:
         """Look twice at each part by itself, and remember what differs although nothing happened."""
         self.unsteady |= set(differing(await self._outside(), await self._outside()))
         for tool in self._reads:
-            if await self._read(tool) != await self._read(tool):
+            first = await self._read(tool)
+            if first is None or first != await self._read(tool):
                 self.unsteady.add(_shown_by(tool))
+        self._reads = tuple(tool for tool in self._reads if _shown_by(tool) not in self.unsteady)
 
     async def look(self) -> Seen:
         return {**await self._outside(), **await self._inside()}
@@ -108,11 +110,15 @@ class Eyes:
         return self._steady(seen)
 
     async def _inside(self, besides: str = "") -> Seen:
-        return self._steady({_shown_by(tool): await self._read(tool) for tool in self._reads if tool != besides})
+        seen = {_shown_by(tool): await self._read(tool) for tool in self._reads if tool != besides}
+        return self._steady({name: said if said is not None else "no answer" for name, said in seen.items()})
 
-    async def _read(self, tool: str) -> str:
+    async def _read(self, tool: str) -> str | None:
+        """What a read tool returns, or nothing where it does not answer: nobody waits for that again and again."""
         try:
             result = await self._session.call(tool, {})
+        except SilentError:
+            return None
         except UnansweredError as error:
             return f"failed: {error}"
         kept = {key: result.get(key) for key in ("content", "structuredContent", "isError")}

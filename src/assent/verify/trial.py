@@ -12,7 +12,7 @@ import jsonschema_rs
 
 from assent.contract.pointers import places
 from assent.core.refusals import CATALOGUE
-from assent.errors import UnansweredError
+from assent.errors import SilentError, UnansweredError
 from assent.verify.observe import Eyes, Seen, Session
 from assent.verify.promises import Promises
 
@@ -54,6 +54,7 @@ class Trial:
         self._asked = session.asked
         self.calls = 0
         self.skipped = ""
+        self.silent = False
         self.broken: list[Broken] = []
 
     async def run(self, arguments: Arguments) -> None:
@@ -128,6 +129,10 @@ class Trial:
             beside = key
         try:
             result = await self._session.call(self._promises.tool, given, key=beside, agree=agree)
+        except SilentError as error:
+            self.silent = True
+            self._report("it fails only as declared", f"it did not answer: {error}", arguments)
+            return None
         except UnansweredError as error:
             self._report("it fails only as declared", f"it was answered by an error: {error}", arguments)
             return None

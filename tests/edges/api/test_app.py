@@ -103,6 +103,6 @@ async def test_without_the_store_a_kept_key_is_nobodys_and_the_gateway_says_so(t
         kept = {"authorization": "Bearer assent_00000000_kept", "content-type": "application/json"}
         said = await there.get("/api/tools", None, **kept)
         assert (said.status, said.code) == (503, "record.unavailable")
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(timeout=60) as client:
             call = await client.post(there.url, content=b"{}", headers={**kept, "accept": "application/json"})
         assert (call.status_code, call.json()["code"]) == (503, "record.unavailable")

@@ -37,7 +37,7 @@ async def test_tenants_do_not_see_each_others_entries_and_operators_see_all(tmp_
         assert [one["values"]["tenant"] for one in await entries(there, "ann")] == ["acme"]  # type: ignore[index]
         assert [one["values"]["tenant"] for one in await entries(there, "eve")] == ["evil"]  # type: ignore[index]
         everything = [one["kind"] for one in await entries(there, "root")]
-        assert everything == ["definition", "configuration", "read", "read", "denial"]
+        assert everything == ["definition", "configuration", "read", "read", "authentication"]
 
 
 @pytest.mark.parametrize("who", ["ci", "bot", "bob", "cron"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from rich.console import Console
 
 from assent.contract.tiers import Risk, Tier
 from assent.edges.client.askers import Terminal, leave_to_server, refuse
-from assent.edges.client.question import Question, as_answer
+from assent.edges.client.question import Answer, Question, as_answer
 from assent.edges.client.standing import Standing
 
 SPEND = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
@@ -89,6 +91,44 @@ async def test_only_what_a_contract_has_asked_elsewhere_is_left_to_the_server(by
     assert (await leave_to_server(asked)).action == action
 
 
-@pytest.mark.parametrize("said", [None, 1, "yes", "ok", object(), {"action": "accept"}])
+@pytest.mark.parametrize("said", [None, 1, "yes", "ok", object(), {"action": "accept"}, Answer("yes")])  # type: ignore[arg-type]
 def test_what_is_no_clear_answer_closes_the_question(said: Any) -> None:
     assert as_answer(said).action == "cancel"
+
+
+async def test_padding_makes_no_line_of_its_own() -> None:
+    shown = io.StringIO()
+    note = "x" + " " * 60 + "Price: 0 EUR" + " " * 60 + "Arguments, as sent:"
+    asked = Question("shop", "erase", "Look (look) — read, low risk" + " " * 70, SPEND, {"note": note})
+    await Terminal(Console(file=shown, width=60), read=lambda: "n", attached=lambda: True)(asked)
+    lines = [line.strip("│").removeprefix(" ").rstrip() for line in shown.getvalue().splitlines()]
+    assert not any(line.startswith("Price:") for line in lines)
+    assert [line for line in lines if line.startswith("Arguments,")] == ["Arguments, as sent:"]
+    assert not any(line.endswith("low risk") for line in lines)
+
+
+async def test_whoever_walked_away_leaves_the_next_question_its_first_line() -> None:
+    lines: SimpleQueue[str] = SimpleQueue()
+    terminal = Terminal(Console(file=io.StringIO()), read=lines.get, attached=lambda: True)
+    asked = Question("shop", "erase", "Erase", SPEND, {"id": 1})
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await terminal(asked)
+    again = asyncio.create_task(terminal(asked))
+    await asyncio.sleep(0)
+    lines.put("y")
+    assert (await again).action == "accept"
+
+
+async def test_a_line_ended_between_two_questions_answers_neither() -> None:
+    lines: SimpleQueue[str] = SimpleQueue()
+    terminal = Terminal(Console(file=io.StringIO()), read=lines.get, attached=lambda: True)
+    asked = Question("shop", "erase", "Erase", SPEND, {"id": 1})
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await terminal(asked)
+    lines.put("y")
+    assert terminal._reader is not None
+    await terminal._reader
+    lines.put("n")
+    assert (await terminal(asked)).action == "decline"

@@ -221,7 +221,7 @@ async def test_the_same_call_after_a_failure_is_the_same_action() -> None:
 
 async def test_a_server_that_never_answers_is_left() -> None:
     plain = Plain(tool("delete_customer"), delete_customer=lambda *_: asyncio.Event().wait())
-    async with governed(plain, lambda _: True, timeout=0.05) as client:
+    async with governed(plain, lambda _: True, timeout=0.5) as client:
         assert problem(await client.call_tool("delete_customer"))["code"] == "execute.in_doubt"
     assert len(plain.log) == 1
 

@@ -122,6 +122,28 @@ async def test_a_form_that_wants_a_secret_is_declined_unseen(era: str, field: An
     assert person.asked == []
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"pass\u200bword": {}},
+        {"p\u0430ssw\u043erd": {}},
+        {"\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44": {}},
+        {"passcode": {}},
+        {"pin_code": {}},
+        {"pwd": {}},
+        {"twoFactorCode": {}},
+        {"recovery phrase": {}},
+        {"x": {"type": "string", "oneOf": [{"const": "a", "title": "my password is a"}]}},
+    ],
+)
+async def test_a_secret_is_wanted_however_it_is_spelt(field: Any) -> None:
+    answers: list[Any] = []
+    plain, person = Plain(tool("list_orders"), list_orders=asking(form("Please", **field), answers)), Somebody()
+    async with governed(plain, person) as client:
+        await client.call_tool("list_orders")
+    assert (person.asked, answers[0].action) == ([], "decline")
+
+
 async def test_a_harmless_form_reaches_the_person_in_the_servers_own_words(era: str) -> None:
     from assent.edges.client.question import Answer
 
@@ -214,7 +236,7 @@ async def test_what_the_asker_does_to_the_question_changes_nothing_that_is_sent(
     given = {"id": {"n": 7}}
 
     def meddle(question: Any) -> bool:
-        given["id"]["n"] = 8
+        given["id"]["n"] = question.arguments["id"]["n"] = 8
         return True
 
     async with governed(plain, meddle) as client:
@@ -238,7 +260,7 @@ async def test_an_estimate_that_never_answers_is_left_and_said_so() -> None:
         estimate_place_order=lambda *_: asyncio.Event().wait(),
     )
     person = Somebody(False)
-    async with governed(plain, person, trusted=True, timeout=0.05, attempts=1) as client:
+    async with governed(plain, person, trusted=True, timeout=0.5, attempts=1) as client:
         await client.call_tool("place_order", {"item": "a"})
     assert person.asked[0].warnings == ("The estimate failed: nobody says what this costs.",)
     assert plain.called == ["estimate_place_order"]
@@ -255,7 +277,7 @@ async def test_a_rehearsal_that_never_answers_stops_the_call() -> None:
         wipe=lambda *_: asyncio.Event().wait(),
     )
     person = Somebody()
-    async with governed(plain, person, trusted=True, timeout=0.05) as client:
+    async with governed(plain, person, trusted=True, timeout=0.5) as client:
         refused = await client.call_tool("wipe", {"id": "1"})
     assert refused.structured_content["code"] == "rehearse.failed"
     assert plain.log == [("wipe", {"id": "1", "dryRun": True})]

@@ -78,7 +78,10 @@ async def test_a_client_of_the_callers_own_mirrors_the_key_with_a_hook() -> None
     from mcp.client.streamable_http import streamable_http_client
 
     till = Charging()
-    async with till.served(fails=1) as url, httpx2.AsyncClient(event_hooks={"request": [mirror_key]}) as http:
+    async with (
+        till.served(fails=1) as url,
+        httpx2.AsyncClient(event_hooks={"request": [mirror_key]}, timeout=60) as http,
+    ):
 
         def connect(**callbacks: Any) -> Client:
             return Client(streamable_http_client(url, http_client=http), **callbacks)

@@ -102,6 +102,15 @@ def test_what_an_untrusted_server_says_only_raises_the_guard(hints: tuple[Any, .
             assert said.asks
 
 
+@pytest.mark.parametrize("hints", EVERY_COMBINATION)
+def test_a_server_is_never_guarded_more_because_it_is_trusted(hints: tuple[Any, ...]) -> None:
+    for name, tier, said in product(NAMES, (None, *Tier), (None, *Tier)):
+        contract = {"tier": said.value, "confirmation": "user"} if said else None
+        meta = {"x-side-effect": tier and tier.value, "dev.assent/contract": contract}
+        definition = tool(name, meta=meta, hints=hints)
+        assert needs_confirmation(definition, trusted=False) >= needs_confirmation(definition)
+
+
 def test_a_read_only_delete_is_asked_about_unless_its_server_is_trusted() -> None:
     lie = tool("delete_everything", hints=(True, False, True, False))
     assert needs_confirmation(lie, trusted=False)

@@ -53,7 +53,7 @@ class Browser:
 @asynccontextmanager
 async def asked(one: Question) -> AsyncIterator[Browser]:
     told: asyncio.Queue[str] = asyncio.Queue()
-    async with WebPage(tell=told.put) as asker, httpx2.AsyncClient() as http:
+    async with WebPage(tell=told.put) as asker, httpx2.AsyncClient(timeout=60) as http:
         asking = asyncio.ensure_future(asker(one))
         yield Browser(await told.get(), asking, http)
     await asyncio.gather(asking, return_exceptions=True)
@@ -130,7 +130,7 @@ async def test_an_answer_without_the_pages_own_token_is_none(token: str) -> None
 
 
 async def test_nothing_is_found_by_guessing_or_under_another_name() -> None:
-    async with asked(question()) as browser, httpx2.AsyncClient() as http:
+    async with asked(question()) as browser, httpx2.AsyncClient(timeout=60) as http:
         assert (await http.get(browser.origin + "/")).status_code == 404
         assert (await http.get(browser.url[:-1])).status_code == 404
         rebound = await browser.get(host="evil.example")
@@ -142,7 +142,7 @@ async def test_nothing_is_found_by_guessing_or_under_another_name() -> None:
 
 @pytest.mark.parametrize("body", ["answer=accept&answer=decline", "x=%ff", "x" * 70_000, "&".join("a=1" * 600)])
 async def test_what_is_no_form_is_no_answer(body: str) -> None:
-    async with asked(question()) as browser, httpx2.AsyncClient() as http:
+    async with asked(question()) as browser, httpx2.AsyncClient(timeout=60) as http:
         headers = {"origin": browser.origin, "content-type": "application/x-www-form-urlencoded"}
         told = await http.post(browser.url, content=body, headers=headers)
         assert told.status_code in (400, 403)
@@ -204,7 +204,7 @@ async def test_closing_leaves_no_question_open() -> None:
 
 async def test_whoever_walks_away_has_refused_and_the_page_is_gone() -> None:
     plain, told = Plain(tool("place_order", "item", "idempotency_key"), place_order=said({"order": 1})), list[str]()
-    async with WebPage(tell=told.append) as asker, httpx2.AsyncClient() as http:
+    async with WebPage(tell=told.append) as asker, httpx2.AsyncClient(timeout=60) as http:
         async with GovernedClient(plain.server, asker=asker, question_patience=0.05) as client:
             refused = await client.call_tool("place_order", {"item": "a"})
             assert (await http.get(told[0])).status_code == 404
@@ -214,7 +214,7 @@ async def test_whoever_walks_away_has_refused_and_the_page_is_gone() -> None:
 
 async def test_two_questions_at_once_have_two_pages() -> None:
     told: asyncio.Queue[str] = asyncio.Queue()
-    async with WebPage(tell=told.put) as asker, httpx2.AsyncClient() as http:
+    async with WebPage(tell=told.put) as asker, httpx2.AsyncClient(timeout=60) as http:
         both = [asyncio.ensure_future(asker(question(price=price))) for price in ("1", "2")]
         pages = [Browser(await told.get(), one, http) for one in both]
         assert pages[0].url != pages[1].url

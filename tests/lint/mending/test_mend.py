@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +138,35 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     link.symlink_to("real.json")
     write_all([Mended(link, b"old", b"new", ())])
     assert link.is_symlink() and (tmp_path / "real.json").read_text() == "new"
+
+
+def test_what_two_tools_share_by_an_anchor_is_left_to_people() -> None:
+    text = "tools:\n  delete_boat: &common\n    side_effect: read\n  get_boat: *common\n"
+    assert mended(text, path=Path("c.yaml")).after.decode() == text
+
+
+def test_a_fix_takes_no_comment_with_it() -> None:
+    text = 'tools: {delete_boat: {side_effect: destructive, title: "Sink",  # why: small boats\n   risk: low}}\n'
+    assert "# why: small boats" in mended(text, path=Path("c.yaml")).after.decode()
+
+
+def test_a_write_protected_file_is_not_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("old", encoding="utf-8")
+    file.chmod(0o444)
+    with pytest.raises(SettingsError, match="write-protected"):
+        write_all([Mended(file, b"old", b"new", ())])
+    assert file.read_text() == "old"
+
+
+def test_a_full_disk_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("old", encoding="utf-8")
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, allowed[1]))
+    try:
+        with pytest.raises(SettingsError, match="cannot be written"):
+            write_all([Mended(file, b"old", b"new" * 16, ())])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.json", "old")]

@@ -37,6 +37,20 @@ async def test_many_processes_that_start_at_once_make_one_schema(url: str) -> No
         await store.close()
 
 
+@pytest.mark.parametrize("version", range(1, len(migrations("postgres"))))
+async def test_a_database_of_an_earlier_version_keeps_what_it_holds(url: str, version: int) -> None:
+    await run(url, "CREATE TABLE assent_schema (version integer PRIMARY KEY)")
+    for step in migrations("postgres")[:version]:
+        await run(url, f"{step.sql}; INSERT INTO assent_schema VALUES ({step.number})")
+    await run(url, "INSERT INTO audit_entries VALUES (0, 'first', NULL); UPDATE log_head SET next = 1")
+    stores = await asyncio.gather(*(open_store(url) for _ in range(3)))
+    await stores[0].claim(claim_draft(), entry(), None, NOW)
+    assert [row.index for row in await stores[1].sealed()] == [0, 1]
+    assert await stores[2].schema() == len(migrations("postgres"))
+    for store in stores:
+        await store.close()
+
+
 async def test_a_newer_schema_is_left_alone(url: str) -> None:
     await (await open_store(url)).close()
     await run(url, "INSERT INTO assent_schema VALUES (999)")
@@ -102,10 +116,7 @@ async def test_a_server_that_vanishes_and_returns_loses_nothing(url: str) -> Non
     await store.claim(claim_draft(), entry(), None, NOW)
     store.note(entry("noted"))
     await cut(url)
-    try:
-        await store.settle("claim", 1, succeeded(), [entry("outcome")])
-    except StoreError:
-        await store.settle("claim", 1, succeeded(), [entry("outcome")])
+    assert await store.settle("claim", 1, succeeded(), [entry("outcome")])
     record = await store.recall("claim")
     assert record is not None and record.result == succeeded().result
     assert await marks(store) == ["intent", "noted", "outcome"]
@@ -135,6 +146,90 @@ async def test_a_commit_whose_answer_was_lost_is_found_out_about(url: str) -> No
     with pytest.raises(Taken):
         await store.claim(claim_draft(), entry(), None, NOW)
     await store.close()
+
+
+CUTTING = """
+CREATE SEQUENCE cuts;
+CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF nextval('cuts') <= 2 THEN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER cutting AFTER INSERT ON audit_entries FOR EACH STATEMENT EXECUTE FUNCTION cut();
+"""
+
+
+async def test_a_session_that_is_cut_in_the_middle_of_a_transaction_costs_nobody_an_answer(url: str) -> None:
+    store = await open_store(url)
+    await store.claim(claim_draft(), entry(), None, NOW)
+    await run(url, CUTTING)
+    ends = [
+        store.settle("claim", 1, succeeded(), [entry("outcome")]),
+        store.claim(claim_draft("other"), entry(), None, NOW),
+    ]
+    settled, other = await asyncio.gather(*ends)
+    assert settled is True and await store.recall("other") == other
+    assert sorted(await marks(store)) == ["intent", "intent", "outcome"]
+    await store.close()
+
+
+CUTTING_LOOKS = """
+CREATE SEQUENCE cuts;
+CREATE FUNCTION uncut() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF nextval('cuts') <= 3 THEN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10); END IF;
+  RETURN true;
+END $$;
+ALTER TABLE claims RENAME TO kept_claims;
+CREATE VIEW claims AS SELECT * FROM kept_claims WHERE uncut();
+"""
+
+
+async def test_a_session_that_is_cut_under_a_look_costs_nobody_an_answer(url: str) -> None:
+    store = await open_store(url)
+    claimed = await store.claim(claim_draft(), entry(), None, NOW)
+    await run(url, CUTTING_LOOKS)
+    assert await store.recall("claim") == claimed
+    await store.close()
+
+
+async def test_a_commit_that_is_still_under_way_when_its_connection_is_lost_is_waited_for(url: str) -> None:
+    store, other = PostgresStore(url), await asyncpg.connect(server_url())
+    await store.connect()
+    connection = await store._writer._connected()
+    commits: list[asyncio.Task[object]] = []
+
+    async def commit() -> object:
+        """Once somebody waits for the log's head, or nobody will."""
+        for _ in range(100):
+            if await other.fetchval("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"):
+                break
+            await asyncio.sleep(0.01)
+        return await connection.execute("COMMIT")
+
+    class Slow:
+        def is_closed(self) -> bool:
+            return bool(commits)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(connection, name)
+
+        async def execute(self, sql: str, *values: object, **options: object) -> object:
+            if sql != "COMMIT":
+                return await connection.execute(sql, *values, **options)
+            commits.append(asyncio.create_task(commit()))
+            raise ConnectionResetError("gone")
+
+    store._writer._connection = Slow()
+    try:
+        claimed = await store.claim(claim_draft(), entry(), None, NOW)
+    finally:
+        await asyncio.gather(*commits)
+    assert await store.recall("claim") == claimed
+    assert await marks(store) == ["intent"]
+    await store.close()
+    await other.close()
+    await connection.close()
 
 
 async def test_a_process_that_stands_still_in_a_transaction_does_not_hold_up_the_others(url: str) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from assent.core.claims import State
 from assent.errors import StoreError
 from assent.stores import SqliteStore
 from assent.stores.migrate import migrations
-from assent.stores.sqlite.file import open_writer, split
+from assent.stores.sqlite.file import APPLICATION, open_writer, split
 from assent.testing.stores.drafts import NOW, claim_draft, entry
 
 
@@ -50,6 +51,27 @@ async def test_a_commit_is_synced_to_the_disk(tmp_path: Path) -> None:
     settings = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")}
     connection.close()
     assert settings == {"journal_mode": "wal", "synchronous": 2}
+
+
+@pytest.mark.parametrize("version", range(1, len(migrations("sqlite"))))
+async def test_a_file_of_an_earlier_version_keeps_what_it_holds(version: int, tmp_path: Path) -> None:
+    earlier = sqlite3.connect(tmp_path / "assent.db")
+    for step in migrations("sqlite")[:version]:
+        earlier.executescript(step.sql)
+    held = "'held', 'local', 'agent', 'send', 'k', 'f', 'c', 'in_doubt', 3, 1.0, 1.0, 2.0"
+    columns = (
+        "id, tenant, principal, tool, key, fingerprint, contract, state, epoch, lease_until, created_at, expires_at"
+    )
+    earlier.execute(f"INSERT INTO claims ({columns}) VALUES ({held})")
+    earlier.execute(f"PRAGMA application_id = {APPLICATION}")
+    earlier.execute(f"PRAGMA user_version = {version}")
+    earlier.commit()
+    earlier.close()
+    store = SqliteStore(tmp_path / "assent.db")
+    record = await store.recall("held")
+    assert record is not None and (record.state, record.epoch, record.charges) == (State.IN_DOUBT, 3, ())
+    await store.close()
+    assert schema(tmp_path / "assent.db") == schema(await made(tmp_path / "new.db"))
 
 
 async def test_the_schema_is_all_migrations(tmp_path: Path) -> None:

@@ -1,11 +1,16 @@
 """Is one file safe with several processes?"""
 
 import asyncio
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+from assent.core.outcome import Answer
 from assent.stores import SqliteStore
 from assent.testing.stores.drafts import mark_of
+from assent.testing.world import World
 
 CLAIMS = 40
 CLAIMANT = """
@@ -42,3 +47,25 @@ async def test_processes_that_open_and_claim_at_once_share_one_log_and_no_claim(
     assert [one.index for one in log] == list(range(4 * CLAIMS))
     assert sum(mark_of(one) == "taken" for one in log) == 3 * CLAIMS
     assert sorted(mark_of(one) for one in log if mark_of(one) != "taken") == sorted(c.principal for c in claims)
+
+
+async def test_nothing_of_the_file_is_held_while_tools_run(tmp_path: Path) -> None:
+    world = World({"send": {"side_effect": "write"}}, store=SqliteStore(tmp_path / "assent.db"))
+    running, go = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow(_: Any) -> dict[str, int]:
+        running.release()
+        await go.wait()
+        return {"sent": 1}
+
+    world.upstream.functions["send"] = slow
+    calls = [asyncio.create_task(world.call("send", {}, key=f"{number}")) for number in range(50)]
+    for _ in calls:
+        await running.acquire()
+    with closing(sqlite3.connect(tmp_path / "assent.db", timeout=0, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("ROLLBACK")
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0, "a reader keeps its snapshot"
+    go.set()
+    assert all(isinstance(end, Answer) for end in await asyncio.gather(*calls))
+    await world.store.close()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
+from assent.edges.client.estimates import no_dearer
 
 LONGEST = 30 * 86_400.0
 _MOST = 1_000
@@ -60,10 +61,24 @@ class Remember:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What the server said would come of a call: the person agreed to that too."""
+
+    price: str | None = None
+    preview: Any = None
+
+    def covers(self, now: Shown) -> bool:
+        """Whether it costs no more, in the same money, and does the same."""
+        return no_dearer(now.price, self.price) and _same(self.preview, now.preview)
+
+
+@dataclass(frozen=True, slots=True)
 class _Given:
     tool: str
     definition: str
     remember: Remember
+    shown: Shown
+    since: float
     until: float
 
 
@@ -73,18 +88,24 @@ class Allowances:
     def __init__(self, declined_for: float) -> None:
         self._declined_for = declined_for
         self._given: list[_Given] = []
+        self._latest = float("-inf")
         self._declined: dict[str, float] = {}
 
-    def allow(self, tool: str, definition: str, remember: Remember, now: float) -> None:
+    def allow(self, tool: str, definition: str, remember: Remember, shown: Shown, now: float) -> None:
         self._given = [given for given in self._given if given.until > now][-_MOST:]
-        self._given.append(_Given(tool, definition, remember, now + remember.seconds))
+        self._given.append(_Given(tool, definition, remember, shown, now, now + remember.seconds))
 
-    def allowed(self, tool: str, definition: str, arguments: Mapping[str, Any], now: float) -> bool:
+    def allowed(self, tool: str, definition: str, arguments: Mapping[str, Any], shown: Shown, now: float) -> bool:
+        # A clock that was set back must not make a yes last longer.
+        self._latest, before = now, self._latest
+        if now < before:
+            self.forget()
         return any(
             given.tool == tool
             and given.definition == definition
-            and now < given.until
+            and given.since <= now < given.until
             and given.remember.covers(arguments)
+            and given.shown.covers(shown)
             for given in self._given
         )
 

@@ -8,8 +8,21 @@ from typing import Any
 
 from assent.edges.client.standing import Standing
 
-_PRICES = ("price", "total", "total_price", "totalPrice", "cost", "total_cost", "amount", "credits", "estimate")
+# What is to be paid in all comes first: a price may be that of one piece.
+_PRICES = (
+    "total",
+    "total_price",
+    "totalPrice",
+    "total_cost",
+    "totalCost",
+    "price",
+    "cost",
+    "amount",
+    "credits",
+    "estimate",
+)
 _CURRENCIES = ("currency", "unit", "units")
+_LONGEST = 100
 _NUMBER = re.compile(r"-?\d[\d_,]*(?:\.\d+)?")
 
 
@@ -41,21 +54,42 @@ def fitting(schema: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     return fit if set(required if isinstance(required, list) else ()) <= set(fit) else None
 
 
-def price_in(estimate: Any) -> str | None:
+def price_in(estimate: Any, depth: int = 3) -> str | None:
     """The price in an estimate's result, as a person reads it."""
-    if not isinstance(estimate, Mapping):
+    if not isinstance(estimate, Mapping) or not depth:
         return None
     for name in _PRICES:
         value = estimate.get(name)
-        if isinstance(value, Mapping):
-            return price_in(value)
+        if isinstance(value, Mapping) and (within := price_in(value, depth - 1)) is not None:
+            return within
         if isinstance(value, int | float | str) and not isinstance(value, bool):
             unit = next((estimate[key] for key in _CURRENCIES if isinstance(estimate.get(key), str)), None)
-            return f"{value} {unit or ('credits' if name == 'credits' else '')}".strip()
+            return f"{value} {unit or ('credits' if name == 'credits' else '')}".strip()[:_LONGEST]
     return None
 
 
 def same_price(one: str | None, other: str) -> bool:
-    """Whether two prices name the same number."""
+    """Whether two prices name the same number, and no different money."""
     first, second = (_NUMBER.search(text or "") for text in (one, other))
-    return first is not None and second is not None and first.group() == second.group()
+    if first is None or second is None or first.group() != second.group():
+        return False
+    money, other_money = ("".join(_parts(text or "")[1].split()) for text in (one, other))
+    return not money or not other_money or money == other_money
+
+
+def no_dearer(price: str | None, agreed: str | None) -> bool:
+    """Whether a price is at most the one agreed to, in the same money; what cannot be compared must be the same."""
+    if price == agreed:
+        return True
+    if price is None or agreed is None:
+        return False
+    (one, money), (other, agreed_money) = _parts(price), _parts(agreed)
+    return one is not None and other is not None and money == agreed_money and 0 <= one <= other
+
+
+def _parts(price: str) -> tuple[float | None, str]:
+    """The number, and all that stands around it."""
+    found = _NUMBER.search(price)
+    if found is None or "," in found.group():
+        return None, price  # a comma is a point to some
+    return float(found.group()), price[: found.start()] + price[found.end() :]

@@ -5,6 +5,8 @@ its contract says?
 from __future__ import annotations
 
 import asyncio
+import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -12,6 +14,7 @@ from typing import Any, Self
 
 import mcp_types as types
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal, error_result
@@ -29,11 +32,12 @@ from assent.edges.client.preparing import Preparation
 from assent.edges.client.question import Asker
 from assent.edges.client.quoting import UNTRUSTED
 from assent.edges.client.retries import failure_of
-from assent.edges.client.secrets import Delivery, is_sensitive, redact
+from assent.edges.client.secrets import Delivery, Told
 from assent.edges.client.sending import Sending
 from assent.edges.client.server_questions import ServerQuestions
 from assent.edges.client.standing import Standing
 
+_UNKNOWN = ("execute.in_doubt", "execute.output_invalid")
 MakeClient = Callable[..., AbstractAsyncContextManager[Caller]]
 
 
@@ -68,7 +72,8 @@ class GovernedClient:
         self._name = name or (server if isinstance(server, str) else None)
         self._on_secret = on_secret
         self.secrets: list[Delivery] = []
-        """Results with secrets, where nothing was given to deliver them to."""
+        """Results with secrets, where nothing was given to deliver them to, or it failed."""
+        self._told = Told()
         self.journal = Journal(self._conduct.now, sink=sink)
         self._catalogue = Catalogue(self._conduct, self.journal)
         self._make = connect or _maker(server)
@@ -110,7 +115,7 @@ class GovernedClient:
         try:
             intent = await self._intend(name, arguments)
             await self._preparation.prepare(intent)
-            return self._deliver(intent, await self._send(intent))
+            return await self._deliver(intent, await self._send(intent))
         except Refusal as refused:
             self.journal.note("refused", name, code=refused.code)
             return types.CallToolResult.model_validate(error_result(refused.problem()))
@@ -153,30 +158,43 @@ class GovernedClient:
             self.journal.note("open_world", name, arguments=intent.arguments, server=self._preparation.server)
         try:
             result = await (self._sending.rehearsed(intent) if is_rehearsal(intent) else self._sending.send(intent))
-        except Refusal as refused:
-            if refused.code == "execute.in_doubt":
-                self._preparation.doubts.add(intent.digest)
+        except MCPError:
             raise
-        except asyncio.CancelledError:
-            # Whoever stopped waiting does not know either.
-            if standing.tier is not Tier.READ:
-                self._preparation.doubts.add(intent.digest)
+        except (Exception, asyncio.CancelledError) as error:
+            # Whoever stopped waiting does not know either, nor who cannot read the answer.
+            known = isinstance(error, Refusal) and error.code not in _UNKNOWN
+            if standing.tier is not Tier.READ and not known:
+                self._preparation.doubts[intent.digest] += 1
             raise
         if self._preparation.doubts:
-            self._preparation.doubts.discard(intent.digest)
+            # With its kept key this settled one doubt of several; without a key, whoever was asked knew of all.
+            left = self._preparation.doubts[intent.digest] - 1 if intent.listed.place else 0
+            self._preparation.doubts[intent.digest] = max(left, 0)
+            self._preparation.doubts += Counter()
         self.journal.note("answered", name, is_error=bool(result.is_error))
         return result
 
-    def _deliver(self, intent: Intent, result: types.CallToolResult) -> types.CallToolResult:
-        if is_sensitive(intent.listed.standing) and not result.is_error:
-            delivery = Delivery(intent.name, intent.arguments, result)
-            result = redact(result, intent.listed.standing)
-            if result is not delivery.result:
-                (self._on_secret or self.secrets.append)(delivery)
-                self.journal.note("secret", intent.name)
+    async def _deliver(self, intent: Intent, result: types.CallToolResult) -> types.CallToolResult:
+        whole, result = result, self._told.redact(result, intent.listed.standing)
+        if result is not whole:
+            self.journal.note("secret", intent.name)
+            await self._hand_over(Delivery(intent.name, intent.arguments, whole))
         if not self._conduct.trusted:
             result.meta = {**(result.meta or {}), UNTRUSTED: True}
         return result
+
+    async def _hand_over(self, delivery: Delivery) -> None:
+        """A secret is shown once: where the callback fails, it is kept."""
+        if self._on_secret is None:
+            self.secrets.append(delivery)
+            return
+        try:
+            taken = self._on_secret(delivery)
+            if inspect.isawaitable(taken):
+                await taken
+        except BaseException:
+            self.secrets.append(delivery)
+            raise
 
     def _connect(self) -> AbstractAsyncContextManager[Caller]:
         asks = None if self._asker is leave_to_server else self._questions

@@ -61,13 +61,18 @@ class Keys:
 
     def __init__(self, make: Callable[[], str] = new_key) -> None:
         self._make = make
-        self._unsettled: dict[str, str] = {}
+        self._unsettled: dict[str, list[str]] = {}
 
     def take(self, action: str) -> str:
-        """The kept key of this action, or a new one. Two at the same time are two actions."""
-        return self._unsettled.pop(action, None) or self._make()
+        """A kept key of this action, the oldest first, or a new one. Two at the same time are two actions."""
+        kept = self._unsettled.pop(action, None)
+        if kept is None:
+            return self._make()
+        if kept[1:]:
+            self._unsettled[action] = kept[1:]
+        return kept[0]
 
     def keep(self, action: str, key: str) -> None:
-        if len(self._unsettled) >= _MOST_UNSETTLED:
+        if action not in self._unsettled and len(self._unsettled) >= _MOST_UNSETTLED:
             self._unsettled.pop(next(iter(self._unsettled)))
-        self._unsettled[action] = key
+        self._unsettled.setdefault(action, []).append(key)

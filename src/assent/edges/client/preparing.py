@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import mcp_types as types
+import orjson
 
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal
-from assent.edges.client.allowances import Allowances
+from assent.edges.client.allowances import Allowances, Shown
 from assent.edges.client.budget import Budget
 from assent.edges.client.catalogue import Catalogue
 from assent.edges.client.conduct import Conduct
@@ -41,7 +43,7 @@ class Preparation:
         self._compute = compute
         self._attempt = attempt
         self.allowances = Allowances(conduct.declined_for)
-        self.doubts: set[str] = set()
+        self.doubts: Counter[str] = Counter()
         self.server = ""
 
     async def prepare(self, intent: Intent) -> None:
@@ -56,8 +58,8 @@ class Preparation:
         # Only a trusted contract says so: what an untrusted server calls a preview may be the deed itself.
         if dry_run_of(intent.listed)[0] == "required":
             await self._rehearse(intent)
-        if why is not None and not self._remembered(intent):
-            await self._confirm(intent, why)
+        if why is not None:
+            await self._agree(intent, why)
 
     def _why(self, intent: Intent) -> str | None:
         standing, listed = intent.listed.standing, intent.listed
@@ -72,14 +74,24 @@ class Preparation:
         return None
 
     def _doubted(self, intent: Intent) -> bool:
-        return bool(self.doubts) and intent.digest in self.doubts
+        return bool(self.doubts) and self.doubts[intent.digest] > 0
+
+    async def _agree(self, intent: Intent, why: str) -> None:
+        """A yes, remembered or given now. What it costs is known before either."""
+        estimate: Any = None
+        warnings: tuple[str, ...] = ()
+        if intent.listed.standing.tier is Tier.EXTERNAL_SPEND:
+            estimate, warnings = await self._estimate(intent)
+        if not self._remembered(intent):
+            await self._confirm(intent, why, estimate, warnings)
 
     def _remembered(self, intent: Intent) -> bool:
         """Whether a decision from before covers this call. What changed or is in doubt is asked about anew."""
         if intent.listed.changed or self._doubted(intent):
             return False
         listed, now = intent.listed, self._conduct.now()
-        if not self.allowances.allowed(intent.name, listed.digest, intent.arguments, now):
+        shown = Shown(intent.price, intent.preview)
+        if not self.allowances.allowed(intent.name, listed.digest, intent.arguments, shown, now):
             return False
         intent.agreed = True
         self._journal.note("decided", intent.name, action="accept", by="a remembered decision")
@@ -94,17 +106,14 @@ class Preparation:
             raise Refusal("rehearse.failed", "The dry run that must come first failed; nothing was done.")
         intent.preview = result.structured_content or _texts(result)
 
-    async def _confirm(self, intent: Intent, why: str) -> None:
-        listed, estimate = intent.listed, None
-        warnings: tuple[str, ...] = ()
-        if listed.standing.tier is Tier.EXTERNAL_SPEND:
-            estimate, warnings = await self._estimate(intent)
+    async def _confirm(self, intent: Intent, why: str, estimate: Any, warnings: tuple[str, ...]) -> None:
+        listed = intent.listed
         question = Question(
             self.server,
             intent.name,
             listed.title,
             listed.standing,
-            intent.arguments,
+            orjson.loads(intent.form),  # a copy: what an asker does to it is not sent
             why,
             intent.price,
             estimate,
@@ -120,7 +129,8 @@ class Preparation:
         intent.agreed = True
         self._catalogue.accept(listed)
         if answer.remember is not None:
-            self.allowances.allow(intent.name, listed.digest, answer.remember, self._conduct.now())
+            shown = Shown(intent.price, intent.preview)
+            self.allowances.allow(intent.name, listed.digest, answer.remember, shown, self._conduct.now())
 
     async def _estimate(self, intent: Intent) -> tuple[Any, tuple[str, ...]]:
         """What the estimate says. Only a tool that may be called freely is asked for one."""
@@ -136,7 +146,8 @@ class Preparation:
         estimate: Any = result.structured_content or _texts(result)
         intent.price = price_in(estimate)
         self._journal.note("estimated", intent.name, by=listed.tool.name, price=intent.price)
-        return estimate, ()
+        left_out = sorted(set(intent.arguments) - set(arguments or ()))
+        return estimate, (f"The estimate was not told: {', '.join(left_out)}.",) if left_out else ()
 
     async def ask(self, question: Question, intent: Intent | None) -> Answer:
         """Ask the person, with patience that ends. The time they take is not the server's."""

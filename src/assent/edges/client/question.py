@@ -10,6 +10,7 @@ from assent.core.render import argument_lines, has_hidden, visible
 from assent.edges.client.allowances import Remember
 from assent.edges.client.standing import Standing
 
+_LONGEST_TITLE = 120
 Action = Literal["accept", "decline", "cancel"]
 
 
@@ -37,7 +38,7 @@ class Question:
         lines += [f"Asked because {visible(self.why)}."] if self.why else []
         lines += [f"Price: {visible(self.price)}"] if self.price else []
         lines += _section("Arguments, as sent", argument_lines(dict(self.arguments)) if self.arguments else ["(none)"])
-        if self.estimate is not None and self.price is None:
+        if self.estimate is not None:
             lines += _section("Estimate, as the server reported it", argument_lines(self.estimate))
         if self.preview is not None:
             lines += _section("Preview, as the server reported it", argument_lines(self.preview))
@@ -53,7 +54,7 @@ class Question:
         if self.standing is None:
             return "The server asks"
         what = f"{self.standing.tier.value}, {self.standing.risk.value} risk"
-        return f"{visible(self.title)} ({visible(self.tool)}) — {what}"
+        return f"{quoted_title(self.title)} ({visible(self.tool)}) — {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,17 @@ Asker = Callable[[Question], Awaitable[Said] | Said]
 def as_answer(said: Any) -> Answer:
     """An asker's reply; whatever is not clearly a yes or a no closes the question without an answer."""
     if isinstance(said, Answer):
-        return said
+        return said if said.action in ("accept", "decline") else Answer("cancel")
     if isinstance(said, bool):
         return Answer("accept" if said else "decline")
     return Answer(said) if said in ("accept", "decline") else Answer("cancel")
+
+
+def quoted_title(title: str) -> str:
+    """A title in quotes that it cannot close: it is the server's, and what follows it is not."""
+    shown = " ".join(word for word in title.split(" ") if word)
+    shown = shown if len(shown) <= _LONGEST_TITLE else shown[: _LONGEST_TITLE - 1] + "…"
+    return '"' + visible(shown).replace('"', '\\"') + '"'
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

@@ -17,6 +17,8 @@ from assent.edges.client.standing import Standing
 
 PENDING = "confirm.approval_pending"
 _LONGEST_DELAY = 30.0
+_NO_SESSION = ("Session terminated", "Session not found", "Not Found: Session has been terminated")
+"""How a 404 reads: the server began anew, and took nothing of a request that names the session before."""
 _CUT = (OSError, httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
 
 
@@ -36,15 +38,18 @@ def failure_of(error: Exception) -> Failed | None:
     if isinstance(error, TimeoutError):
         return Failed("no answer came in time", cut=True)
     if isinstance(error, MCPError):
-        return _protocol_failure(error.code)
+        return _protocol_failure(error.code, error.message)
     return Failed("the connection broke", cut=True) if isinstance(error, _CUT) else None
 
 
-def _protocol_failure(code: int) -> Failed | None:
+def _protocol_failure(code: int, message: str) -> Failed | None:
     if code == types.CONNECTION_CLOSED:
         return Failed("the connection broke", cut=True)
     if code == types.REQUEST_TIMEOUT:
         return Failed("no answer came in time", cut=True)
+    if code == types.INVALID_REQUEST:
+        # What the SDK also says of an answer that is none, such as a proxy's page.
+        return Failed("the session is over", sent=message not in _NO_SESSION, cut=True)
     # An HTTP 5xx and an unexpected exception in the server look alike from here.
     return Failed("the server failed") if code == types.INTERNAL_ERROR else None
 

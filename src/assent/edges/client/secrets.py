@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +18,22 @@ from assent.edges.client.standing import Standing
 MARK = "[secret: delivered to the user, not shown here]"
 WITHHELD = "The result may hold a one-time secret. It was delivered to the user and is withheld here."
 _NAMES = re.compile(
-    r"secret|token|passw|credential|api_?key|private_?key|access_?key|signature|otp|pin_?code|bearer|cookie", re.I
+    r"secret|(?<!page)(?<!page_)(?<!next_)(?<!sync)(?<!sync_)token(?!_?type)|passw|passphrase|passcode|credential|"
+    r"(api|private|access|signing|license)[ _-]?key|otp$|pin_?code|(recovery|backup|verification)[ _-]?codes?$|"
+    r"mnemonic|jwt",
+    re.I,
 )
+_SHARED_NAMES = re.compile(rf"{_NAMES.pattern}|token|^key$|signature|otp|bearer|cookie|access[ _-]?code", re.I)
 _LINKS = re.compile(r"ur[il]$|link|href|download", re.I)
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S", re.I)
+# What is a credential by its looks, whatever the field is called.
+_LOOKS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{8,}\.[\w-]+\.|\bAKIA[0-9A-Z]{12}|\bxox[a-z]-|"
+    r"\b(sk|rk|ghp|gho|ghs|glpat|github_pat|npm|pypi)[_-][A-Za-z0-9_-]{12,}|\bBearer \S{8}"
+)
+_TELLING, _TELLING_ALONE = 6, 10
+"""So long is a text that is looked for elsewhere in the result, and in later ones; shorter ones are found by chance."""
+_MOST_TOLD = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +45,75 @@ class Delivery:
     result: types.CallToolResult = field(repr=False)
 
 
-def is_sensitive(standing: Standing) -> bool:
+class Told:
+    """The secrets that were delivered: a later result that repeats one does not show it to the model either."""
+
+    def __init__(self) -> None:
+        self._secrets: dict[str, None] = {}
+
+    def redact(self, result: types.CallToolResult, standing: Standing) -> types.CallToolResult:
+        """What the model may see; the result itself where there is nothing to hide."""
+        shown = redact(result, standing, self._learn)
+        return self._blotted(shown) if self._secrets else shown
+
+    def _learn(self, secrets: set[str]) -> None:
+        self._secrets.update(dict.fromkeys(text for text in secrets if len(text) >= _TELLING_ALONE))
+        for oldest in list(self._secrets)[:-_MOST_TOLD]:
+            del self._secrets[oldest]
+
+    def _blotted(self, result: types.CallToolResult) -> types.CallToolResult:
+        said = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if not any(secret in text for text in _texts(said) for secret in self._secrets):
+            return result
+        _blot(said, sorted(self._secrets, key=len, reverse=True))
+        return types.CallToolResult.model_validate(said)
+
+
+def redact(
+    result: types.CallToolResult, standing: Standing, learn: Callable[[set[str]], None] = lambda _: None
+) -> types.CallToolResult:
+    """What the model may see of one result; `learn` is told what was taken out.
+
+    Which fields are secret is not published. So where something is shared or a contract holds secrets, doubt withholds;
+    elsewhere, and of an error, which must be readable, only what looks like a secret is taken out.
+    """
+    if standing.tier is Tier.READ and not standing.contract.get("secrets"):
+        return result
+    shares = _shares(standing) and not result.is_error
+    shown = copy.deepcopy(result.structured_content)
+    if not isinstance(shown, dict | list):
+        return _withheld(result) if shares or _tells(result) else result
+    secrets = set(_redact(shown, shares, secret_place=False)) if _may_reveal(standing) else set()
+    if not secrets:
+        return _withheld(result) if _in_doubt(result, standing) else _retold(result, shown) if shares else result
+    learn(secrets)
+    _blot(shown, sorted((text for text in secrets if len(text) >= _TELLING), key=len, reverse=True))
+    return _retold(result, shown)
+
+
+def _shares(standing: Standing) -> bool:
     """Whether results of this tool may reveal something that is shown once."""
     return standing.tier is Tier.SHARE_EXPORT or standing.contract.get("secrets") is True
 
 
-def redact(result: types.CallToolResult, standing: Standing) -> types.CallToolResult:
-    """What the model may see. Which fields are secret is not published, so doubt withholds."""
-    structured = result.structured_content
-    if not isinstance(structured, Mapping | list):
-        return _withheld(result)
-    shown = copy.deepcopy(structured)
-    found = _redact(shown, secret_place=False)
-    if not found and ALREADY_DELIVERED in (result.meta or {}):
-        return result
-    if not found and standing.contract.get("secrets") is True:
-        return _withheld(result)
-    text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
-    return _rebuilt(result, text, shown)
+def _may_reveal(standing: Standing) -> bool:
+    """A trusted contract that says there are no secrets is believed, unless the tool is there to share."""
+    return _shares(standing) or not standing.contract
+
+
+def _in_doubt(result: types.CallToolResult, standing: Standing) -> bool:
+    """Whether there must be a secret in it that was not found; one delivered before was emptied by the server."""
+    if result.is_error or ALREADY_DELIVERED in (result.meta or {}):
+        return False
+    return standing.contract.get("secrets") is True
+
+
+def _tells(result: types.CallToolResult) -> bool:
+    return any(isinstance(block, types.TextContent) and bool(_LOOKS.search(block.text)) for block in result.content)
+
+
+def _retold(result: types.CallToolResult, shown: Any) -> types.CallToolResult:
+    return _rebuilt(result, orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode(), shown)
 
 
 def _withheld(result: types.CallToolResult) -> types.CallToolResult:
@@ -63,21 +126,52 @@ def _rebuilt(result: types.CallToolResult, text: str, structured: Any) -> types.
     return types.CallToolResult(content=[block], structured_content=structured, is_error=result.is_error)
 
 
-def _redact(node: Any, *, secret_place: bool) -> int:
-    """Replace every secret text below a node; how many there were."""
-    found = 0
-    for key, value in list(node.items()) if isinstance(node, dict) else list(enumerate(node)):
-        secret = secret_place or (isinstance(key, str) and bool(_NAMES.search(key)))
+def _redact(node: Any, shares: bool, *, secret_place: bool) -> Iterator[str]:
+    """Replace every secret below a node; what they were."""
+    for key, value in _items(node):
+        secret = secret_place or _is_named_so(key, shares)
         if isinstance(value, dict | list):
-            found += _redact(value, secret_place=secret)
-        elif value not in (None, "") and not isinstance(value, bool) and (secret or _is_link(key, value)):
+            yield from _redact(value, shares, secret_place=secret)
+        elif _is_secret(key, value, shares, secret):
             node[key] = MARK
-            found += 1
-    return found
+            yield str(value)
 
 
-def _is_link(key: Any, value: Any) -> bool:
-    """A link that whoever holds it may follow: named so, or an address by its looks."""
+def _is_named_so(key: Any, shares: bool) -> bool:
+    return isinstance(key, str) and bool((_SHARED_NAMES if shares else _NAMES).search(key))
+
+
+def _is_secret(key: Any, value: Any, shares: bool, named: bool) -> bool:
+    """By its place or its looks; where something is shared a link is one too, for whoever has it may follow it."""
     if not isinstance(value, str):
+        return shares and named and value is not None and not isinstance(value, bool)
+    if not value:
         return False
-    return bool(_URL.match(value)) or (isinstance(key, str) and bool(_LINKS.search(key)) and len(value) > 8)
+    return named or bool(_LOOKS.search(value)) or (shares and _is_link(key, value))
+
+
+def _is_link(key: Any, value: str) -> bool:
+    return bool(_URL.search(value)) or (isinstance(key, str) and bool(_LINKS.search(key)) and len(value) > 8)
+
+
+def _blot(node: Any, secrets: list[str]) -> None:
+    """Take the secrets out of texts that repeat them."""
+    for key, value in _items(node):
+        if isinstance(value, dict | list):
+            _blot(value, secrets)
+        elif isinstance(value, str):
+            for secret in secrets:
+                value = value.replace(secret, MARK)
+            node[key] = value
+
+
+def _texts(node: Any) -> Iterator[str]:
+    for _, value in _items(node):
+        if isinstance(value, dict | list):
+            yield from _texts(value)
+        elif isinstance(value, str):
+            yield value
+
+
+def _items(node: Any) -> list[tuple[Any, Any]]:
+    return list(node.items()) if isinstance(node, dict) else list(enumerate(node))

@@ -79,7 +79,7 @@ class Sending:
             ended = await self.attempt(intent, arguments, meta)
             problem = {} if isinstance(ended, Failed) else problem_of(ended)
             if not isinstance(ended, Failed):
-                if problem.get("code") == PENDING:
+                if problem.get("code") == PENDING and self._may_wait(intent, keyed):
                     pause = self._interval(waited)
                     if waited + pause > self._conduct.approval_patience:
                         return ended
@@ -96,6 +96,10 @@ class Sending:
                 return self._give_up(intent, ended, doubtful)
             await self._again(intent, attempt, delay(attempt, problem), ended)
             attempt += 1
+
+    def _may_wait(self, intent: Intent, keyed: bool) -> bool:
+        """Whether calling again is only asking again: as a trusted contract promises, or because repeating is safe."""
+        return bool(intent.listed.standing.contract) or may_repeat(intent.listed.standing, keyed=keyed)
 
     def _interval(self, waited: float) -> float:
         return min(max(self._conduct.approval_interval, waited / 4), _LONGEST_INTERVAL)

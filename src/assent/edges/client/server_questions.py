@@ -7,21 +7,28 @@ it, unless that says something new. Secrets are never given to a form.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 import mcp_types as types
+import orjson
 
+from assent.core.render import BLANK
 from assent.edges.client.estimates import same_price
 from assent.edges.client.intent import Intent, current
 from assent.edges.client.journal import Journal
 from assent.edges.client.question import Answer, Question
 
 _SENSITIVE = re.compile(
-    r"secret|token|passw|passphrase|credential|api[ _-]?key|private[ _-]?key|access[ _-]?key|seed phrase|otp|one-time|"
-    r"\bpin\b|cvv|cvc|card[ _-]?n|iban|social security|\bssn\b",
+    r"secret|token|passw|passphrase|pass[ _-]?code|\bpwd|_pwd|credential|(api|private|access)[ _-]?key|"
+    r"(seed|recovery|backup)[ _-]?(phrase|word|code|key)|mnemonic|otp|one-time|2fa|mfa|two[ _-]?factor|"
+    r"(security|verification|authentication|login|sms)[ _-]?code|(\b|_)pin(\b|_)|cvv|cvc|card[ _-]?n|iban|"
+    r"bank[ _-]?account|account[ _-]?number|social security|(\b|_)ssn(\b|_)",
     re.IGNORECASE,
 )
+# Letters of other scripts that look like ours; what is drawn like a password is one.
+_LIKE = str.maketrans("аеорсухіјѕԁһԛԝաοαερκντυχɑ", "aeopcyxijsdhqwaoaepkvtuxa")
 _PREVIEW = "Preview, as the tool reported it:"
 
 
@@ -75,7 +82,7 @@ class ServerQuestions:
             intent.name,
             listed.title,
             listed.standing,
-            intent.arguments,
+            orjson.loads(intent.form),
             why="the server wants to know something before it goes on",
             words=message,
             schema=fields or None,
@@ -88,21 +95,29 @@ def _fields(params: types.ElicitRequestFormParams) -> Mapping[str, Any]:
 
 
 def _wants_secrets(message: str, fields: Mapping[str, Any]) -> bool:
-    if not fields:
-        return False
-    described = [message, *fields, *(str(value) for field in fields.values() for value in _texts(field))]
-    return any(_SENSITIVE.search(text) for text in described)
+    return bool(fields) and any(_SENSITIVE.search(_as_read(text)) for text in (message, *_texts(fields)))
 
 
-def _texts(field: Any) -> list[Any]:
-    return [field.get(key, "") for key in ("title", "description", "format")] if isinstance(field, Mapping) else []
+def _as_read(text: str) -> str:
+    """The text as an eye takes it in: nothing invisible, and letters for what looks like them."""
+    plain = unicodedata.normalize("NFKD", text).lower().translate(_LIKE)
+    return "".join(c for c in plain if not unicodedata.category(c).startswith(("C", "M")) and c not in BLANK)
+
+
+def _texts(node: Any, depth: int = 6) -> Iterator[str]:
+    """Every name and text in the fields, wherever a form may put its words."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, Mapping | list) and depth:
+        for item in (*node, *node.values()) if isinstance(node, Mapping) else node:
+            yield from _texts(item, depth - 1)
 
 
 def _confirms_the_same(message: str, intent: Intent) -> bool:
     """Whether this is the confirmation that a trusted contract announces, with nothing in it that was not shown."""
     if not intent.agreed or intent.answered_server or intent.listed.standing.contract.get("confirmation") != "user":
         return False
-    prices = [line for line in message.splitlines() if line.startswith("Price: ")]
+    prices = [line.removeprefix("Price: ") for line in message.splitlines() if line.startswith("Price: ")]
     if not all(same_price(intent.price, price) for price in prices):
         return False
     return _PREVIEW not in message or intent.preview is not None

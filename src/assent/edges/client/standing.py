@@ -94,7 +94,7 @@ def _guarded(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> S
     """Inference, raised by whatever the definition admits."""
     base = _inferred(inference, inference.open_world or claims.open_world is True, False)
     contract = _contract(meta)
-    admitted = [base.tier, _admitted(claims), _tier(meta.get(TIER_KEY)), _tier((contract or {}).get("tier"))]
+    admitted = [base.tier, _hinted(claims, inference), _tier(meta.get(TIER_KEY)), _tier((contract or {}).get("tier"))]
     tier = max((one for one in admitted if one is not None), key=_GRAVITY.index)
     said = _risk((contract or {}).get("risk")) or Risk.LOW
     risk = max(base.risk, said, DEFAULT_RISK[tier], key=lambda one: one.number)
@@ -109,7 +109,7 @@ def _inferred(inference: Inference, open_world: bool, idempotent: bool) -> Stand
 
 
 def _hinted(claims: Claims, inference: Inference) -> Tier | None:
-    """The tier that trusted hints amount to: seed 000's table read backwards; None where they say nothing of effects.
+    """The tier that hints amount to: seed 000's table read backwards; None where they say nothing of effects.
 
     A mutation that says it is not destructive but reaches outside spends where repeating is said to be safe, and
     shares otherwise. One that does not say whether it reaches outside is what a confident inference says, or a write.
@@ -125,13 +125,6 @@ def _hinted(claims: Claims, inference: Inference) -> Tier | None:
     inferred = Tier(inference.tier)
     reaches = claims.open_world is None and inference.confidence >= CONFIDENT
     return inferred if reaches and inferred in (Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND) else Tier.WRITE
-
-
-def _admitted(claims: Claims) -> Tier | None:
-    """What an untrusted server's hints own up to."""
-    if claims.destructive:
-        return Tier.DESTRUCTIVE
-    return Tier.WRITE if claims.read_only is False else None
 
 
 def _contract_asks(contract: Mapping[str, Any], risk: Risk) -> bool:

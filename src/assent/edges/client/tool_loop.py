@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
 
 from assent.core.outcome import Refusal, error_result
 from assent.edges.client.quoting import model_text
@@ -75,7 +76,7 @@ async def answer_anthropic(
 ) -> list[dict[str, Any]]:
     """The `tool_result` blocks for every `tool_use` block of a message, one call after the other."""
     return [
-        anthropic_result(block["id"], await client.call_tool(names.get(block["name"], block["name"]), block["input"]))
+        anthropic_result(block["id"], await _told(client, names.get(block["name"], block["name"]), block["input"]))
         for block in content
         if block.get("type") == "tool_use"
     ]
@@ -92,10 +93,21 @@ async def answer_openai(client: Calls, message: Mapping[str, Any], names: Mappin
 async def _called(client: Calls, function: Mapping[str, Any], names: Mapping[str, str]) -> types.CallToolResult:
     try:
         arguments = json.loads(function.get("arguments") or "{}")
-    except ValueError:
-        refused = Refusal("validate.malformed", "The arguments are not JSON.")
-        return types.CallToolResult.model_validate(error_result(refused.problem()))
-    return await client.call_tool(names.get(function["name"], function["name"]), arguments)
+    except (ValueError, RecursionError):
+        return _refused("validate.malformed", "The arguments are not JSON.")
+    return await _told(client, names.get(function["name"], function["name"]), arguments)
+
+
+async def _told(client: Calls, name: str, arguments: Any) -> types.CallToolResult:
+    """The result. Every call of a message must have one, and a server's own words in an error may be anything."""
+    try:
+        return await client.call_tool(name, arguments)
+    except MCPError:
+        return _refused("execute.failed", "The server answered with an error.")
+
+
+def _refused(code: str, detail: str) -> types.CallToolResult:
+    return types.CallToolResult.model_validate(error_result(Refusal(code, detail).problem()))
 
 
 def _safe(name: str) -> str:

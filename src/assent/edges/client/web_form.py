@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined
 
 from assent.core.render import argument_lines, has_hidden, visible
 from assent.edges.client.allowances import Anything, AtMost, Remember
-from assent.edges.client.question import Answer, Question
+from assent.edges.client.question import Answer, Question, quoted_title
 
 SPANS = ((900, "15 minutes"), (3_600, "an hour"), (86_400, "a day"), (604_800, "a week"))
 _TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(
@@ -35,7 +35,7 @@ def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
         note=note,
         nonce=nonce,
         token=token,
-        headline=visible(question.title) if standing else "The server asks",
+        headline=quoted_title(question.title) if standing else "The server asks",
         tool=visible(question.tool),
         server=visible(question.server),
         badge=f"{standing.tier.value}, {standing.risk.value} risk" if standing else "",
@@ -72,7 +72,7 @@ def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
     found = [
         ("Arguments, as sent", argument_lines(dict(question.arguments)) if question.arguments else ["(none)"], False)
     ]
-    if question.estimate is not None and question.price is None:
+    if question.estimate is not None:
         found.append(("Estimate, as the server reported it", argument_lines(question.estimate), True))
     if question.preview is not None:
         found.append(("Preview, as the server reported it", argument_lines(question.preview), True))

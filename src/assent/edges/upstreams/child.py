@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,8 +21,15 @@ logger = logging.getLogger("assent")
 LARGEST = 16 * 1024 * 1024
 FAREWELL = 2.0
 _NOISE_SHOWN = 5
+_EDGE = 1024
+_DEEPEST = 200
+_ID = rb'"id"\s*:\s*("[^"\\]*"|[0-9]+)'
+_VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
+_FIRST = re.compile(rb"\s*\{\s*(?:%b\s*,\s*)?%b" % (_VERSION, _ID))
+_LAST = re.compile(rb"%b\s*(?:,\s*%b\s*)?\}\s*\Z" % (_ID, _VERSION))
 
 Hear = Callable[[dict[str, Any]], None]
+Miss = Callable[[int | str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +49,8 @@ class Launch:
 class Child:
     """One process that speaks JSON-RPC on its standard streams. What else it prints is noise: logged, not fatal."""
 
-    def __init__(self, launch: Launch, hear: Hear) -> None:
-        self._launch, self._hear = launch, hear
+    def __init__(self, launch: Launch, hear: Hear, miss: Miss = lambda _, __: None) -> None:
+        self._launch, self._hear, self._miss = launch, hear, miss
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._noise = 0
@@ -106,18 +114,21 @@ class Child:
 
     async def _read(self) -> None:
         assert self._process is not None and self._process.stdout is not None
-        held = bytearray()
+        held, cut = bytearray(), b""
         try:
             while piece := await self._process.stdout.read(65536):
                 held += piece
                 if b"\n" in piece:
                     *lines, rest = bytes(held).split(b"\n")
                     held = bytearray(rest)
+                    if cut:
+                        self._drop(cut, lines.pop(0))
+                        cut = b""
                     for line in lines:
                         self._take(line)
                 elif len(held) > LARGEST:
-                    self._complain(b"a line of more than 16 MB")
-                    held.clear()
+                    cut = cut or bytes(held[:_EDGE])
+                    del held[:-_EDGE]
             await self._process.wait()
         finally:
             self.ended.set()
@@ -129,9 +140,22 @@ class Child:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
             return self._complain(line)
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        if not _is_message(message):
             return self._complain(line)
+        if line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_writable(message):
+            self._complain(line)
+            return self._lose(message.get("id"), "the answer is nested too deep")
         self._hear(message)
+
+    def _drop(self, begin: bytes, end: bytes) -> None:
+        """A line that was too long to keep: whoever waits for it is told, if its edges say who that is."""
+        self._complain(b"a line of more than 16 MB, " + begin[:100])
+        found = _FIRST.match(begin) or _LAST.search(end[-_EDGE:])
+        self._lose(orjson.loads(found[1]) if found else None, "the answer is longer than 16 MB")
+
+    def _lose(self, request_id: int | str | None, reason: str) -> None:
+        if request_id is not None:
+            self._miss(request_id, reason)
 
     def _complain(self, line: bytes) -> None:
         self._noise += 1
@@ -139,6 +163,22 @@ class Child:
             shown = line[:200].decode("utf-8", "replace")
             more = "; more of it is not shown" if self._noise == _NOISE_SHOWN else ""
             logger.warning("%s printed on its standard output: %r%s", self._launch.name, shown, more)
+
+
+def _is_message(message: Any) -> bool:
+    """Whether everybody who hears it can rely on the types of what makes it a message."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return False
+    known = message.get("id").__class__ in (int, str, type(None))
+    return known and isinstance(message.get("method", ""), str)
+
+
+def _is_writable(message: dict[str, Any]) -> bool:
+    try:
+        orjson.dumps([[[[[[message]]]]]])  # as deep as anybody wraps it
+    except TypeError:
+        return False
+    return True
 
 
 def why_not(launch: Launch, error: Exception) -> str:

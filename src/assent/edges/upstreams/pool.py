@@ -140,7 +140,7 @@ class Pool:
             kept = self.limits.idle
             if connection.keep_alive_for is not None:
                 kept = min(kept, connection.keep_alive_for - 1)
-            if connection.usable and asyncio.get_running_loop().time() - connection.idle_since < kept:
+            if connection.usable and connection.loop.time() - connection.idle_since < kept:
                 return connection
             connection.abort(Lost(self.name, "idle for too long", sent=False))
         return None

@@ -12,6 +12,7 @@ from typing import Any
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
+    INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
 )
@@ -19,7 +20,7 @@ from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.child import Child, Launch, how_ended
-from assent.edges.upstreams.faults import Fault, Garbled, Lost, TimedOut, Unreachable
+from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, TimedOut, Unreachable
 from assent.edges.upstreams.http import Described, described_by
 from assent.edges.upstreams.introduction import introduce
 from assent.edges.upstreams.line import Audience
@@ -223,7 +224,7 @@ class StdioUpstream:
         await self._abandon()
         self._pause = min(LONGEST_PAUSE, max(1.0, 2 * self._pause))
         self._not_before = now + self._pause
-        child = Child(self._launch, self._hear)
+        child = Child(self._launch, self._hear, self._miss)
         try:
             await child.start()
         except Fault as fault:
@@ -267,6 +268,15 @@ class StdioUpstream:
         if message.get("method") == "notifications/progress" and self._pass_progress(message):
             return
         self.listen(message)
+
+    def _miss(self, request_id: int | str, reason: str) -> None:
+        """An answer came, and cannot be used."""
+        answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
+        if answer is None:
+            error = {"code": INTERNAL_ERROR, "message": reason}
+            self._hear({"jsonrpc": "2.0", "id": request_id, "error": error})
+        elif not answer.done():
+            answer.set_exception(Oversized(self.name, reason, sent=True))
 
     def _pass_progress(self, message: dict[str, Any]) -> bool:
         params = message.get("params")

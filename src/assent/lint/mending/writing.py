@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,6 +21,8 @@ def write_all(files: Sequence[Mended]) -> None:
     try:
         for one in changed:
             home = one.file.resolve()
+            if not home.stat().st_mode & stat.S_IWUSR:
+                raise SettingsError(Fault("it is write-protected", "Allow writing to it", file=str(one.file)))
             if home.read_bytes() != one.before:
                 raise SettingsError(Fault("it was changed meanwhile", "Run it again", file=str(one.file)))
             staged.append((_staged(home, one.after), home, one.before))
@@ -41,10 +44,14 @@ def write_all(files: Sequence[Mended]) -> None:
 def _staged(home: Path, content: bytes) -> Path:
     """A file with this content beside its place, with the same rights, safely on the disk."""
     descriptor, name = tempfile.mkstemp(prefix=f".{home.name}.", dir=home.parent)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
     beside = Path(name)
-    beside.chmod(home.stat().st_mode & 0o7777)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.chmod(home.stat().st_mode & 0o7777)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
     return beside

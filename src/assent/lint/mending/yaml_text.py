@@ -71,11 +71,16 @@ def _flow_with(text: str, holder: Any, key: str, value: Any) -> str:
 def _flow_without(text: str, holder: Any, name: str) -> str:
     spans = [(key.start_mark.index, value.end_mark.index) for key, value in holder.value]
     index = [key.value for key, _ in holder.value].index(name)
+    begins, ends = spans[index]
     if index + 1 < len(spans):
-        return text[: spans[index][0]] + text[spans[index + 1][0] :]
-    if index:
-        return text[: spans[index - 1][1]] + text[spans[index][1] :]
-    return text[: spans[index][0]] + text[spans[index][1] :]
+        between, ends = text[ends : spans[index + 1][0]], spans[index + 1][0]
+    elif index:
+        between, begins = text[spans[index - 1][1] : begins], spans[index - 1][1]
+    else:
+        between = ""
+    if "#" in between:
+        raise ValueError("a comment would go with it")
+    return text[:begins] + text[ends:]
 
 
 def _block_with(text: str, holder: Any, key: str, value: Any) -> str:

@@ -21,7 +21,18 @@ STALLED = 2000
 """Milliseconds after which the server ends a transaction of ours that stands still: a paused process must not hold the
 log's head against all others."""
 MIGRATING = 0x61736E74
-FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, asyncio.TimeoutError, EOFError)
+CUT = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    ConnectionError,
+    EOFError,
+)
+"""How the end of a session is noticed; asyncpg calls it an error of its own where it comes between two statements."""
+FAILURES = (*CUT, asyncpg.PostgresError, OSError, TimeoutError, asyncio.TimeoutError)
 _REMEDIES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
     (asyncpg.InvalidPasswordError, "does not accept the user or password. Correct the URL of the store"),
     (asyncpg.InvalidAuthorizationSpecificationError, "does not accept the user. Correct the URL of the store"),
@@ -35,7 +46,7 @@ _REMEDIES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], st
     (asyncpg.DataCorruptedError, "is corrupt. Restore it from a backup"),
     (asyncpg.IdleInTransactionSessionTimeoutError, "ended a transaction that stood still. Nothing was written"),
     ((TimeoutError, asyncio.TimeoutError), "does not answer in time. Look at its load and at the network"),
-    ((OSError, EOFError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError), "cannot be reached. Start it"),
+    ((*CUT, OSError), "cannot be reached. Start it"),
 )
 
 

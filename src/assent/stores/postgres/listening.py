@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from assent.errors import StoreError
 from assent.stores.postgres.database import FAILURES, Database
 from assent.stores.postgres.tables import CHANNEL
 
@@ -35,12 +36,14 @@ class Listener:
         self._task = loop.create_task(self._listen())
 
     async def _listen(self) -> None:
+        connection: Any = None
         try:
             connection = await self._database.connect()
             await connection.add_listener(CHANNEL, self._hear)
             self._connection = connection
-        except FAILURES:
+        except (*FAILURES, StoreError):
             self._not_before = asyncio.get_running_loop().time() + PAUSE
+            await _close(connection)
 
     def _hear(self, connection: Any, process: int, channel: str, names: str) -> None:
         self._heard(names.split("\n"))
@@ -48,6 +51,10 @@ class Listener:
     async def close(self) -> None:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._connection is not None:
-            with suppress(*FAILURES):
-                await self._connection.close(timeout=2.0)
+        await _close(self._connection)
+
+
+async def _close(connection: Any) -> None:
+    if connection is not None:
+        with suppress(*FAILURES):
+            await connection.close(timeout=2.0)

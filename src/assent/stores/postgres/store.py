@@ -6,7 +6,7 @@ Nothing is held while a call is under way: a look borrows a connection for one s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from assent.errors import StoreError
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
-from assent.stores.postgres.database import FAILURES, Database
+from assent.stores.postgres.database import CUT, FAILURES, Database
 from assent.stores.postgres.listening import Listener
 from assent.stores.postgres.tables import SQL, load
 from assent.stores.postgres.writer import Writer
@@ -65,13 +65,20 @@ class PostgresStore(Front):
         return version
 
     async def _fetch(self, name: str, *values: Any) -> list[Any]:
+        found: list[Any] = await self._look(lambda: self._pool.fetch(SQL[name], *values))
+        return found
+
+    async def _look(self, look: Callable[[], Awaitable[T]]) -> T:
+        """Looked again where a session turned out to be cut: every one of the pool may be, after a restart."""
         if self._pool is None or self._closed:
             await self.connect()
-        try:
-            found: list[Any] = await self._pool.fetch(SQL[name], *values)
-        except FAILURES as error:
-            raise self._database.failure(error) from error
-        return found
+        for cut in range(self._readers + 1):
+            try:
+                return await look()
+            except FAILURES as error:
+                if cut == self._readers or not isinstance(error, CUT):
+                    raise self._database.failure(error) from error
+        raise AssertionError
 
     async def _change(self, operation: Operation[T]) -> T:
         if self._pool is None:
@@ -84,12 +91,7 @@ class PostgresStore(Front):
         return await self._writer.sweep(sweep)
 
     async def _loaded(self, operation: Operation[Any]) -> Records:
-        if self._pool is None or self._closed:
-            await self.connect()
-        try:
-            return await load(self._pool, [operation])
-        except FAILURES as error:
-            raise self._database.failure(error) from error
+        return await self._look(lambda: load(self._pool, [operation]))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         rows = await self._fetch("recall", [claim_id])

@@ -125,12 +125,14 @@ class Writer:
             order.report()
 
     async def _transact(self, batch: Sequence[Item]) -> None:
+        """Tried again where nothing was written for sure: two changes crossed, or the connection was cut before the
+        commit. An effect that has happened must not end in doubt because a session did."""
         for attempt in range(TRIES):
             connection = await self._connected()
             try:
                 return await self._try(connection, batch)
-            except _AGAIN:
-                if attempt == TRIES - 1:
+            except FAILURES as error:
+                if attempt == TRIES - 1 or not (isinstance(error, _AGAIN) or connection.is_closed()):
                     raise
 
     async def _try(self, connection: Any, batch: Sequence[Item]) -> None:
@@ -149,8 +151,8 @@ class Writer:
             raise
         try:
             await connection.execute("COMMIT")
-        except FAILURES:
-            if first is None or not await self._committed(first, records.changed.entries):
+        except FAILURES as error:
+            if not await self._committed(first, records.changed.entries, error):
                 raise
 
     async def _undo(self, connection: Any) -> None:
@@ -159,11 +161,21 @@ class Writer:
         except BaseException:
             await self._disconnect()
 
-    async def _committed(self, first: int, rows: Sequence[EntryRow]) -> bool:
-        """Whether a transaction whose COMMIT was not answered took place: our entries stand where they were put."""
+    async def _committed(self, first: int | None, rows: Sequence[EntryRow], error: BaseException) -> bool:
+        """Whether a transaction whose COMMIT was not answered took place: our entries stand where they were put.
+
+        The log's head is taken first, for the commit may still be under way. Where nobody can say, it has failed.
+        """
         await self._disconnect()
-        connection = await self._connected()
-        found = await connection.fetch(tables.SQL["leaves"], first, len(rows))
+        if first is None:
+            raise self._database.failure(error) from error
+        try:
+            connection = await self._connected()
+            await connection.execute(tables.SQL["begin"])
+            found = await connection.fetch(tables.SQL["leaves"], first, len(rows))
+            await connection.execute("ROLLBACK")
+        except FAILURES:
+            raise self._database.failure(error) from error
         return [row[0] for row in found] == [row.leaf for row in rows]
 
     async def _connected(self) -> Any:

@@ -136,9 +136,19 @@ class Tables:
         finally:
             self._connection.execute("PRAGMA secure_delete = OFF").fetchall()
 
-    def forget_the_past(self) -> None:
-        """Fold the write-ahead log into the file, so that it no longer holds what was erased."""
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    def forget_the_past(self, *, wait: bool) -> bool:
+        """Fold the write-ahead log into the file, so that it no longer holds what was erased; whether that was done.
+
+        It is not while somebody is reading, whom we may wait for a while.
+        """
+        [[patience]] = self._connection.execute("PRAGMA busy_timeout").fetchall()
+        try:
+            self._connection.execute(f"PRAGMA busy_timeout = {patience if wait else 0}").fetchall()
+            return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+        except sqlite3.Error:
+            return False
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {patience}").fetchall()
 
     def append(self, rows: Sequence[EntryRow]) -> None:
         """The place of the first is looked up: nobody else writes until we commit."""

@@ -41,7 +41,7 @@ class Writer:
         self._unkept: list[EntryRow] = []
         self._broken: StoreError | None = None
         self._calling: asyncio.AbstractEventLoop | None = None
-        self._stirring = self._closed = False
+        self._stirring = self._closed = self._traces = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
@@ -112,6 +112,7 @@ class Writer:
                 if self._broken is not None and not self._items:
                     break
             if last:
+                self._forget(erased=False)
                 self._connection.close()
                 return
 
@@ -148,14 +149,17 @@ class Writer:
                     item.value = self._tables.prune(item.order)
             self._connection.execute("COMMIT")
             self._tables.committed(records)
-            if records.changed.places:
-                with suppress(sqlite3.Error):  # somebody is reading; the next one to close the file does it
-                    self._tables.forget_the_past()
+            self._forget(erased=bool(records.changed.places))
         except BaseException:
             self._tables.forget()
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
+
+    def _forget(self, *, erased: bool) -> None:
+        """What was erased is still in the write-ahead log while somebody reads: then it is tried again later."""
+        if erased or self._traces:
+            self._traces = not self._tables.forget_the_past(wait=erased)
 
 
 def _report(orders: Sequence[Waiting]) -> None:

@@ -103,6 +103,8 @@ def test_odd_names_become_names_every_model_takes() -> None:
         "Accept",
         "Transfer-Encoding",
         "X-Forwarded-For",
+        "X-HTTP-Method-Override",
+        "X-Original-URL",
         "X-Company",
     ],
 )
@@ -131,6 +133,17 @@ def test_credentials_in_queries_and_cookies_are_no_arguments_either() -> None:
     parameters = [parameter("api_key", "query"), parameter("session", "cookie"), parameter("session", "query")]
     made = tool(method="get", parameters=parameters, more={"components": {"securitySchemes": schemes}})
     assert places(made) == {"session": ("query", "session")}
+
+
+@pytest.mark.parametrize(
+    ("name", "location"),
+    [("api_key", "query"), ("access_token", "query"), ("client_secret", "query"), ("JSESSIONID", "cookie"),
+     ("connect.sid", "cookie"), ("auth_token", "cookie")],
+)  # fmt: skip
+def test_what_is_named_like_a_credential_is_no_argument_though_no_scheme_declares_it(name: str, location: str) -> None:
+    assert places(tool(method="get", parameters=[parameter(name, location), parameter("page_token", "query")])) == {
+        "page_token": ("query", "page_token")
+    }
 
 
 def test_a_body_that_is_not_a_plain_object_is_one_argument() -> None:

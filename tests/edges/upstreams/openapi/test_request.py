@@ -58,7 +58,8 @@ def query(made: ApiTool, **arguments: Any) -> list[tuple[str, str]]:
 def is_risky(value: str) -> bool:
     """Whether there is any reason not to send a path value."""
     decoded = unquote(unquote(value))
-    return not value or not set(decoded) - {"."} or any(c in "/\\\x7f" or c < " " for c in value)
+    dots = not set(decoded.partition(";")[0]) - {"."}
+    return not value or dots or any(c in "/\\\x7f" or c < " " for c in decoded)
 
 
 @THE_SAME
@@ -100,7 +101,30 @@ def test_no_value_reaches_another_path(path: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["", ".", "..", "...", "a/b", "a\\b", "%2e%2e", "a\x00", "a\nb", None, [], {}, [".."], ["a", ""]]
+    "value",
+    [
+        "",
+        ".",
+        "..",
+        "...",
+        "a/b",
+        "a\\b",
+        "%2e%2e",
+        "..;",
+        "..;a=1",
+        "%2e.%3Bx",
+        "a%2Fb",
+        "..%252fb",
+        "a%5cb",
+        "a%00",
+        "a\x00",
+        "a\nb",
+        None,
+        [],
+        {},
+        [".."],
+        ["a", ""],
+    ],
 )
 def test_what_could_leave_its_segment_is_refused(value: Any) -> None:
     with pytest.raises(Unsendable):

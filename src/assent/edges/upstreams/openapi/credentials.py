@@ -31,12 +31,22 @@ _SET_BY_HTTP = frozenset(
         "transfer-encoding",
         "upgrade",
         "via",
+        # With these a server takes the request for another one than the contract is about.
+        "x-http-method",
+        "x-http-method-override",
+        "x-method-override",
+        "x-original-url",
+        "x-rewrite-url",
     ]
 )
 _CREDENTIAL = re.compile(
     r"(?:.*[-_])?(?:authorization|authentication|auth|cookie|set-cookie|api[-_]?key|secret|secret[-_]key|password"
     r"|credentials?|(?:access|auth|bearer|id|security|session|csrf|xsrf)[-_]?token|api[-_]?token|jwt)\Z"
 )
+_TOKEN = re.compile(
+    r"(?:.*[-_])?(?:api[-_]?key|(?:access|api|auth|bearer|id|security|session)[-_]?token|client[-_]secret|jwt)\Z"
+)
+_SESSION = re.compile(r".*(?:session|sess|sid)(?:[-_]?id)?\Z")
 
 Names = frozenset[tuple[str, str]]
 
@@ -59,6 +69,10 @@ def withheld_because(parameter: Parameter, credentials: Names) -> str | None:
     """Why a parameter is no argument, or None."""
     name = parameter.name.lower()
     if (parameter.location, name) in credentials:
+        return "it carries a credential"
+    if parameter.location == "query" and _TOKEN.match(name):
+        return "it carries a credential"
+    if parameter.location == "cookie" and (_CREDENTIAL.match(name) or _SESSION.match(name)):
         return "it carries a credential"
     if parameter.location != "header":
         return None

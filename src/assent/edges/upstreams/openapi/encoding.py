@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.ports import NotRun
@@ -56,7 +56,8 @@ def _path_text(value: Any, name: str) -> str:
     said = text_of(value)
     if value is None or said == "":
         raise Unsendable(f"{name} is empty; a path needs a value there")
-    if "/" in said or "\\" in said or _CONTROL.search(said):
+    read = unquote(unquote(said))  # as a chain of servers might, each of which decodes
+    if "/" in read or "\\" in read or _CONTROL.search(read):
         raise Unsendable(f"{name} holds a slash or a control character; a path value is one segment")
     return encode(said)
 

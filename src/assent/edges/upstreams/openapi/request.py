@@ -67,8 +67,8 @@ def read_template(path: str) -> Template:
 
 
 def is_dots(segment: str) -> bool:
-    """Whether a segment is nothing but dots, however often it was encoded."""
-    text = unquote(unquote(segment))
+    """Whether a segment is nothing but dots, however often it was encoded; what follows a semicolon, some drop."""
+    text = unquote(unquote(segment)).partition(";")[0]
     return bool(text) and set(text) == {"."}
 
 

@@ -1,0 +1,149 @@
+"""What is concluded about the shapes that tools of other servers have, each told with an invented harbour?"""
+
+from typing import Any
+
+import pytest
+
+from assent.infer import classify
+from assent.infer.lexicon import OTHERWISE
+
+
+def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}}
+
+
+SWITCH = {"type": "boolean"}
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("get_access_to_pier", "Creates a temporary shareable link that grants access to the pier.", pier=TEXT),
+        tool("snapshot-barge", "Take a snapshot of a barge", ID=TEXT, Name=TEXT),
+        tool("lint_manifest", "Lint a manifest and report problems", manifest=TEXT, fix=SWITCH),
+        tool("port_scan", "Run a scan against a target", target=TEXT),
+        tool("get_or_refresh_pass", "Returns a valid pass, refreshing it when it has expired"),
+        tool("url_scan", "Scan a URL with our scanner and return the report", url=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_sounds_like_a_look_and_acts_is_not_read_only(definition: dict[str, Any]) -> None:
+    assert not classify(definition).read_only
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "notices.mark_read",
+            "notices.mark_all_read",
+            "mark_thread_read",
+            "markRead",
+            "mail_mark_read",
+            "set_mail_read",
+        ),
+        *(
+            "update_last_read",
+            "update_read_status",
+            "set_read_state",
+            "flag_message_read",
+            "update_discover_feed",
+            "stop_fetch_job",
+            "wipe_read_cache",
+        ),
+    ],
+)
+def test_read_as_a_state_that_is_set_is_no_reading(name: str) -> None:
+    assert not classify({"name": name}).read_only
+    assert not classify({"name": name, "description": "Sets the state of one of the caller's messages."}).read_only
+
+
+@pytest.mark.parametrize("name", ["message_read", "file_read", "software_update_get"])
+def test_reading_stays_reading_after_a_word_that_is_a_thing(name: str) -> None:
+    assert classify({"name": name, "description": "Gets what is there."}).read_only
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("kubekran_rollout", "Manage the rollout of a crane", subCommand={"enum": ["status", "pause", "undo"]}),
+        tool("modify_hold_values", "Modifies values of a hold.", hold=TEXT, clear_values=SWITCH),
+        tool("handle_dialog", "If a dialog was opened, use this to handle it", action={"enum": ["accept", "dismiss"]}),
+        tool(
+            "all_harbour_api", "Execute any harbour.example API operation by writing queries and mutations", query=TEXT
+        ),
+        tool(
+            "trigger_webhook_voyage",
+            "Trigger a voyage via webhook.",
+            webhookUrl=TEXT,
+            httpMethod={"enum": ["GET", "POST", "DELETE"]},
+        ),
+        tool("ferry-power-cycle", "Power cycle a ferry (power off and on)", ID=TEXT),
+        tool("rebuild-barge", "Rebuild a barge from a plan, erasing its hold", ID=TEXT),
+        tool("merge_berths", "Merge two berths into one; the second berth is removed", first=TEXT, second=TEXT),
+        tool("compact_logbook", "Compact a logbook, discarding old pages", logbook=TEXT),
+        tool("import_tides", "Import tides into a table, replacing the table if it exists", table=TEXT),
+        tool("interact_with_process", "Send input to a running process and receive its answer.", pid={}, input=TEXT),
+        tool("send_crane_command", "Send a command to an active crane", session=TEXT, command=TEXT),
+        tool("benchmark_query", "Runs a query several times and reports the timing", sql=TEXT),
+        tool("restart_container", "Restart a container", id=TEXT),
+        tool("pause_cluster", "Pauses a cluster.", id=TEXT),
+        tool("remove_shared_link", "Remove a shared link from a chart.", chart=TEXT),
+        tool("harbour-up", "Run pulumi up for a harbour", stack=TEXT),
+        tool("quit_app", "Quit an application", app=TEXT, force=SWITCH),
+        tool("run_exploit", "Run an exploit against a hull", hull=TEXT),
+        tool("force_push", "Force push the local chart to the remote", chart=TEXT),
+        tool("checkout_chart", "Restore a chart from the archive, losing local modifications", path=TEXT),
+        tool("deactivate_user", "Deactivate a user account", user=TEXT),
+        tool("sign_out_everywhere", "Sign the user out of all devices", user=TEXT),
+        tool("sync_hold", "Synchronise a hold with the shore; crates missing there are deleted here", path=TEXT),
+        tool("gc_registry", "Garbage collect the registry"),
+        tool("interrupt_kernel", "Interrupt the kernel"),
+        tool("shrink_disk", "Shrink a disk", disk=TEXT, size={}),
+        tool("send_keys_to_vm", "Send key strokes to the console", vm=TEXT, keys=TEXT),
+        tool("upload_and_execute", "Upload a script and execute it on the host", script=TEXT),
+        tool("compile_and_run", "Compile and run a program", source=TEXT, language=TEXT),
+        tool("hang_up_call", "Hang up an active call", call=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_may_lose_something_by_its_shape_is_destructive(definition: dict[str, Any]) -> None:
+    inference = classify(definition)
+    assert (inference.read_only, inference.destructive) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("query_render_mooring", "Run a read-only SQL query against a hosted Postgres database.", sql=TEXT),
+        tool("post-database-query", "Query a database", database_id=TEXT, filter={"type": "object"}),
+        tool("take_snapshot", "Take a text snapshot of the currently selected page.", verbose=SWITCH),
+        tool("take_view_snapshot", "Take a snapshot of the accessibility tree."),
+        tool("decompile_function", "Decompile a specific function and return its code", address=TEXT),
+        tool("scan_text_nodes", "Scan all text nodes in the selected drawing", node=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_sounds_like_a_deed_and_looks_is_read_only(definition: dict[str, Any]) -> None:
+    assert classify(definition).read_only
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("remove_reaction", "Remove a reaction from a message in a public channel.", message=TEXT),
+        tool("update_member", "Update a member", permissions={"type": "object", "properties": {"deleteAny": SWITCH}}),
+        tool("tide_test", "The tide test command runs the tests defined on a model.", selection=TEXT),
+        tool("restart_timer", "Restart a timer", timer=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_loses_nothing_that_matters_is_not_destructive(definition: dict[str, Any]) -> None:
+    assert not classify(definition).destructive
+
+
+@pytest.mark.parametrize("verb", OTHERWISE)
+def test_a_verb_that_means_something_else_beside_certain_words_needs_no_description(verb: str) -> None:
+    for word in sorted(OTHERWISE[verb][1]):
+        assert classify({"name": f"{verb}_{word}"}).reasons
