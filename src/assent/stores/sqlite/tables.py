@@ -31,8 +31,8 @@ from assent.stores.statements import for_rows, statements
 
 _SQL = statements("sqlite")
 MOST_KNOWN = 10_000
-AT_ONCE = 64, 8
-"""Rows to a statement."""
+AT_ONCE = 128, 64, 32, 16, 8, 4, 2
+"""Rows to a statement: few statements for any number of rows, and few to keep prepared."""
 
 
 class Tables:
@@ -81,12 +81,13 @@ class Tables:
 
     def committed(self, records: Records) -> None:
         """Remember what is under way: whoever started a claim is about to end it."""
+        claims, started = records.claims, self._started
         for name in chain(records.changed.claims, records.changed.moved):
-            record = records.claims[name]
-            if record.state is State.STARTED and not record.charges and len(self._started) < MOST_KNOWN:
-                self._started[name] = record
+            record = claims[name]
+            if record.state is State.STARTED and not record.charges and len(started) < MOST_KNOWN:
+                started[name] = record
             else:
-                self._started.pop(name, None)
+                started.pop(name, None)
 
     def forget(self) -> None:
         self._started = {}
@@ -153,7 +154,7 @@ class Tables:
         """The place of the first is looked up: nobody else writes until we commit."""
         if rows:
             first = self.length()
-            self._keep_many("append", [(first + offset, row.leaf, row.vals) for offset, row in enumerate(rows)])
+            self._keep_many("append", [(place, *row) for place, row in enumerate(rows, first)])
 
     def _keep_many(self, name: str, rows: Sequence[Any]) -> None:
         """Many rows to a statement: with each one the interpreter would be let go of, and waited for again."""
