@@ -103,11 +103,14 @@ async def test_a_command_that_exits_at_once_says_how(caplog: pytest.LogCaptureFi
             await server.ready()
 
 
-async def test_a_server_that_never_answers_is_given_up_and_stopped() -> None:
+async def test_a_server_that_never_answers_is_given_up_and_stopped_and_that_is_the_reason_told() -> None:
     async with upstream(*odd("mute"), patience=0.1) as server:
+        await server.start()
+        ended = asyncio.ensure_future(server.ended())  # of the process, by whoever watches it
+        await asyncio.sleep(0)
         with pytest.raises(TimedOut, match="no answer to initialize"):
             await server.ready()
-        assert await server.ended() == "it exited with code 0"
+        assert await ended == "no answer to initialize in 0 seconds", "why we ended it, not how it took that"
 
 
 async def test_a_server_that_dies_loses_the_call_and_is_started_again_after_growing_pauses(

@@ -20,7 +20,7 @@ from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.child import Child, Launch, how_ended
-from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, TimedOut, Unreachable
+from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, TimedOut, Unreachable, words
 from assent.edges.upstreams.http import Described, described_by
 from assent.edges.upstreams.introduction import introduce
 from assent.edges.upstreams.line import Audience
@@ -88,6 +88,9 @@ class StdioUpstream:
             if self.described is None:
                 try:
                     self.described = self.known = await introduce(self)
+                except Exception as error:
+                    await self._abandon(error.detail if isinstance(error, Fault) else words(error))
+                    raise
                 except BaseException:
                     await self._abandon()
                     raise
@@ -238,14 +241,16 @@ class StdioUpstream:
         now = self._clock()
         if now - started > LONGEST_PAUSE:
             self._pause, self._not_before = 0.0, now
-        self._last_end = how_ended(child.code)
+        if child is self._child or not self._last_end:  # else we ended it, and said why
+            self._last_end = how_ended(child.code)
         if child is self._child:
             self.described = None
             logger.warning("%s: %s", self.name, self._last_end)
             self._give_up(self._last_end)
 
-    async def _abandon(self) -> None:
+    async def _abandon(self, because: str = "") -> None:
         child, self._child, self.described = self._child, None, None
+        self._last_end = because or self._last_end
         if child is not None:
             await child.stop()
             self._give_up("it was stopped")
