@@ -84,7 +84,7 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
     async with demo(tmp_path) as (process, lines):
         text = "\n".join(lines)
         commands = [line for line in lines if line.startswith("   ") and (" -c " in line or "curl" in line)]
-        assert len(commands) == 8, "each of them is tried below"
+        assert len(commands) == 9, "each of them is tried below"
         listing = printed(lines, "curl", "tools/list")
         assert len(await listed(listing)) == 9
         if not MISSING:
@@ -102,7 +102,9 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         assert (await run(printed(lines, "approvals approve"), tmp_path))[0] == 0
         assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"] == {"deleted": 3}
         assert "delete_files" in (await run(printed(lines, "audit tail"), tmp_path))[1]
-        assert "as signed" in (await run(printed(lines, "audit verify"), tmp_path))[1]
+        assert (await run(printed(lines, "audit anchor"), tmp_path))[0] == 0
+        code, said = await run(printed(lines, "audit verify"), tmp_path)
+        assert (code, "as signed" in said, "not signed" in said) == (0, True, False)
         process.send_signal(signal.SIGINT)
         assert await process.wait() == 0
     for said in ("Price: 480", "rehearse.dry_run_required", WAITS, "replayed: true", "book: 1."):
