@@ -109,3 +109,36 @@ def test_a_taken_port_is_an_error_at_once() -> None:
     with pytest.raises(OSError, match="in use"):
         server.bind("127.0.0.1", first.getsockname()[1])
     first.close()
+
+
+async def test_the_head_of_a_stream_that_has_nothing_to_say_yet_arrives_alone() -> None:
+    heard = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+            await heard.wait()
+            await send({"type": "http.response.body", "body": b"late"})
+
+    async with serving(app) as url, asyncio.timeout(60):
+        reader, writer = await connect(url)
+        writer.write(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert b"content-length: 4" in await reader.readuntil(b"\r\n\r\n")
+        heard.set()
+        assert await reader.readexactly(4) == b"late"
+        writer.close()
+
+
+async def test_an_answer_that_is_ready_leaves_in_one_write() -> None:
+    written: list[bytes] = []
+
+    class Transport(asyncio.Transport):
+        def write(self, data: Any) -> None:
+            written.append(bytes(data))
+
+    joined = server.JoinedTransport(Transport(), asyncio.get_running_loop())
+    joined.write(b"head ")
+    joined.write(b"body")
+    await asyncio.sleep(0)
+    joined.write(b"more")
+    assert written == [b"head body", b"more"]
