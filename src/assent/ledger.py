@@ -35,8 +35,8 @@ from assent.ports import SealedRow, Store
 
 EVERY, HEARTBEAT = 60.0, 3600.0
 PATIENCE = 10.0
-CHUNK, SHORT = 4096, 512
-"""How many entries are read at once: where nobody waits, and while calls are served."""
+CHUNK = 4096
+"""How many entries are read at once where all of them are wanted, and nobody waits."""
 Progress = Callable[[int], None]
 
 
@@ -152,11 +152,11 @@ class Ledger:
 
     async def prove(self, index: int) -> tuple[Proof, bytes]:
         """The proof that an entry is in the log as signed last, and its leaf; signs first what is not signed yet."""
-        await self.sign()
         async with self._opened() as log:
+            await self._signed(log)
             if not 0 <= index < log.size:
                 raise LedgerError(f"There is no entry {index}; the log has {log.size}.")
-            [leaf] = await StoredEntries(self.store).leaves(index, index + 1)
+            [leaf] = await StoredEntries(self.store, page=1).leaves(index, index + 1)
             return await log.prove_inclusion(index), leaf
 
     async def evidence(self) -> Evidence:
@@ -191,7 +191,7 @@ class Ledger:
         async with self._lock():
             keys = self.keys()
             try:
-                entries = StoredEntries(self.store, page=SHORT)
+                entries = StoredEntries(self.store, page=1)  # no more than is asked for: calls may be waiting
                 log = await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
                 yield log
                 self._forget_secrets(log)

@@ -123,7 +123,7 @@ async def test_a_log_whose_memory_went_wrong_does_not_sign():
     await scene.grow(13)
     await scene.sign()
     await scene.grow(7)
-    scene.log._since[2] = bytes(32)
+    scene.log._edge._rows[0][15] = bytes(32)
     with pytest.raises(Inconsistent, match="not signed"):
         await scene.sign()
 

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from .entries import BadEntry, agree, commitments_of, read_leaf
 from .faults import Report
-from .merkle import EMPTY_ROOT
+from .merkle import EMPTY_ROOT, hash_leaves
 from .subjects import Subject
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
 
@@ -58,7 +57,7 @@ class Walk:
             self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
 
     async def _take(self, first: int, leaves: Sequence[bytes], wanted: list[int]) -> None:
-        hashes = [sha256(b"\x00" + leaf).digest() for leaf in leaves]
+        hashes = hash_leaves(leaves)
         full: list[tuple[Tile, bytes]] = []
         done = 0
         while wanted and wanted[-1] <= first + len(leaves):
