@@ -231,3 +231,30 @@ async def test_an_entry_that_names_no_key_is_refused_in_words(tmp_path: Path, st
     store.note(Entry("key", 1_764_000_000.0, {"key": key, "previous": ledger.keys().newest.text}))
     with pytest.raises(LedgerError, match="is not signed"):
         await ledger.sign()
+
+
+async def test_of_the_checkpoints_of_a_gateway_one_in_ten_minutes_is_kept_for_good(tmp_path: Path, store: Store) -> None:
+    clock = Clock()
+    ledger = Ledger(store, tmp_path, now=clock)
+    for _ in range(25):
+        await grow(store, 1)
+        await ledger.sign()
+        clock.advance(60)
+    kept = [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept]
+    assert kept == [1, 11, 21, 25]
+    assert (await ledger.inspect()).ok
+
+
+async def test_a_clock_that_went_back_keeps_no_checkpoint_from_being_kept(tmp_path: Path, store: Store) -> None:
+    clock = Clock()
+    ledger = Ledger(store, tmp_path, now=clock)
+    for step in (0, -100_000, 60):
+        clock.advance(step)
+        await grow(store, 1)
+        await ledger.sign()
+    kept = [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept]
+    assert kept == [1, 2, 3]
+    clock.advance(60)
+    await grow(store, 1)
+    await ledger.sign()
+    assert [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept] == [1, 2, 4]

@@ -47,8 +47,8 @@ class LedgerError(AssentError):
 class StoredEntries:
     """The log's entries as a store keeps them. What comes after a gap is not there."""
 
-    def __init__(self, store: Store, progress: Progress = lambda done: None, page: int = CHUNK) -> None:
-        self._store, self._progress, self._size = store, progress, page
+    def __init__(self, store: Store, progress: Progress = lambda done: None) -> None:
+        self._store, self._progress = store, progress
         self._page: list[SealedRow] = []
 
     async def count(self) -> int:
@@ -68,11 +68,20 @@ class StoredEntries:
         if start < 0 or stop <= start:
             return []
         if not self._page or not self._page[0].index <= start <= stop <= self._page[-1].index + 1:
-            page = await self._store.sealed(after=start - 1, limit=max(self._size, stop - start))
+            page = await self._store.sealed(after=start - 1, limit=max(CHUNK, stop - start))
             whole = page and page[-1].index - start == len(page) - 1
             self._page = page if whole else [row for place, row in enumerate(page, start) if row.index == place]
         first = self._page[0].index if self._page else start
         return self._page[start - first : stop - first]
+
+
+class StoredLeaves(StoredEntries):
+    """The same for whoever signs or proves: calls may be waiting, so no more is read than is asked for."""
+
+    async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
+        found = await self._store.leaves(start, stop) if start >= 0 else []
+        await asyncio.sleep(0)
+        return found if len(found) == stop - start else await super().leaves(start, stop)
 
 
 class Ledger:
@@ -156,7 +165,7 @@ class Ledger:
             await self._signed(log)
             if not 0 <= index < log.size:
                 raise LedgerError(f"There is no entry {index}; the log has {log.size}.")
-            [leaf] = await StoredEntries(self.store, page=1).leaves(index, index + 1)
+            [leaf] = await StoredLeaves(self.store).leaves(index, index + 1)
             return await log.prove_inclusion(index), leaf
 
     async def evidence(self) -> Evidence:
@@ -191,7 +200,7 @@ class Ledger:
         async with self._lock():
             keys = self.keys()
             try:
-                entries = StoredEntries(self.store, page=1)  # no more than is asked for: calls may be waiting
+                entries = StoredLeaves(self.store)
                 log = await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
                 yield log
                 self._forget_secrets(log)

@@ -23,6 +23,12 @@ LEAVES = {
     "a field that is none": AT + b'"commitments":{"a\\u001b":"x"},"facts":{},"kind":"operator","v":1}',
     "spaces": AT + b'"commitments":{},"facts":{"entry":0,"fields":["tenant"]}, "kind":"redaction","v":1}',
     "a fact twice": AT + b'"commitments":{},"facts":{"entry":9,"entry":0,"fields":["a"]},"kind":"redaction","v":1}',
+    "an outcome with a fact twice": AT + b'"commitments":{},"facts":{"claim":"c1","state":"failed","state":"succeeded"}'
+    + b',"kind":"outcome","v":1}',
+    "facts in another order": AT + b'"commitments":{},"facts":{"claim":"c1","tool":"t","tier":"read"}'
+    + b',"kind":"outcome","v":1}',
+    "a fact before the claim": AT + b'"commitments":{},"facts":{"tool":"t","claim":"c1"},"kind":"outcome","v":1}',
+    "two claims": AT + b'"commitments":{},"facts":{"claim":"c1","claim":"c2"},"kind":"outcome","v":1}',
     "a free text": AT + b'"commitments":{},"facts":{"entry":0,"fields":["a"],"x":"a b"},"kind":"redaction","v":1}',
     "deep lists": AT + b'"commitments":{},"facts":{"entry":0,"fields":['
     + b"[" * 900 + b"]" * 900 + b']},"kind":"redaction","v":1}',

@@ -95,8 +95,9 @@ _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
 _FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|0|[1-9]\d{0,15}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*+\])"
 _COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
-_REST = rb'\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
+_REST = rb'\},"facts":\{((?:%s(?:,%s)*+)?)\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
 _AFTER = re.compile(_REST)
+_NAMES = re.compile(rb'"([a-z_]++)":')
 _LEAF = re.compile(rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT) + _REST)
 _FIELD_BYTES = re.compile(rb"[a-z][a-z0-9_]{0,62}")
 _CLAIM = b'},"facts":{"claim":"'
@@ -249,12 +250,19 @@ def _goes_on(leaf: bytes, at: int) -> bool:
         claim = leaf[at + len(_CLAIM) : cut]
         if claim.isalnum() and len(claim) <= MOST_TEXT:
             return _ends_leaf(leaf[cut:])
-    return _AFTER.fullmatch(leaf, at) is not None
+    return _is_rest(leaf, at)
 
 
 @lru_cache(maxsize=4096)
 def _ends_leaf(rest: bytes) -> bool:
-    return _AFTER.fullmatch(_CLAIM + b"c" + rest) is not None
+    return _is_rest(_CLAIM + b"c" + rest)
+
+
+def _is_rest(leaf: bytes, at: int = 0) -> bool:
+    """Whether facts and kind follow here, each fact once, and in their order."""
+    match = _AFTER.fullmatch(leaf, at)
+    names = _NAMES.findall(match[1]) if match else []
+    return match is not None and names == sorted(set(names))
 
 
 def read_leaf(leaf: bytes) -> dict[str, Any]:

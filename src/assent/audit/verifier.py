@@ -60,8 +60,9 @@ _FIELD = re.compile(rb"[a-z][a-z0-9_]{0,62}")
 _COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
 _FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|0|[1-9]\d{0,15}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*+\])"
-_REST = rb'\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
+_REST = rb'\},"facts":\{((?:%s(?:,%s)*+)?)\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
 _AFTER = re.compile(_REST)
+_NAMES = re.compile(rb'"([a-z_]++)":')
 _HEAD = rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT)
 _LEAF = re.compile(_HEAD + _REST)
 _TIMES = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
@@ -394,7 +395,9 @@ class Walk:
         claimed = leaf.startswith(_CLAIM, at)
         if claimed and leaf[cut:] in self._endings and leaf[at + len(_CLAIM) : cut].isalnum():
             return cut - at - len(_CLAIM) <= 512
-        if _AFTER.fullmatch(leaf, at) is None:
+        match = _AFTER.fullmatch(leaf, at)
+        names = _NAMES.findall(match[1]) if match else []
+        if match is None or names != sorted(set(names)):
             return False
         if claimed and len(self._endings) < 4096:
             self._endings.add(leaf[cut:])

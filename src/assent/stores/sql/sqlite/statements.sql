@@ -152,6 +152,9 @@ INSERT OR FAIL INTO audit_entries (idx, leaf, vals) VALUES (?, ?, ?);
 -- name: entries
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > ? ORDER BY idx LIMIT ?;
 
+-- name: leaves
+SELECT leaf FROM audit_entries WHERE idx >= ? AND idx < ? ORDER BY idx;
+
 -- name: length
 SELECT coalesce(max(idx) + 1, 0) FROM audit_entries;
 
