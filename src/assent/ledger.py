@@ -20,7 +20,6 @@ from assent.audit.anchors import Anchor, AnchorFailed, publish_all
 from assent.audit.bundle import Evidence
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
 from assent.audit.directory import DirectoryCheckpoints, DirectoryTiles
-from assent.audit.entries import BadEntry
 from assent.audit.faults import Report
 from assent.audit.inspection import inspect
 from assent.audit.keys import KeyFile, Keys
@@ -29,6 +28,7 @@ from assent.audit.notes import BadKey, BadNote, PublicKey
 from assent.audit.sources import StaleCheckpoint
 from assent.audit.subjects import StoreSubject
 from assent.audit.tiles import WIDTH, Tile
+from assent.audit.values import BadEntry
 from assent.core.audit import Entry
 from assent.errors import AssentError
 from assent.ports import SealedRow, Store

@@ -8,13 +8,13 @@ import pytest
 
 from assent.audit.directory import DirectoryCheckpoints, DirectoryEntries, DirectoryTiles, TornLog
 from assent.audit.disk import Disk
-from assent.audit.entries import redact
 from assent.audit.keys import KeyFile
 from assent.audit.log import open_log
 from assent.audit.merkle import hash_leaf, root_of
 from assent.audit.notes import BadKey, PublicKey
 from assent.audit.sealing import redaction
 from assent.audit.sources import StaleCheckpoint
+from assent.audit.values import redact
 
 from .scenes import ORIGIN, START, call_entry, keys_of, secret_key
 

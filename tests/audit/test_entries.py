@@ -8,20 +8,9 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.audit.entries import (
-    BadEntry,
-    agree,
-    check,
-    commit,
-    commitments_of,
-    leaf_bytes,
-    make_salts,
-    pack,
-    parse_leaf,
-    redact,
-    unpack,
-)
+from assent.audit.entries import agree, check, leaf_bytes, parse_leaf
 from assent.audit.sealing import redaction, seal
+from assent.audit.values import BadEntry, commit, commitments_of, make_salts, pack, redact, unpack
 from assent.contract.digest import NotCanonicalError, canonical
 
 from .scenes import START

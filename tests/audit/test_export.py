@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from assent.audit.entries import BadEntry, redact
 from assent.audit.export import Selection, StaleCursor, export, json_line, read_row, timestamp
 from assent.audit.merkle import hash_leaf
 from assent.audit.ocsf import ocsf_event, shape_for
 from assent.audit.sealing import seal
+from assent.audit.values import BadEntry, redact
 
 from .scenes import ORIGIN, START, Scene, make_scene
 

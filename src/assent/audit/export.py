@@ -9,9 +9,10 @@ from typing import Any
 
 import orjson
 
-from .entries import BadEntry, Leaf, parse_leaf, unpack
+from .entries import Leaf, parse_leaf
 from .merkle import hash_leaf
 from .sources import EntrySource
+from .values import BadEntry, unpack
 
 CHUNK = 1024
 _CURSOR = re.compile(r"(0|[1-9][0-9]{0,15})\.([0-9a-f]{16}|-)")

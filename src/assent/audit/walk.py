@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .entries import BadEntry, agree, commitments_of, read_leaf
+from .entries import agree, read_leaf
 from .faults import Report
 from .merkle import EMPTY_ROOT, hash_leaves
 from .subjects import Subject
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
+from .values import BadEntry, commitments_of
 
 CLOCK_SLACK = 5000
 _HEADS = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')

@@ -15,10 +15,11 @@ from typing import Any
 import click
 
 from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
-from assent.audit.entries import check, unpack
+from assent.audit.entries import check
 from assent.audit.export import Row, Selection, export, json_line, read_row, timestamp
 from assent.audit.feed import BadTemplate, Feed, Template
 from assent.audit.ocsf import shape_for
+from assent.audit.values import unpack
 from assent.bootstrap import contract_paths
 from assent.commands.auditing import progress_bar, selecting, selection, with_ledger
 from assent.commands.options import config_option

@@ -15,8 +15,8 @@ import click
 
 from assent.anchoring import ledger_of
 from assent.audit.bundle import BadBundle
-from assent.audit.entries import BadEntry
 from assent.audit.export import Selection, StaleCursor
+from assent.audit.values import BadEntry
 from assent.contract.durations import parse_duration
 from assent.ledger import Ledger, LedgerError, Progress
 from assent.settings import Settings, find_settings
