@@ -233,9 +233,7 @@ async def test_an_entry_that_names_no_key_is_refused_in_words(tmp_path: Path, st
         await ledger.sign()
 
 
-async def test_of_a_gateways_checkpoints_one_in_ten_minutes_is_kept_for_good(
-    tmp_path: Path, store: Store
-) -> None:
+async def test_of_a_gateways_checkpoints_one_in_ten_minutes_is_kept_for_good(tmp_path: Path, store: Store) -> None:
     clock = Clock()
     ledger = Ledger(store, tmp_path, now=clock)
     for _ in range(25):

@@ -353,3 +353,18 @@ def test_an_archive_that_is_there_is_not_replaced(config: Path) -> None:
     taken.write_text("mine")
     assert "is there already" in run(config, "export", "--format", "bundle", "--output", str(taken)).output
     assert taken.read_text() == "mine"
+
+
+def test_the_feed_and_the_tail_can_be_asked_about_one_caller(config: Path) -> None:
+    said = run(config, "tail", "--feed", "--principal", AGENT.id).output
+    assert said.count("Ordered") == 3
+    assert run(config, "tail", "--feed", "--principal", "somebody").output == ""
+    ended = run(config, "tail", "--principal", AGENT.id, "--outcome", "succeeded").output.splitlines()
+    assert [line.split("\t")[2::4] for line in ended] == [["outcome", AGENT.id]] * 3
+
+
+def test_an_export_ends_before_the_time_named(config: Path) -> None:
+    at = json.loads(run(config, "tail", "-n", "1", "--format", "json").output)["time"]
+    assert run(config, "export", "--until", at).stdout == ""
+    assert len(run(config, "export", "--since", at, "--until", "9999-01-01").stdout.splitlines()) == 8
+    assert "is no time" in str(run(config, "export", "--until", "soon").exception)

@@ -46,6 +46,28 @@ async def test_the_tail_goes_on_as_entries_come_in_until_it_is_stopped(tmp_path:
     assert (process.returncode, said.decode().strip()) == (0, "Stopped.")
 
 
+async def test_an_export_that_was_interrupted_says_where_to_go_on(tmp_path: Path) -> None:
+    config, many = tmp_path / "assent.yaml", 2_500
+    config.write_text("store: sqlite:///assent.db\n")
+    store = SqliteStore(tmp_path / "assent.db")
+    for number in range(many):
+        store.note(entry(f"{number}", padding="x" * 200))
+    await store.close()
+    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
+    process = await asyncio.create_subprocess_exec(*ASSENT, "audit", "export", "-c", str(config), **pipes)
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        first = await process.stdout.readline()  # the rest of these lines is more than a pipe holds
+        process.send_signal(signal.SIGINT)
+        rest, said = await process.communicate()
+    assert process.returncode == 130
+    cursor = said.decode().partition("cursor: ")[2].split()[0]
+    more = await assent(config, "audit", "export", "--after", cursor)
+    lines = [*(first + rest).decode().splitlines(), *more.splitlines()]
+    assert [json.loads(line)["index"] for line in lines if line.startswith("{")] == list(range(many))
+    assert len(rest.splitlines()) < many - 1
+
+
 async def test_long_work_shows_how_far_it_is_where_somebody_looks(tmp_path: Path) -> None:
     config = tmp_path / "assent.yaml"
     config.write_text("store: sqlite:///assent.db\n")
