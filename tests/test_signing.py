@@ -78,7 +78,7 @@ async def test_a_log_that_was_rolled_back_is_not_signed_and_this_is_said_once(
         await signing.sign()
         await signing.sign()
     assert [record.message for record in caplog.records] == [f"audit log: {signing.trouble}"]
-    assert "5 entries were signed and 0 are here" in str(signing.trouble)
+    assert "5 entries were signed, and 0 are here" in str(signing.trouble)
     await first.close()
     await second.close()
 
@@ -217,7 +217,7 @@ async def test_nothing_is_signed_that_contradicts_a_kept_checkpoint_wherever_the
     await ledger.sign()
     (tmp_path / "log" / "checkpoint").unlink() if lost else (tmp_path / "log" / "checkpoint").write_bytes(old)
     await grow(second, 2)
-    with pytest.raises(LedgerError, match="5 entries were signed and 2 are here"):
+    with pytest.raises(LedgerError, match="5 entries were signed, and 2 are here"):
         await Ledger(second, tmp_path).sign(always=True)
     await first.close()
     await second.close()

@@ -204,7 +204,10 @@ class Ledger:
                 log = await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
                 yield log
                 self._forget_secrets(log)
-            except (RolledBack, Inconsistent, StaleCheckpoint, BadNote, BadKey, BadEntry) as error:
+            except RolledBack as error:
+                remedy = f"Restore the entries. If they are lost, move {self._root} away and keep it as evidence"
+                raise LedgerError(f"The log is not signed: {error}. {remedy}; the log begins anew.") from error
+            except (Inconsistent, StaleCheckpoint, BadNote, BadKey, BadEntry) as error:
                 raise LedgerError(f"The log is not signed: {error}.") from error
             except OSError as error:
                 raise LedgerError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error

@@ -185,7 +185,7 @@ async def test_names_in_a_bundle_cannot_write_the_verdict(victim, tmp_path, caps
     assert verifier.main([str(path)]) == 1
     said = capsys.readouterr().out
     assert said.replace("\n", "").isprintable() and said.isascii()
-    assert next(line for line in said.splitlines() if line.startswith("entries:")).endswith("1 things are wrong")
+    assert next(line for line in said.splitlines() if line.startswith("entries:")).endswith("1 thing is wrong")
 
 
 async def test_many_keys_and_many_checkpoints_are_not_multiplied(victim):
@@ -203,3 +203,14 @@ async def test_many_keys_and_many_checkpoints_are_not_multiplied(victim):
     walk = verifier.Walk(victim.files, {"entries": victim.size, "values": True}, verifier.Report())
     verifier.check_claims(claims, walk, chain, ORIGIN, walk.report)
     assert calls < 10 * 300
+
+
+@pytest.mark.parametrize("how", ["torn", "missing"])
+async def test_entries_that_cannot_be_read_do_not_make_signatures_wrong(victim, how):
+    path = f"tile/entries/000.p/{victim.size}"
+    files = {name: data for name, data in victim.files.items() if name != path}
+    if how == "torn":
+        files[path] = victim.files[path][:-1]
+    assert await both(files, (), victim.trusted) == {(f"entries.{how}", path)}
+    files["keys"] = victim.files["keys"].split(b"\n")[0] + b"\n"
+    assert ("checkpoint.unsigned", "checkpoint") in await both(files, (), victim.trusted)

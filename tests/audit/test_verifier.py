@@ -99,7 +99,7 @@ async def test_a_directory_of_kept_checkpoints_is_held_against_the_bundle(tmp_pa
     (anchor / "later.checkpoint").write_bytes((await scene.sign()).note)
     done = run(tmp_path / "log", "--checkpoint", anchor)
     assert done.returncode == 1
-    assert "it covers 305 entries; 5 are missing here" in done.stdout
+    assert "it covers 305 entries; here are 300" in done.stdout
 
 
 @pytest.mark.parametrize("make", ["nothing", "text", "key"])
@@ -152,8 +152,7 @@ async def test_a_clock_that_jumps_is_remarked_with_its_entry_and_not_a_fault():
     files = await scene.bundle()
     expected = [
         "the clock went back by 3600010 ms at entry 2",
-        "checkpoint was signed before its last entry says it was written",
-        "checkpoints #0 was signed before its last entry says it was written",
+        "checkpoint was signed before its last entry says it was written (one of 2)",
     ]
     for report in (verifier.verify(files, [], scene.trusted), await inspect_bundle(files, [], scene.trusted)):
         assert (report.faults, report.remarks) == ([], expected)

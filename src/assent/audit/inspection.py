@@ -95,7 +95,9 @@ class Inspection:
                 self.report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
             elif key != chain[-1][1]:
                 chain.append((index + 1, key))
-        if not self.walk.broken and [key.text for _, key in chain] != list(self.subject.keys):
+        if self.walk.broken:  # what brought in the others is in what could not be read
+            return chain + [(self.walk.count + 1, key) for key in listed[len(chain) :]]
+        if [key.text for _, key in chain] != list(self.subject.keys):
             self.report.wrong("key.broken", "keys", "not the first key and those the entries name, in order")
         return chain
 
@@ -103,6 +105,7 @@ class Inspection:
         """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
         seen: set[str] = set()
         endorsed: set[int] = set()
+        early: list[str] = []
         starts, followed = [start for start, _ in chain], _followed(chain)
         keys = {(key.name, key.key_id(notes.PLAIN)): key for _, key in chain}
         for place, claim, note in claims:
@@ -110,6 +113,8 @@ class Inspection:
             named = dict.fromkeys(keys.get((one.name, one.key_id)) for one in note.signatures)
             signers = [key for key in named if key is not None and signed_at(note, key) is not None]
             alone = place.startswith("kept ") or not note.strange(signers)
+            if self.walk.broken and claim.size > self.walk.count:  # nobody can tell which one it was
+                in_force = next(iter(signers), in_force)
             why = self._why_wrong(claim, in_force if in_force in signers and alone else None)
             if why:
                 self.report.wrong(why[0], place, why[1])
@@ -117,7 +122,10 @@ class Inspection:
                 seen |= {key.text for key in signers}
                 endorsed |= {start for key in signers for start in followed[key] if start <= claim.size}
                 if (signed_at(note, in_force) or 0) * 1000 + CLOCK_SLACK < self.walk.times.get(claim.size, 0):
-                    self.report.remarks.append(f"{place} was signed before its last entry says it was written")
+                    early.append(place)
+        if early:
+            more = f" (one of {len(early)})" if len(early) > 1 else ""
+            self.report.remarks.append(f"{early[0]} was signed before its last entry says it was written{more}")
         for start, _ in chain[1:]:
             if start not in endorsed and not self.walk.broken:
                 self.report.wrong("key.unendorsed", f"entry {start - 1}", "no checkpoint by the key before it")
@@ -129,8 +137,7 @@ class Inspection:
         if signer is None:
             return "checkpoint.unsigned", f"the key in force at size {claim.size} did not sign it"
         if claim.size > self.subject.size:
-            gone = claim.size - self.subject.size
-            return "checkpoint.beyond", f"it covers {claim.size} entries; {gone} are missing here"
+            return "checkpoint.beyond", f"it covers {claim.size} entries; here are {self.subject.size}"
         if self.walk.roots.get(claim.size, claim.root) != claim.root:
             return "checkpoint.inconsistent", f"the first {claim.size} entries give another root"
         return None

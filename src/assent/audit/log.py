@@ -232,8 +232,7 @@ class Log:
         signed = checkpoints.open_checkpoint(note, self.origin, self.keys.public)
         count = await self._derivation.entries.count()
         if count < signed.size:
-            gone = signed.size - count
-            raise RolledBack(f"{signed.size} entries were signed and {count} are here: {gone} are gone")
+            raise RolledBack(f"{signed.size} entries were signed, and {count} are here")
         self._edge = await self._derivation.edge(signed.size)
         if self._edge.root != signed.root:
             self._edge = await self._derivation.rebuild(signed.size)

@@ -546,7 +546,9 @@ def check_keys(files: Mapping[str, bytes], walk: Walk, report: Report) -> list[t
             report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
         elif key != chain[-1][1]:
             chain.append((index + 1, key))
-    if not walk.broken and b"".join(key.text.encode() + b"\n" for _, key in chain) != files.get("keys"):
+    if walk.broken:  # what brought in the others is in what could not be read
+        return chain + [(walk.count + 1, key) for key in listed[len(chain) :]]
+    if b"".join(key.text.encode() + b"\n" for _, key in chain) != files.get("keys"):
         report.wrong("key.broken", "keys", "these are not the first key and those the entries name, in order")
     return chain
 
@@ -556,6 +558,7 @@ def check_claims(
 ) -> set[str]:
     """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
     seen: set[str] = set()
+    early: list[str] = []
     starts = [start for start, _ in chain]
     endorsed = {start: start == 0 for start in starts}
     keys: dict[tuple[str, bytes], list[Key]] = {}
@@ -567,16 +570,17 @@ def check_claims(
         if claim.origin != origin:
             report.wrong("checkpoint.origin", claim.place, f"it is of {claim.origin!r}, the bundle of {origin!r}")
             continue
-        in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
-        seconds = claim.signed_by(in_force) if in_force else None
         own, signers = not claim.place.startswith("kept "), claim.signers(keys)
+        in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
+        if walk.broken and claim.size > walk.count:  # nobody can tell which one it was
+            in_force = next(iter(signers.values()), in_force)
+        seconds = claim.signed_by(in_force) if in_force else None
         if seconds is None or (own and claim.strange(list(signers.values()))):
             name = in_force.text if in_force else "any key"
             report.wrong("checkpoint.unsigned", claim.place, f"at size {claim.size} it must be signed by {name}")
             continue
         if claim.size > walk.size:
-            gone = claim.size - walk.size
-            report.wrong("checkpoint.beyond", claim.place, f"it covers {claim.size} entries; {gone} are missing here")
+            report.wrong("checkpoint.beyond", claim.place, f"it covers {claim.size} entries; here are {walk.size}")
             continue
         root = walk.roots.get(claim.size)
         if root is not None and root != claim.root:
@@ -585,7 +589,10 @@ def check_claims(
         seen |= signers.keys()
         endorsed |= {start: True for text in signers for start in followed[text] if start <= claim.size}
         if seconds * 1000 + CLOCK_SLACK < walk.times.get(claim.size, 0):
-            report.remarks.append(f"{claim.place} was signed before its last entry says it was written")
+            early.append(claim.place)
+    if early:
+        more = f" (one of {len(early)})" if len(early) > 1 else ""
+        report.remarks.append(f"{early[0]} was signed before its last entry says it was written{more}")
     if not walk.broken:
         for start, ok in endorsed.items():
             if not ok:
@@ -730,7 +737,8 @@ def render(report: Report) -> str:
         rest = Counter(fault.code for fault in report.faults[SHOWN:])
         lines.append("WRONG  and more: " + ", ".join(f"{count} x {code}" for code, count in rest.items()))
     lines += [f"note   {remark}" for remark in report.remarks]
-    verdict = "nothing is wrong" if report.ok else f"{len(report.faults)} things are wrong"
+    many = len(report.faults)
+    verdict = "nothing is wrong" if report.ok else "1 thing is wrong" if many == 1 else f"{many} things are wrong"
     counts = f"entries: {report.entries}, checkpoints: {report.checkpoints}, erased values: {report.erased}"
     lines.append(f"{counts}; {verdict}")
     return "\n".join(map(plain, lines))

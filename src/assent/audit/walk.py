@@ -44,7 +44,7 @@ class Walk:
                 leaves = await self.subject.leaves(number, width)
             except (KeyError, TornTile) as error:
                 code = "entries.missing" if isinstance(error, KeyError) else "entries.torn"
-                self.report.wrong(code, bundle_path(ENTRIES, number, width), str(error))
+                self._not_read(code, bundle_path(ENTRIES, number, width), error)
                 self.broken = True
                 return
             await self._take(number * 256, leaves, wanted)
@@ -76,7 +76,7 @@ class Walk:
         except KeyError:
             self.report.wrong("tile.missing", tile.path, "the tile is not there")
         except TornTile as error:
-            self.report.wrong("tile.torn", tile.path, str(error))
+            self._not_read("tile.torn", tile.path, error)
         return None
 
     async def _compare(self, tiles: Sequence[tuple[Tile, bytes]]) -> None:
@@ -101,7 +101,7 @@ class Walk:
                 blobs = await self.subject.values(number, width)
             except (KeyError, TornTile) as error:
                 code = "values.missing" if isinstance(error, KeyError) else "values.torn"
-                self.report.wrong(code, bundle_path(VALUES, number, width), str(error))
+                self._not_read(code, bundle_path(VALUES, number, width), error)
         first = number * 256
         usual = self._check_times(first, leaves)
         if blobs is None:
@@ -112,6 +112,10 @@ class Walk:
                 self._check_values(first + at, leaves[at], blobs[at])
         for index, leaf in [one for one in enumerate(leaves, first) if one[1].endswith(_SPECIAL)]:
             self._take_special(index, leaf)
+
+    def _not_read(self, code: str, path: str, error: Exception) -> None:
+        detail = "it is not there" if isinstance(error, KeyError) else str(error).replace(path, "it", 1)
+        self.report.wrong(code, path, detail)
 
     def _check_times(self, first: int, leaves: Sequence[bytes]) -> bool:
         """Mostly one look at all of them: times of thirteen digits, as is said then, that only grow."""

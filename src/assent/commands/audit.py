@@ -13,12 +13,14 @@ from assent.audit.bundle import BundleFiles, UnreadableBundle
 from assent.audit.checkpoints import Checkpoint
 from assent.audit.faults import Report
 from assent.audit.inspection import inspect_bundle
+from assent.audit.notes import BadKey, PublicKey
+from assent.audit.values import unpack
 from assent.commands.audit_reading import export_, show, tail
 from assent.commands.auditing import progress_bar, with_ledger
 from assent.commands.options import config_option, operator
 from assent.core.audit import Entry, principal_values
 from assent.core.render import visible
-from assent.ledger import Ledger
+from assent.ledger import Ledger, StoredEntries
 from assent.settings import Settings
 
 
@@ -36,19 +38,18 @@ audit.add_command(export_)
 @click.argument("bundle", type=click.Path(path_type=Path, exists=True), required=False)
 @click.option(
     "--kept",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=click.Path(path_type=Path, exists=True),
     multiple=True,
-    help="A file of checkpoints that you kept yourself; may be repeated.",
+    help="A file of checkpoints that you kept yourself, or a directory of them; may be repeated.",
 )
-@click.option("--key", "trusted", multiple=True, help="A public key you trust; may be repeated.")
+@click.option("--key", "keys", multiple=True, help="A public key you trust, or a file of them; may be repeated.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
-def verify(
-    bundle: Path | None, kept: tuple[Path, ...], trusted: tuple[str, ...], form: str, config: Path | None
-) -> None:
+def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], form: str, config: Path | None) -> None:
     """Hold every entry against every checkpoint that was kept, here and at the anchors; ends with 1 if something is
     wrong, and says what and where. With BUNDLE, an exported log instead of the configured store."""
-    held = [(path.name, path.read_bytes()) for path in kept]
+    held = [(path.name, path.read_bytes()) for one in kept for path in _files(one)]
+    trusted = [key for given in keys for key in _keys(given)]
 
     async def verifying(ledger: Ledger, settings: Settings) -> Report:
         with progress_bar(await ledger.store.length(), "Verifying") as progress:
@@ -69,6 +70,20 @@ def verify(
         raise click.exceptions.Exit(1)
 
 
+def _files(path: Path) -> list[Path]:
+    return sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+
+
+def _keys(given: str) -> list[str]:
+    """The keys of a file, or the one that is given itself."""
+    path = Path(given)
+    try:
+        found = path.read_text("utf-8").split() if path.is_file() else [given]
+        return [PublicKey.parse(key).text for key in found]
+    except (BadKey, OSError, UnicodeDecodeError):
+        raise click.UsageError(f"--key {given}: a public key is written name+id+base64, one to a line.") from None
+
+
 def _print(report: Report, form: str) -> None:
     if form == "json":
         faults = [{"code": one.code, "place": one.place, "detail": one.detail} for one in report.faults]
@@ -79,8 +94,9 @@ def _print(report: Report, form: str) -> None:
         click.echo(f"note: {visible(remark)}")
     for fault in report.faults:
         click.echo(f"{fault.code}: {visible(fault.place)}: {visible(fault.detail)}")
-    erased = f", {report.erased} values erased" if report.erased else ""
-    said = "as signed" if report.ok else f"{len(report.faults)} things are wrong"
+    erased = f", values erased: {report.erased}" if report.erased else ""
+    many = len(report.faults)
+    said = "as signed" if report.ok else "1 thing is wrong" if many == 1 else f"{many} things are wrong"
     click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {said}")
 
 
@@ -136,14 +152,18 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
     if not yes:
         click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be taken back.", abort=True, err=True)
 
-    async def erasing(ledger: Ledger, settings: Settings) -> None:
+    async def erasing(ledger: Ledger, settings: Settings) -> set[str]:
         facts = {"action": "redact", "entry": index, "fields": named}
         values = {**principal_values(operator()), "because": because}
         await ledger.store.erase(index, named, Entry("redaction", time.time(), facts, values))
         await ledger.sign()
+        [left] = await StoredEntries(ledger.store).values(index, index + 1)
+        return set(unpack(left)[0])
 
-    with_ledger(config, erasing)
+    left = with_ledger(config, erasing)
     click.echo(f"entry {index}: {', '.join(named)} erased")
+    if "arguments" in named and "call" in left:
+        click.echo("Its `call` is still there, a digest from which short arguments can be guessed.", err=True)
 
 
 @audit.command()
