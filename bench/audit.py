@@ -28,7 +28,8 @@ from assent.audit.bundle import DirectorySink, write_bundle
 from assent.audit.checkpoints import Checkpoint
 from assent.core.audit import Entry
 from assent.edges.server import spare_collector
-from assent.ledger import Ledger, StoredEntries
+from assent.ledger import Ledger
+from assent.stored import StoredEntries
 from assent.stores.rows import entry_row
 from assent.stores.sqlite.store import SqliteStore
 from bench.signed_calls import measure_calls

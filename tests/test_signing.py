@@ -15,9 +15,10 @@ from assent.audit.bundle import BadBundle, MemorySink, write_bundle
 from assent.audit.inspection import inspect
 from assent.audit.subjects import StoreSubject
 from assent.core.audit import Entry
-from assent.ledger import Ledger, LedgerError, StoredEntries
+from assent.ledger import Ledger, LedgerError
 from assent.ports import Store
 from assent.signing import Signing
+from assent.stored import StoredEntries
 from assent.stores import SqliteStore
 from assent.testing.stores.drafts import entry
 from assent.testing.world import Clock

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from . import checkpoints, notes
 from .bundle import BadBundle
-from .checkpoints import Checkpoint
+from .checkpoints import Checkpoint, Proof
 from .entries import erased_by
 from .faults import Report
+from .merkle import BadProof, hash_leaf, verify_inclusion
 from .notes import BadKey, BadNote, PublicKey
 from .subjects import BundleSubject, Subject
 from .walk import CLOCK_SLACK, Walk
@@ -198,3 +199,22 @@ async def inspect_bundle(
         report.wrong("bundle.malformed", "bundle.json", str(error))
         return report
     return await inspect(subject, kept, trusted)
+
+
+def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> Report:
+    """Everything that is wrong with a proof that this leaf is in a log that one of these keys signed."""
+    report = Report(entries=1, checkpoints=1)
+    try:
+        proof = Proof.decode(data)
+        checkpoint, note = checkpoints.parse(proof.checkpoint)
+    except (BadProof, BadNote) as error:
+        report.wrong("proof.malformed", "proof", str(error))
+        return report
+    keys = [key for key in map(PublicKey.parse, trusted) if key.name == checkpoint.origin]
+    if not any(signed_at(note, key) is not None for key in keys):
+        report.wrong("checkpoint.unsigned", "checkpoint", f"no key you trust signed this for {checkpoint.origin}")
+    try:
+        verify_inclusion(proof.index, checkpoint.size, hash_leaf(leaf), proof.path, checkpoint.root)
+    except BadProof as error:
+        report.wrong("proof.wrong", f"entry {proof.index}", str(error))
+    return report

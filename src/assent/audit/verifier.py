@@ -3,8 +3,9 @@
 
     python verifier.py BUNDLE [--key FILE]... [--checkpoint FILE]... [--json]
 
-BUNDLE is a directory or a .zip file. This is one file on purpose: it needs Python 3.11, `cryptography` and
-nothing of Assent, so that it can be read and run by somebody who trusts neither the log nor its authors.
+BUNDLE is a directory or a .zip file; or the .tlog-proof of one entry, with its .leaf beside it. This is one file
+on purpose: it needs Python 3.11, `cryptography` and nothing of Assent, so that it can be read and run by somebody
+who trusts neither the log nor its authors.
 
 `--key` names the log's public keys as you got them from elsewhere; `--checkpoint` names checkpoints, a file
 or a directory of them, that you, an anchor or a witness kept. Without the first, a forger could have made
@@ -47,6 +48,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FORMAT = "assent-audit-bundle/1"
+PROOF = "c2sp.org/tlog-proof@v1"
 COMMITMENT = b"assent/commitment/v1\n"
 CLOCK_SLACK = 5000
 SHOWN = 20
@@ -657,6 +659,45 @@ def verify(files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), t
     return report
 
 
+def root_above(index: int, size: int, root: bytes, path: Sequence[bytes]) -> bytes | None:
+    """The root that an audit path leads to (RFC 9162, 2.1.3.2); None if it leads nowhere."""
+    node, last = index, size - 1
+    for sibling in path:
+        if last == 0:
+            return None
+        if node & 1 or node == last:
+            root = sha256(b"\x01" + sibling + root).digest()
+            while not node & 1 and node:
+                node, last = node >> 1, last >> 1
+        else:
+            root = sha256(b"\x01" + root + sibling).digest()
+        node, last = node >> 1, last >> 1
+    return root if last == 0 else None
+
+
+def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> Report:
+    """Everything that is wrong with a proof (C2SP tlog-proof) that this leaf is in a log one of these keys signed."""
+    report = Report(entries=1, checkpoints=1)
+    head, _, note = data.partition(b"\n\n")
+    first, *lines = head.decode("ascii", "replace").split("\n")
+    if lines and lines[0].startswith("extra ") and exact_base64(lines[0][6:]) is not None:
+        lines.pop(0)
+    place = lines.pop(0) if lines else ""
+    path = [exact_base64(line) or b"" for line in lines]
+    claim, named = parse_claim("checkpoint", note), place[:6] == "index " and _SIZE.fullmatch(place[6:])
+    if first != PROOF or not named or claim is None or any(len(item) != 32 for item in path):
+        report.wrong("proof.malformed", "proof", "it must be a tlog-proof: index, hashes, and a signed checkpoint")
+        return report
+    keys = [key for text in trusted if (key := parse_key(text)) and key.name == claim.origin]
+    if not any(claim.signed_by(key) is not None for key in keys):
+        report.wrong("checkpoint.unsigned", "checkpoint", f"no key you trust signed this for {claim.origin}")
+    index = int(place[6:])
+    root = root_above(index, claim.size, sha256(b"\x00" + leaf).digest(), path) if index < claim.size else None
+    if root != claim.root:
+        report.wrong("proof.wrong", f"entry {index}", "the proof does not lead from this leaf to the signed root")
+    return report
+
+
 class Files(Mapping[str, bytes]):
     """The files of a bundle, read when they are asked for."""
 
@@ -746,7 +787,7 @@ def render(report: Report) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("bundle", type=Path, help="a directory or a .zip file")
+    parser.add_argument("bundle", type=Path, help="a directory, a .zip file, or a .tlog-proof")
     parser.add_argument("--checkpoint", action="append", default=[], metavar="FILE", help="one kept elsewhere")
     parser.add_argument("--key", action="append", default=[], metavar="FILE", help="public keys you trust")
     parser.add_argument("--json", action="store_true", help="the report as JSON")
@@ -755,7 +796,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         trusted = [line for path in options.key for line in Path(path).read_text("utf-8").split()]
         if any(parse_key(line) is None for line in trusted) or (options.key and not trusted):
             raise ValueError("a --key file holds one public key (name+id+base64) per line")
-        report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
+        if options.bundle.suffix == ".tlog-proof":
+            if not trusted:
+                raise ValueError("a proof is checked with --key, since it holds no keys itself")
+            report = verify_proof(
+                options.bundle.read_bytes(), options.bundle.with_suffix(".leaf").read_bytes(), trusted
+            )
+        else:
+            report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         sys.stderr.write(plain(f"{options.bundle} could not be read: {error}") + "\n")
         return 2

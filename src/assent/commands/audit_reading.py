@@ -26,9 +26,10 @@ from assent.commands.auditing import progress_bar, selecting, selection, with_le
 from assent.commands.options import config_option
 from assent.contract.files import load_contracts
 from assent.core.render import visible
-from assent.ledger import CHUNK, Ledger, StoredEntries
+from assent.ledger import Ledger
 from assent.ports import SealedRow
 from assent.settings import Settings
+from assent.stored import CHUNK, StoredEntries
 
 POLL = 0.5
 LOOK_BACK = 50_000

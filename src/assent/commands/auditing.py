@@ -19,8 +19,9 @@ from assent.audit.export import StaleCursor
 from assent.audit.selection import Selection
 from assent.audit.values import BadEntry
 from assent.contract.durations import parse_duration
-from assent.ledger import Ledger, LedgerError, Progress
+from assent.ledger import Ledger, LedgerError
 from assent.settings import Settings, find_settings
+from assent.stored import Progress
 from assent.stores.address import open_store
 
 LONG = 20_000
