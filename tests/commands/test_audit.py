@@ -430,3 +430,19 @@ def test_a_log_that_was_rolled_back_says_how_to_go_on_and_goes_on(config: Path) 
     (config.parent / ".assent" / "log").rename(config.parent / "evidence")
     assert "\n6\n" in run(config, "anchor").output
     assert "checkpoint.beyond: anchors/directory" in found_wrong(config)
+
+
+def test_the_tail_finds_what_ended_with_a_code_and_says_what_happened_without_a_call(config: Path) -> None:
+    assert [line.split("\t")[2] for line in run(config, "tail", "--outcome", "discover.*").output.splitlines()] == [
+        "denial"
+    ]
+
+    async def note() -> None:
+        store = SqliteStore(config.parent / "assent.db")
+        store.note(Entry("authentication", 1_800_000_000.0, {"event": "authentication.failed", "count": 20}))
+        store.note(Entry("configuration", 1_800_000_000.0, {"event": "configuration.started"}))
+        await store.close()
+
+    asyncio.run(note())
+    last = run(config, "tail", "-n", "2").output.splitlines()
+    assert [line.split("\t")[5] for line in last] == ["failed (20)", "started"]

@@ -103,9 +103,18 @@ def readable(said: Mapping[str, Any], indent: int | None = None) -> str:
 
 def _text(row: Row) -> str:
     who = row.who or ("[erased]" if row.erased else "-")
-    how = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action") or "-"
-    parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, row.fact("tool") or "-", row.fact("tier") or "-", how)
+    tool, tier = row.fact("tool") or "-", row.fact("tier") or "-"
+    parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, tool, tier, _how(row))
     return "\t".join([*map(str, parts), visible(str(who))])
+
+
+def _how(row: Row) -> str:
+    """How it ended; of what is no call, what happened, and how often if it was counted."""
+    said = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action")
+    kind, _, event = str(row.fact("event") or "").rpartition(".")
+    if said or kind != row.leaf.kind:
+        return str(said or "-")
+    return f"{event} ({row.fact('count')})" if row.fact("count") else event
 
 
 def _feed_of(settings: Settings, chosen: Selection) -> Show:
