@@ -433,9 +433,8 @@ def test_a_log_that_was_rolled_back_says_how_to_go_on_and_goes_on(config: Path) 
 
 
 def test_the_tail_finds_what_ended_with_a_code_and_says_what_happened_without_a_call(config: Path) -> None:
-    assert [line.split("\t")[2] for line in run(config, "tail", "--outcome", "discover.*").output.splitlines()] == [
-        "denial"
-    ]
+    ended = run(config, "tail", "--outcome", "discover.*").output.splitlines()
+    assert [line.split("\t")[2] for line in ended] == ["denial"]
 
     async def note() -> None:
         store = SqliteStore(config.parent / "assent.db")
