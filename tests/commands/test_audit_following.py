@@ -75,15 +75,23 @@ async def test_long_work_shows_how_far_it_is_where_somebody_looks(tmp_path: Path
     for _ in range(LONG):
         store.note(entry("one"))
     await store.close()
+    said, shown = await watched(config, "verify")
+    assert f"{LONG} entries" in said
+    assert "Verifying" in shown and "100%" in shown
+    assert "Verifying" not in await assent(config, "audit", "verify")
+    said, shown = await watched(config, "export", "--kind", "denial")
+    assert said == "" and "Exporting" in shown and "100%" in shown
+
+
+async def watched(config: Path, *words: str) -> tuple[str, str]:
+    """What a command prints, and what it shows on the terminal of whoever looks."""
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
-        *ASSENT, "audit", "verify", "-c", str(config), stdout=asyncio.subprocess.PIPE, stderr=theirs
+        *ASSENT, "audit", *words, "-c", str(config), stdout=asyncio.subprocess.PIPE, stderr=theirs
     )
     os.close(theirs)
     (said, _), shown = await asyncio.gather(process.communicate(), asyncio.to_thread(read_all, ours))
-    assert f"{LONG} entries" in said.decode()
-    assert "Verifying" in shown and "100%" in shown
-    assert "Verifying" not in await assent(config, "audit", "verify")
+    return said.decode(), shown
 
 
 def read_all(terminal: int) -> str:
