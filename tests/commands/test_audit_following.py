@@ -54,7 +54,9 @@ async def test_an_export_that_was_interrupted_says_where_to_go_on(tmp_path: Path
         store.note(entry(f"{number}", padding="x" * 200))
     await store.close()
     pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
-    process = await asyncio.create_subprocess_exec(*ASSENT, "audit", "export", "-c", str(config), **pipes)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # as in many images; then a signal can cut a write short
+    command = (*ASSENT, "audit", "export", "-c", str(config))
+    process = await asyncio.create_subprocess_exec(*command, env=environment, **pipes)
     assert process.stdout is not None
     async with asyncio.timeout(60):
         first = await process.stdout.readline()  # the rest of these lines is more than a pipe holds
