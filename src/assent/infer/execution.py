@@ -3,10 +3,11 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, NOUNS, VERBS
+from assent.infer.lexicon import DEEDS, NOUNS, READING, VERBS
 
 _VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
+_REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest"})
 _SCREEN: Final = frozenset({"page", "browser", "screen"})
 _ERRAND: Final = frozenset({"action", "actions", "task"})
 # What is typed into a process that runs is run by it.
@@ -35,15 +36,21 @@ def _running(evidence: Evidence) -> bool:
 
 def _requests(evidence: Evidence) -> str | None:
     """Any method on any address."""
-    named = evidence.name.verb in DEEDS["calling"] and "api" in evidence.words and evidence.words & {"call", "request"}
-    if named and "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]:
+    chosen = "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]
+    verb = evidence.name.verb
+    free = evidence.kind in _VAGUE or verb in DEEDS["requesting"]
+    asked = verb in DEEDS["calling"] or (free and evidence.kind not in READING)
+    if chosen and asked and evidence.words & _REQUEST:
         return "sends any request with any method"
-    free = evidence.kind in _VAGUE or evidence.name.verb in DEEDS["requesting"]
     aimed = evidence.inputs.names & NOUNS["target"] or "address" in evidence.inputs.flags
     if not free or not aimed:
         return None
+    bare = len(evidence.name.words) <= 2 and evidence.inputs.names & {"body", "data", "payload"}
+    if bare and evidence.name.verb == "post" and evidence.inputs.names & NOUNS["target"]:
+        return "sends any request of that method"
     any_method = "http" in evidence.inputs.flags and evidence.words & NOUNS["request"]
-    if any_method or "writes_http" in evidence.prose.statements:
+    posted = evidence.name.verb in DEEDS["requesting"] and evidence.words & {"http", "https", "rest"}
+    if any_method or posted or "writes_http" in evidence.prose.statements:
         return "sends any request with any method"
     return None
 
@@ -63,7 +70,14 @@ def _given_code(evidence: Evidence) -> str | None:
 
 
 def _given_statement(evidence: Evidence) -> str | None:
-    prose = evidence.prose
+    prose, flags = evidence.prose, evidence.inputs.flags
+    if (evidence.words | prose.object) & NOUNS["asked"] and not flags & {"code", "command", "sql"}:
+        return None
+    queried = "query" in flags and evidence.name.words[-1:] in {("query",), ("queries",)}
+    stored = "query" in flags and (evidence.words | prose.object) & NOUNS["store"]
+    asked = stored and evidence.name.verb == "query" and (evidence.confirmed or not prose.verbs)
+    if asked or (_running(evidence) and queried):
+        return "runs whatever query is written"
     if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
         return "runs the statement it is given"
     named = evidence.words & (NOUNS["program"] if evidence.kind == "run" else _STRICT)

@@ -49,13 +49,20 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     """`search_and_replace`, `Read or replace the clipboard`."""
     looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
     beside = [verb for verb in evidence.name.beside if VERBS[verb] in MIXED or VERBS[verb] == "make"]
-    told = not CONJUNCTION.isdisjoint(evidence.name.words) and any(_certain_deed(verb) for verb in beside)
+    told = any(_certain_deed(verb) or _coupled(evidence.name.words, verb) for verb in beside)
+    told = told and not CONJUNCTION.isdisjoint(evidence.name.words)
     if beside and (told or not looks):
         return Verdict(ACTS, f"the name also says {beside[0]}")
     joined = [verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
         return Verdict(ACTS, f"the description also says {joined[0]}")
     return None
+
+
+def _coupled(words: tuple[str, ...], verb: str) -> bool:
+    """Whether the verb stands right after another and a conjunction: `scrape_and_save`."""
+    place = words.index(verb)
+    return place > 1 and words[place - 1] in CONJUNCTION and words[place - 2] in VERBS
 
 
 def _certain_deed(verb: str) -> bool:
