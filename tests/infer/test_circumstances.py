@@ -41,6 +41,15 @@ LOSING = [
     tool("retire_barge", "Retire a barge", id=TEXT),
     tool("offboard_sailor", "Offboard a sailor", id=TEXT),
     tool("remove_berth_link", "Remove the link between two berths", link=TEXT),
+    tool("rebuild_server", "Rebuild a server", id=TEXT),
+    tool("disconnect_account", "Disconnect an account", id=TEXT),
+    tool("merge_charts", "Merges charts", strategy={"enum": ["deleteSource", "keepBoth"]}),
+    tool("batch_update", "Applies what is listed", requests={"type": "array"}),
+    tool("run_agent", "Runs an agent", prompt=TEXT),
+    tool("simulate_keyboard", "Simulates presses of keys", keys=TEXT),
+    tool("use_computer", "Control a computer", action=TEXT),
+    tool("launch_exploit", "Launch an exploit", target=TEXT),
+    tool("put_note", "Write a note. Completely replaces existing content.", path=TEXT, content=TEXT),
     tool("manage_hold", "Manage a hold", operation={"enum": ["get_info", "alter_table"]}),
 ]
 
@@ -54,6 +63,7 @@ KEEPING = [
     tool("write_file", "Write a new file; fails if the file exists", path=TEXT, content=TEXT),
     tool("move_cell", "Move a cell. The cell is removed from its place and placed at another.", cell=TEXT),
     tool("set_berth", "Set the berth of a barge", berth=TEXT),
+    tool("merge_charts", "Merges charts", strategy={"enum": ["ours", "theirs"]}),
     tool("push_charts", "Push charts to the shore"),
 ]
 

@@ -51,6 +51,7 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool("describe_hold", "Start here: the crates of a hold, their sizes and places."),
         tool("list_berths", "DEPRECATED: use berths instead. List all berths."),
         tool("harbour-berths-reader", "Gives what the harbour knows about its berths."),
+        tool("harbour-crew-reader", "Select and run one of these read operations (read-only): get-crew.", pick=TEXT),
         tool("tide_status", "Report what the gauge says about the tide."),
         tool("get_type_info", "Get information about a type", method={"description": "Which one: create, list."}),
     ],

@@ -3,7 +3,7 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, LOSING, NOUNS, VERBS
+from assent.infer.lexicon import DEEDS, LOSING, NOUNS, OTHERWISE, VERBS
 from assent.infer.statements import Statements
 
 # Classes that say too little about the deed: the description may say more.
@@ -119,18 +119,24 @@ def _pressed(evidence: Evidence) -> str | None:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     if verb in DEEDS["answering"] and words & {"dialog", "dialogs", "alert", "prompt", "popup"}:
         return "an answer to a dialog may do anything"
-    if evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
+    otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
+    if otherwise or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
         return "a press on a live screen may do anything"
+    steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
     keys = words & {"keys", "keystrokes", "keyboard", "key"} and evidence.kind in {"send", "add", "change", "none"}
     typed = keys and prose.opening & NOUNS["keyed"]
     submitted = verb == "submit" and "form" in words and (words | prose.opening) & NOUNS["screen"]
-    return "a press on a live screen may do anything" if typed or submitted else None
+    return "a press on a live screen may do anything" if typed or submitted or steered else None
 
 
 def _run_loss(evidence: Evidence) -> str | None:
     """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
     if evidence.kind != "run":
-        return None
+        return (
+            "begins an attack"
+            if evidence.name.verb in DEEDS["beginning"] and evidence.words & NOUNS["attack"]
+            else None
+        )
     lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy" or word in NOUNS["attack"])
     if lost:
         return f"runs a {lost[0]}"

@@ -48,6 +48,8 @@ def _read(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
+    if prose.kind in {"change", "session"} and _claims_reading(evidence):
+        return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
     if prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate"):
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     return Verdict(READS, f"the name's verb is {verb}")

@@ -25,6 +25,7 @@ def judge_execution(evidence: Evidence) -> str | None:
         or _given_code(evidence)
         or _given_statement(evidence)
         or _given_errand(evidence)
+        or _listed(evidence)
         or _offered(evidence)
     )
 
@@ -99,7 +100,16 @@ def _given_errand(evidence: Evidence) -> str | None:
         return "calls other tools"
     if "runs_anything" in prose.statements:
         return "runs anything"
+    agent = evidence.words & {"agent", "agents"} and evidence.inputs.flags & {"task", "message"}
+    if agent:
+        return "an agent does what it is told"
     return "acts on a live screen" if prose.opening & _SCREEN and prose.opening & _ERRAND else None
+
+
+def _listed(evidence: Evidence) -> str | None:
+    """A batch of whatever operations its caller lists."""
+    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and evidence.inputs.names & NOUNS["listed"]
+    return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 
 def _offered(evidence: Evidence) -> str | None:

@@ -14,6 +14,8 @@ from assent.infer.words import split_name
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
 _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
 _LOOSE: Final = _CHOOSING - _OPERATION
+# How something is done: a deed only where one of the ways loses what was there.
+_MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
@@ -62,6 +64,8 @@ def read_parameters(schema: Any) -> Parameters:
     only_reads = False
     for name, definition in found:
         plain = _plain(name)
+        if plain.rpartition("_")[2] in _MANNER and plain != "mode":
+            choices += [choice for choice in _choices(list_values(definition), "mode", listed=True) if _grave(choice)]
         if plain in _METHOD and _is_http(definition):
             flags.add("http")
         if not _chooses(plain):
@@ -86,6 +90,10 @@ def _plain(name: str) -> str:
 def _chooses(plain: str) -> bool:
     """`action`, and `taskAction` or `operation_type` as well."""
     return plain in _CHOOSING or plain.rpartition("_")[2] in _OPERATION or plain in _TYPED
+
+
+def _grave(choice: Choice) -> bool:
+    return choice.verb in DEEDS["strong"] or choice.verb == "clear"
 
 
 def _switched(name: str) -> Iterator[str]:
