@@ -21,6 +21,8 @@ _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any
 _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
+# Parameters by which what was made is found again.
+_NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
 _TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
 
 
@@ -110,6 +112,8 @@ def _make(evidence: Evidence) -> Verdict:
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb
     if _saved(evidence):
         return Verdict(ACTS, f"{verb}, and the result is saved")
+    if evidence.inputs.names & {*_NAMED, f"{verb}_title", f"{verb}_name", f"{verb}_id"}:
+        return Verdict(ACTS, f"{verb}, and the result gets a name to be found by")
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"{verb}, and the description says {prose.verbs[0]}")
     if prose.kind in READING:

@@ -81,8 +81,11 @@ def _guidance(evidence: Evidence) -> Verdict | None:
 
 
 def _question(evidence: Evidence) -> Verdict | None:
-    """`is_connected`, `can_i_deploy`."""
-    asks = evidence.name.words and evidence.name.words[0] in DEEDS["asking"]
+    """`is_connected`, `harbour_can_i_deploy`."""
+    words = evidence.name.words
+    asks = words and (
+        words[0] in DEEDS["asking"] or ("i" in words[1:-1] and words[words.index("i") - 1] in DEEDS["asking"])
+    )
     return Verdict(READS, "the name asks a question") if asks and not evidence.prose.kinds & ACTING else None
 
 
