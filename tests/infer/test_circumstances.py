@@ -32,6 +32,7 @@ LOSING = [
     tool("write_file", "Write a file", path=TEXT, content=TEXT),
     tool("set_manifest_text", "Replace entire manifest text", manifest=TEXT, text=TEXT),
     tool("rename_hold", "Rename a hold", hold=TEXT, dropTarget=SWITCH),
+    tool("set_members", "Set the members of a crew", members={}, remove_absent=SWITCH),
     tool("sync_manifest", "Synchronise a manifest", prune=SWITCH),
     tool("chart_push", "Push charts to the shore", force=SWITCH),
     tool("send_keys", "Send keys to the focused window", keys=TEXT),

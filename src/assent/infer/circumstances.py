@@ -92,9 +92,9 @@ def _rewritten(evidence: Evidence) -> str | None:
     """A whole file that is written goes over the one that was there, unless the text says otherwise."""
     names, prose = evidence.inputs.names, evidence.prose
     whole = evidence.name.verb in {"write", "overwrite"} and evidence.words & {"file", "files"}
-    given = names & NOUNS["path_input"] and names & NOUNS["content_input"]
-    kept = "keeps" in prose.statements or "append" in prose.verbs
-    return "a file that is written goes over the one that was there" if whole and given and not kept else None
+    given = whole and names & NOUNS["path_input"] and names & NOUNS["content_input"]
+    lost = given and "append" not in prose.verbs and "keeps" not in prose.statements
+    return "a file that is written goes over the one that was there" if lost else None
 
 
 def _forced(evidence: Evidence) -> str | None:

@@ -159,9 +159,13 @@ def _claims_reading(evidence: Evidence) -> bool:
 
 def _program(evidence: Evidence) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
+    doubt = None if evidence.name.verb in DEEDS["treating"] else _written(evidence)
+    cleared = doubt and ("select" in evidence.prose.object or "reads_only" in evidence.prose.statements)
+    return None if cleared else doubt
+
+
+def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
-    if "select" in prose.object or "reads_only" in prose.statements or verb in DEEDS["treating"]:
-        return None
     if evidence.inputs.flags & _PROGRAM:
         return "it takes a program or query text"
     if prose.kind == "run" and prose.object & NOUNS["written"]:

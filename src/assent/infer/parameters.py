@@ -19,7 +19,7 @@ _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "beha
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
-_SWITCHES: Final = frozenset({"mend", "emptying", "traced"})
+_SWITCHES: Final = frozenset({"mend", "emptying", "traced", "unlisted"})
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
@@ -64,11 +64,12 @@ def read_parameters(schema: Any) -> Parameters:
     only_reads = False
     for name, definition in found:
         plain = _plain(name)
-        if plain.rpartition("_")[2] in _MANNER and plain != "mode":
+        role = _role(plain)
+        if role == "manner":
             choices += [choice for choice in _choices(list_values(definition), "mode", listed=True) if _grave(choice)]
-        if plain in _METHOD and _is_http(definition):
+        elif role == "method" and _is_http(definition):
             flags.add("http")
-        if not _chooses(plain):
+        if role != "operation":
             continue
         if _is_http(definition):
             flags.add("http")
@@ -87,9 +88,15 @@ def _plain(name: str) -> str:
     return "_".join(split_name(name[:64])) or name[:64].lower()
 
 
-def _chooses(plain: str) -> bool:
-    """`action`, and `taskAction` or `operation_type` as well."""
-    return plain in _CHOOSING or plain.rpartition("_")[2] in _OPERATION or plain in _TYPED
+@lru_cache(maxsize=65536)
+def _role(plain: str) -> str | None:
+    """What a parameter of this name chooses: `action` an operation, and so do `taskAction` and `operation_type`."""
+    last = plain.rpartition("_")[2]
+    if plain in _CHOOSING or last in _OPERATION or plain in _TYPED:
+        return "operation"
+    if plain in _METHOD:
+        return "method"
+    return "manner" if last in _MANNER else None
 
 
 def _grave(choice: Choice) -> bool:
@@ -101,7 +108,8 @@ def _switched(name: str) -> Iterator[str]:
     for flag in ("mend", "traced"):
         if plain in INPUTS[flag]:
             yield flag
-    if plain.partition("_")[0] in INPUTS["emptying"]:
+    first, _, rest = plain.partition("_")
+    if first in INPUTS["emptying"] or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
 
 

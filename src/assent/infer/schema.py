@@ -7,14 +7,15 @@ Property = tuple[str, Mapping[str, Any]]
 
 _DEEPEST: Final = 4
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
+_COMPOSED: Final = frozenset({"properties", "items", *_UNIONS})
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def read_properties(schema: Any) -> tuple[list[Property], list[Property]]:
     """The schema's own properties, and those one level further down: in objects, lists and alternatives."""
     own = list(_properties(schema, schema, 0))
-    below = [found for _, definition in own for part in _parts(definition, schema) for found in _own(part, schema)]
-    return own, below
+    composed = [definition for _, definition in own if not _COMPOSED.isdisjoint(definition)]
+    return own, [found for one in composed for part in _parts(one, schema) for found in _own(part, schema)]
 
 
 def list_values(definition: Any, depth: int = 0) -> list[str]:
@@ -44,7 +45,7 @@ def _own(schema: Any, root: Any) -> Iterator[Property]:
     if isinstance(properties, dict):
         for name, definition in properties.items():
             if isinstance(name, str):
-                yield name, _resolve(definition, root)
+                yield name, definition if _is_plain(definition) else _resolve(definition, root)
 
 
 def _parts(definition: Mapping[str, Any], root: Any) -> Iterator[Mapping[str, Any]]:
@@ -56,6 +57,10 @@ def _parts(definition: Mapping[str, Any], root: Any) -> Iterator[Mapping[str, An
         if key in definition:
             for part in _listed(definition, key):
                 yield _resolve(part, root)
+
+
+def _is_plain(definition: Any) -> bool:
+    return isinstance(definition, dict) and "$ref" not in definition and "allOf" not in definition
 
 
 def _resolve(definition: Any, root: Any) -> Mapping[str, Any]:
