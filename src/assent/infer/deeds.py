@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING
+from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING, VERBS
 from assent.infer.statements import Statements
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
@@ -45,7 +45,10 @@ def _read(evidence: Evidence) -> Verdict:
     doubt = _program(evidence)
     if doubt and _claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
+    if evidence.inputs.flags >= {"http", "url"}:
+        doubt = "it sends any method"
     doubt = doubt or _kept(evidence) or _consulted(evidence) or _let_in(evidence) or _traced(evidence)
+    doubt = doubt or _shown_elsewhere(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
@@ -202,9 +205,18 @@ def _traced(evidence: Evidence) -> str | None:
 
 
 def _begun(evidence: Evidence) -> str | None:
-    """`monitor_voyage_start`: what stands last may be the deed."""
-    last = evidence.name.words[-1]
-    return f"its name ends with {last}" if last in {"start", "stop", "launch"} else None
+    """`monitor_voyage_start`, `audit_fix`: what stands last may be the deed, unless the description only looks."""
+    last, said = evidence.name.words[-1], evidence.prose.kinds
+    told = last not in DEEDS["opening"] and said and said <= READING
+    deed = last != evidence.name.verb and VERBS.get(last) in ACTING and not told
+    return f"its name ends with {last}" if deed else None
+
+
+def _shown_elsewhere(evidence: Evidence) -> str | None:
+    """`view_in_browser` opens something on somebody's screen."""
+    words = evidence.name.words
+    opened = len(words) > 2 and words[-2] == "in" and words[-1] in NOUNS["program_window"]
+    return f"something is opened in the {words[-1]}" if opened else None
 
 
 def _consulted(evidence: Evidence) -> str | None:

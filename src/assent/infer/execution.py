@@ -18,7 +18,7 @@ _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 def judge_execution(evidence: Evidence) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
-    if evidence.name.verb in DEEDS["treating"]:
+    if evidence.name.verb in DEEDS["treating"] and not _joined(evidence):
         return None
     return (
         _requests(evidence)
@@ -30,9 +30,13 @@ def judge_execution(evidence: Evidence) -> str | None:
     )
 
 
+def _joined(evidence: Evidence) -> bool:
+    """`explain_and_run` runs as well."""
+    return any(VERBS[verb] == "run" for verb in evidence.name.beside)
+
+
 def _running(evidence: Evidence) -> bool:
-    joined = any(VERBS[verb] == "run" for verb in evidence.name.beside)
-    return evidence.kind == "run" or joined or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
+    return evidence.kind == "run" or _joined(evidence) or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
 
 
 def _requests(evidence: Evidence) -> str | None:
@@ -49,7 +53,8 @@ def _requests(evidence: Evidence) -> str | None:
     bare = len(evidence.name.words) <= 2 and evidence.inputs.names & {"body", "data", "payload"}
     if bare and evidence.name.verb == "post" and evidence.inputs.names & NOUNS["target"]:
         return "sends any request of that method"
-    any_method = "http" in evidence.inputs.flags and evidence.words & NOUNS["request"]
+    asking = evidence.words & NOUNS["request"] or "url" in evidence.inputs.flags
+    any_method = "http" in evidence.inputs.flags and asking
     posted = evidence.name.verb in DEEDS["requesting"] and evidence.words & {"http", "https", "rest"}
     if any_method or posted or "writes_http" in evidence.prose.statements:
         return "sends any request with any method"
@@ -62,11 +67,13 @@ def _given_code(evidence: Evidence) -> str | None:
     given = flags & {"code", "command"} or {"source", "language"} <= evidence.inputs.names
     taken = given and (_running(evidence) or verb in {"evaluate", None})
     typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
-    sent = "command" in flags and verb in {"send", "issue"} and words & {"command", "commands"}
+    told = prose.verbs[:1]
+    sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in _VAGUE)
+    sent = "command" in flags and sending and (words | prose.object) & {"command", "commands"}
     names = evidence.inputs.names
     into = words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS)
     fed = names & _FED and into and prose.kind in _FEEDING
-    evaluated = verb == "evaluate" and (words | prose.object) & NOUNS["script"]
+    evaluated = (verb == "evaluate" or told == ("evaluate",)) and (words | prose.object) & NOUNS["script"]
     return "runs the code or command it is given" if taken or typed or sent or fed or evaluated else None
 
 
@@ -77,7 +84,8 @@ def _given_statement(evidence: Evidence) -> str | None:
     queried = "query" in flags and evidence.name.words[-1:] in {("query",), ("queries",)}
     stored = "query" in flags and (evidence.words | prose.object) & NOUNS["store"]
     asked = stored and evidence.name.verb == "query" and (evidence.confirmed or not prose.verbs)
-    if asked or (_running(evidence) and queried):
+    joined = "query" in flags and _joined(evidence) and prose.object & {"query", "queries"}
+    if asked or joined or (_running(evidence) and queried):
         return "runs whatever query is written"
     if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
         return "runs the statement it is given"

@@ -52,7 +52,7 @@ def read_name(name: str, said: Collection[str] = ()) -> NameReading:
     operation = _operation(name, words)
     index = _main(operation, said)
     agent = AGENTS.get(operation[-1]) if len(operation) > 1 else None
-    if agent and (index is None or operation[index] in NOUN_TOO):
+    if agent and not _governed(operation, len(operation) - 1) and (index is None or operation[index] in NOUN_TOO):
         return NameReading(agent, VERBS[agent], "last", (), words)
     if index is None and operation != words:
         operation, index = words, _certain(words, said)

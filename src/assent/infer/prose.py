@@ -203,7 +203,8 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
         if verb is None or verb in _WEAK or _ending(words[place]) != ending:
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
-        if listing or (certain and _after(words, place) in _OBJECT):
+        sure = verb not in NOUN_TOO and link in CONJUNCTION and _after(words, place) in PREPOSITION
+        if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
 
 

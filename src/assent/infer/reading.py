@@ -60,9 +60,11 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
 
 
 def _coupled(words: tuple[str, ...], verb: str) -> bool:
-    """Whether the verb stands right after another and a conjunction: `scrape_and_save`."""
+    """Whether the verb stands last, or after another verb, behind a conjunction: `scrape_and_save`."""
     place = words.index(verb)
-    return place > 1 and words[place - 1] in CONJUNCTION and words[place - 2] in VERBS
+    if place < 2 or words[place - 1] not in CONJUNCTION:
+        return False
+    return words[place - 2] in VERBS or (place == len(words) - 1 and VERBS[verb] in MIXED)
 
 
 def _certain_deed(verb: str) -> bool:
