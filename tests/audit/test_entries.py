@@ -221,8 +221,16 @@ def test_a_leaf_is_read_only_if_it_is_exactly_canonical(change):
 
 def test_a_value_that_is_there_twice_is_refused():
     row = sealed(values={"a": 1})
-    with pytest.raises(BadEntry, match="twice"):
-        commitments_of(row.values + row.values)
+    for read in (commitments_of, unpack):
+        with pytest.raises(BadEntry, match="twice"):
+            read(row.values + row.values)
+
+
+@pytest.mark.parametrize("size", range(18))
+def test_a_value_too_short_for_salt_and_name_is_torn(size):
+    for read in (commitments_of, unpack):
+        with pytest.raises(BadEntry, match="torn"):
+            read(size.to_bytes(4, "big") + bytes(size))
 
 
 TEXTS = st.text(max_size=6) | st.sampled_from(

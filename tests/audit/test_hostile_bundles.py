@@ -214,3 +214,10 @@ async def test_entries_that_cannot_be_read_do_not_make_signatures_wrong(victim, 
     assert await both(files, (), victim.trusted) == {(f"entries.{how}", path)}
     files["keys"] = victim.files["keys"].split(b"\n")[0] + b"\n"
     assert ("checkpoint.unsigned", "checkpoint") in await both(files, (), victim.trusted)
+
+
+@pytest.mark.parametrize("size", [0, 1, 16, 17])
+async def test_a_value_too_short_to_be_one_is_torn(victim, size):
+    leaf = AT + b'"commitments":{},"facts":{},"kind":"operator","v":1}'
+    files = signed_with(victim, leaf, size.to_bytes(4, "big") + bytes(size))
+    assert await both(files, (), victim.trusted) == {("value.torn", f"entry {victim.size}")}
