@@ -8,11 +8,12 @@ import subprocess
 import sys
 import zipfile
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assent.audit import bundle, checkpoints, inspection, verifier, walk
+from assent.audit import bundle, checkpoints, inspection, notes, verifier, walk
 from assent.audit.bundle import (
     BadBundle,
     BundleFiles,
@@ -354,6 +355,14 @@ async def test_a_proof_is_of_its_leaf_and_of_a_key_that_is_trusted(scene):
             assert check(proof, leaf, scene.trusted).faults == []
             assert [one.code for one in check(proof, leaf + b" ", scene.trusted).faults] == ["proof.wrong"]
             assert [one.code for one in check(proof, leaf, stranger).faults] == ["checkpoint.unsigned"]
+
+
+async def test_a_key_that_is_trusted_for_another_log_does_not_vouch_for_this_one(scene):
+    proof, leaf = await scene.log.prove_inclusion(7), scene.entries.rows[7][0]
+    other = secret_key(5, "elsewhere")
+    signed = replace(proof, checkpoint=notes.sign(scene.log.latest.text, [other], START // 1000)).encode()
+    for check in (verifier.verify_proof, verify_proof):
+        assert [one.code for one in check(signed, leaf, [other.public.text]).faults] == ["checkpoint.unsigned"]
 
 
 async def test_a_stranger_checks_the_proof_of_one_entry_with_the_one_file(tmp_path, scene):
