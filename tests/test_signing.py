@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from assent.audit import checkpoints, verifier
 from assent.audit.anchors import DirectoryAnchor
 from assent.audit.bundle import BadBundle, MemorySink, write_bundle
 from assent.audit.inspection import inspect
+from assent.audit.keys import KeyFile
 from assent.audit.subjects import StoreSubject
 from assent.core.audit import Entry
 from assent.ledger import Ledger, LedgerError
@@ -259,3 +263,70 @@ async def test_a_clock_that_went_back_keeps_no_checkpoint_from_being_kept(tmp_pa
     await grow(store, 1)
     await ledger.sign()
     assert [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept] == [1, 2, 4]
+
+
+def delete_entry(path: Path, index: int) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM audit_entries WHERE idx = ?", (index,))
+
+
+async def test_a_log_with_a_gap_is_not_signed_and_the_gap_is_named(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 8)
+    delete_entry(tmp_path / "assent.db", 5)
+    with pytest.raises(LedgerError, match="entry 5 is missing, and later ones are there"):
+        await ledger.sign()
+    assert await ledger.latest() is None
+
+
+async def test_entries_behind_a_gap_do_not_move_up(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 300)
+    await ledger.sign()
+    delete_entry(tmp_path / "assent.db", 3)
+    faults = {(fault.code, fault.place) for fault in (await ledger.inspect()).faults}
+    assert faults == {("entries.torn", "tile/entries/000")}
+
+
+async def test_a_new_key_whose_entry_waits_for_its_checkpoint_accuses_nobody(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 3)
+    await ledger.sign()
+    old, new = ledger.keys().newest, KeyFile(tmp_path / "log.key").add(secrets.token_bytes).newest
+    store.note(Entry("key", 1_800_000_000.0, {"action": "rotate", "key": new.text, "previous": old.text}))
+    report = await ledger.inspect()
+    assert (report.faults, report.remarks[0]) == ([], "entries 3 to 3 are not signed yet")
+    await ledger.sign()
+    assert (await ledger.inspect()).ok and [key.public for key in ledger.keys().secret] == [new]
+
+
+class Moody:
+    """An anchor that fails as often as it is told to, in a way nobody thought of."""
+
+    name, failures = "moody", 0
+
+    async def publish(self, note: bytes) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise ZeroDivisionError("no such thing")
+
+    async def read(self) -> list[bytes]:
+        return []
+
+
+async def test_trouble_nobody_thought_of_is_said_and_over_when_it_is_over(
+    tmp_path: Path, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    anchor = Moody()
+    signing = Signing(Ledger(store, tmp_path, anchors=[anchor]))
+    with caplog.at_level(logging.ERROR, "assent"):
+        for failures, trouble in (
+            (2, "ZeroDivisionError: no such thing"),
+            (0, None),
+            (1, "ZeroDivisionError: no such thing"),
+        ):
+            anchor.failures = failures
+            for _ in range(max(1, failures)):
+                await signing.sign(always=True)
+                assert signing.trouble == trouble
+    assert [record.message for record in caplog.records] == ["audit log: ZeroDivisionError: no such thing"] * 2

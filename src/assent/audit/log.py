@@ -226,7 +226,10 @@ class Log:
         count = await self._derivation.entries.count()
         while (start := self.size) < count:  # up to whole tiles: they cost less than their entries one by one
             stop = min(count, start - start % CHUNK + CHUNK)
-            await self.extend(await self._derivation.entries.leaves(start, stop))
+            leaves = await self._derivation.entries.leaves(start, stop)
+            if len(leaves) != stop - start:
+                raise Inconsistent(f"entry {start + len(leaves)} is missing, and later ones are there; restore it")
+            await self.extend(leaves)
 
     async def _resume_from(self, note: bytes) -> None:
         signed = checkpoints.open_checkpoint(note, self.origin, self.keys.public)
