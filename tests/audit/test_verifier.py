@@ -357,6 +357,15 @@ async def test_a_proof_is_of_its_leaf_and_of_a_key_that_is_trusted(scene):
             assert [one.code for one in check(proof, leaf, stranger).faults] == ["checkpoint.unsigned"]
 
 
+async def test_a_proof_of_the_only_entry_proves_no_second_one():
+    scene = await make_scene(1)
+    proof, leaf = (await scene.log.prove_inclusion(0)).encode(), scene.entries.rows[0][0]
+    for check in (verifier.verify_proof, verify_proof):
+        assert check(proof, leaf, scene.trusted).ok
+        moved = check(proof.replace(b"index 0\n", b"index 1\n"), leaf, scene.trusted)
+        assert [(one.code, one.place) for one in moved.faults] == [("proof.wrong", "entry 1")]
+
+
 async def test_a_key_that_is_trusted_for_another_log_does_not_vouch_for_this_one(scene):
     proof, leaf = await scene.log.prove_inclusion(7), scene.entries.rows[7][0]
     other = secret_key(5, "elsewhere")
