@@ -13,14 +13,14 @@ from assent.stores.sqlite.store import SqliteStore
 from assent.testing import World
 from bench.turns import range_of, take_turns
 
-CALLERS, CALLS, WARM, ROUNDS = 32, 1600, 3, 30
+CALLERS, CALLS, WARM, ROUNDS = 32, 3200, 2, 20
 CONTRACTS = {"write": {"side_effect": "write"}}
 
 
 class Calls:
     """Governed calls on a store of their own, 32 at a time; if signed, what the last ones left is signed meanwhile.
 
-    That is a checkpoint for every quarter of a second of calls without a pause, where a gateway makes one a minute.
+    That is a checkpoint for every half second of calls without a pause, where a gateway makes one a minute.
     """
 
     def __init__(self, folder: Path, *, signed: bool) -> None:

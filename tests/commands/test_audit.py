@@ -262,6 +262,15 @@ def test_an_anchor_that_is_none_is_refused_with_the_remedy(config: Path) -> None
     assert "audit.anchors.0" in str(run(config, "anchor").exception)
 
 
+def test_an_anchor_that_did_not_get_the_checkpoint_is_named_and_the_others_got_it(config: Path) -> None:
+    (config.parent / "taken").write_text("a file where a directory should be")
+    config.write_text("store: sqlite:///assent.db\naudit: {anchors: [{directory: taken}, {directory: elsewhere}]}\n")
+    result = run(config, "anchor")
+    assert result.return_value == 1
+    assert "The anchor directory has not got it" in result.stderr and "taken" in result.stderr
+    assert [path.read_text() for path in (config.parent / "elsewhere").iterdir()] == [result.stdout]
+
+
 def key_file(config: Path) -> list[str]:
     return (config.parent / ".assent" / "log.key").read_text().splitlines()
 

@@ -70,6 +70,24 @@ async def test_an_export_that_was_interrupted_says_where_to_go_on(tmp_path: Path
     assert len(rest.splitlines()) < many - 1
 
 
+async def test_an_export_whose_reader_went_away_names_no_cursor_behind_what_was_read(tmp_path: Path) -> None:
+    config = tmp_path / "assent.yaml"
+    config.write_text("store: sqlite:///assent.db\n")
+    store = SqliteStore(tmp_path / "assent.db")
+    for number in range(1_200):
+        store.note(entry(f"{number}", padding="x" * 200))
+    await store.close()
+    ours, theirs = os.pipe()
+    command = (*ASSENT, "audit", "export", "-c", str(config))
+    process = await asyncio.create_subprocess_exec(*command, stdout=theirs, stderr=asyncio.subprocess.PIPE)
+    os.close(theirs)
+    assert (await asyncio.to_thread(os.read, ours, 100)).startswith(b"{")
+    os.close(ours)
+    async with asyncio.timeout(60):
+        _, said = await process.communicate()
+    assert said == b""
+
+
 async def test_long_work_shows_how_far_it_is_where_somebody_looks(tmp_path: Path) -> None:
     config = tmp_path / "assent.yaml"
     config.write_text("store: sqlite:///assent.db\n")
