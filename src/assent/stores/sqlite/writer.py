@@ -1,6 +1,7 @@
 """How do many small changes share one commit?
 
-One thread, one connection. Whatever has arrived while the last commit was on its way to the disk goes into the next.
+One thread, one connection. Whatever has arrived while the last commit was on its way to the disk goes into the next,
+and so does whoever comes at the same time (`gathering`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from assent.ports import Pruned
 from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.rows import EntryRow
+from assent.stores.sqlite.gathering import Gathering
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
@@ -40,7 +42,7 @@ class Writer:
         self._items: deque[Item] = deque()
         self._unkept: list[EntryRow] = []
         self._broken: StoreError | None = None
-        self._calling: asyncio.AbstractEventLoop | None = None
+        self._gathering = Gathering(self._take_over)
         self._stirring = self._closed = self._traces = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
@@ -57,14 +59,11 @@ class Writer:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._items.append(Waiting(order, future))
-        if self._calling is not loop:  # once for all that this turn of the loop brings
-            self._calling = loop
-            loop.call_soon(self._call)
+        self._gathering.add(Waiting(order, future), loop)
         return future
 
-    def _call(self) -> None:
-        self._calling = None
+    def _take_over(self, orders: Sequence[Waiting]) -> None:
+        self._items.extend(orders)
         self._wake.set()
 
     def note(self, row: EntryRow) -> None:
@@ -96,7 +95,7 @@ class Writer:
         if self._closed:
             return
         self._closed = True
-        self._wake.set()
+        self._gathering.release()
         await asyncio.to_thread(self._thread.join)
         if self._unkept:
             raise StoreError(f"{len(self._unkept)} entries were not kept. {self._broken}")
@@ -135,7 +134,7 @@ class Writer:
             self._unkept += [item for item in batch if isinstance(item, EntryRow)]
             for order in orders:
                 order.fail(self._broken)
-        _report(orders)
+        self._report(orders)
 
     def _transact(self, batch: Sequence[Item]) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -161,17 +160,16 @@ class Writer:
         if erased or self._traces:
             self._traces = not self._tables.forget_the_past(wait=erased)
 
+    def _report(self, orders: Sequence[Waiting]) -> None:
+        """Tell those who wait, each in its own loop."""
+        loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
+        for order in orders:
+            loops.setdefault(order.future.get_loop(), []).append(order)
+        for loop, theirs in loops.items():
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(self._resolve, theirs)
 
-def _report(orders: Sequence[Waiting]) -> None:
-    """Tell those who wait, each in its own loop."""
-    loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
-    for order in orders:
-        loops.setdefault(order.future.get_loop(), []).append(order)
-    for loop, theirs in loops.items():
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(_resolve, theirs)
-
-
-def _resolve(orders: Sequence[Waiting]) -> None:
-    for order in orders:
-        order.report()
+    def _resolve(self, orders: Sequence[Waiting]) -> None:
+        self._gathering.stir()
+        for order in orders:
+            order.report()
