@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import orjson
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
+from assent.core.call import Presence
 from assent.edges import json_boundary
 from assent.edges.doors import Doors
 from assent.edges.eventlog import EventLogs
@@ -77,6 +78,8 @@ class Incoming:
     reply: Way
     key: str | None = None
     mirrors: Headers = field(default_factory=list)
+    presence: Presence | None = None
+    """The caller's, where its leaving is all that could end this request: within a session it can be cancelled too."""
 
 
 @dataclass(slots=True)
@@ -258,9 +261,9 @@ class Gateway:
         try:
             if session is not None:
                 with self.sessions.using(session), session.running(inbound.id):
-                    await self._answer(exchange, inbound, session, reply)
+                    await self._answer(exchange, inbound, session, reply, None)
             else:
-                await self._answer(exchange, inbound, None, reply)
+                await self._answer(exchange, inbound, None, reply, watch)
         except asyncio.CancelledError:
             if session is None or not session.was_cancelled(inbound.id):
                 if not watch.gone:
@@ -271,12 +274,14 @@ class Gateway:
             watch.stop()
             reply.stop()
 
-    async def _answer(self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply) -> None:
+    async def _answer(
+        self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply, presence: Presence | None
+    ) -> None:
         try:
             check_params(inbound)
             incoming = Incoming(
                 inbound, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
-                exchange.head.mirrors,
+                exchange.head.mirrors, presence,
             )  # fmt: skip
             serve = self.call if inbound.method == "tools/call" else self.more.get(inbound.method, self.listing)
             body, status = result_body(inbound.id, await serve(incoming)), 200

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from threading import local
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -19,31 +17,11 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
+from assent.core.randomness import randomness
 from assent.errors import StoreError
 from assent.ports import Logged
 
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
-
-
-class _Randomness(local):
-    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first."""
-
-    _drawn, _used = b"", 0
-
-    def __call__(self, many: int) -> bytes:
-        if self._used + many > len(self._drawn):
-            self._drawn, self._used = os.urandom(max(many, 4096)), 0
-        self._used += many
-        return self._drawn[self._used - many : self._used]
-
-    def forget(self) -> None:
-        """After a fork: two processes must not use the same."""
-        self._drawn, self._used = b"", 0
-
-
-randomness = _Randomness()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=randomness.forget)
 
 
 class EntryRow(NamedTuple):
