@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from threading import local
-from typing import Any, NamedTuple
+from io import BytesIO
+from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -25,20 +25,25 @@ from assent.ports import Logged
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
 
-class _Randomness(local):
-    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first."""
+class _Randomness:
+    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first.
 
-    _drawn, _used = b"", 0
+    A read of a buffer is one step, so that no two threads are given the same.
+    """
+
+    def __init__(self) -> None:
+        self._read = BytesIO().read
 
     def __call__(self, many: int) -> bytes:
-        if self._used + many > len(self._drawn):
-            self._drawn, self._used = os.urandom(max(many, 4096)), 0
-        self._used += many
-        return self._drawn[self._used - many : self._used]
+        found = self._read(many)
+        if len(found) == many:
+            return found
+        self._read = BytesIO(os.urandom(4096)).read
+        return os.urandom(many)
 
     def forget(self) -> None:
         """After a fork: two processes must not use the same."""
-        self._drawn, self._used = b"", 0
+        self._read = BytesIO().read
 
 
 randomness = _Randomness()
@@ -46,21 +51,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=randomness.forget)
 
 
-class EntryRow(NamedTuple):
-    """An entry on its way into the log: what is proved, and what can be erased."""
-
-    leaf: bytes
-    vals: bytes | None
+EntryRow = Sealed
+"""An entry on its way into the log: what is proved, and what can be erased."""
 
 
-def entry_row(entry: Entry) -> EntryRow:
+def entry_row(entry: Entry) -> Sealed:
     """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
     at = round(entry.at * 1000)
     try:
-        sealed = seal(entry.kind, at, entry.facts, entry.values, randomness)
+        return seal(entry.kind, at, entry.facts, entry.values, randomness)
     except BadEntry:
-        sealed = _seal_plainly(entry, at)
-    return EntryRow(*sealed)
+        return _seal_plainly(entry, at)
 
 
 def _seal_plainly(entry: Entry, at: int) -> Sealed:
@@ -96,8 +97,8 @@ def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
     return (*record[:7], record.state._value_, *record[8:15], _charges_column(record) if record.charges else None)
 
 
-def move_row(record: ClaimRecord) -> tuple[Any, ...]:
-    """What changes of a claim between its start and its end, and last its name."""
+def move_row(record: ClaimRecord, before: ClaimRecord) -> tuple[Any, ...]:
+    """What changes of a claim between its start and its end, and last its name and where it must have stood."""
     return (
         record.state._value_,
         record.epoch,
@@ -107,6 +108,8 @@ def move_row(record: ClaimRecord) -> tuple[Any, ...]:
         record.result,
         _charges_column(record) if record.charges else None,
         record.id,
+        before.epoch,
+        before.state._value_,
     )
 
 
