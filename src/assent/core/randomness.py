@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
-from threading import local
+from io import BytesIO
 
 
-class _Randomness(local):
-    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first."""
+class _Randomness:
+    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first.
 
-    _drawn, _used = b"", 0
+    A read of a buffer is one step, so that no two threads are given the same.
+    """
+
+    def __init__(self) -> None:
+        self._read = BytesIO().read
 
     def __call__(self, many: int) -> bytes:
-        if self._used + many > len(self._drawn):
-            self._drawn, self._used = os.urandom(max(many, 4096)), 0
-        self._used += many
-        return self._drawn[self._used - many : self._used]
+        found = self._read(many)
+        if len(found) == many:
+            return found
+        self._read = BytesIO(os.urandom(4096)).read
+        return os.urandom(many)
 
     def forget(self) -> None:
         """After a fork: two processes must not use the same."""
-        self._drawn, self._used = b"", 0
+        self._read = BytesIO().read
 
 
 randomness = _Randomness()

@@ -19,7 +19,7 @@ from assent.errors import StoreError
 from assent.ports import ApprovalGone, CoolingDown, OverBudget, RateLimited, Rehearsal, Taken, TooManyPending
 from assent.stores.rows import EntryRow
 
-_OPEN = (State.STARTED, State.SUSPENDED)
+_UNSETTLED = (State.STARTED, State.SUSPENDED, State.IN_DOUBT)
 _ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
 
 
@@ -39,8 +39,8 @@ class Changed:
     """New ones, and those that took the place of another."""
     replacing: set[str] = field(default_factory=set)
     """Those of them that did."""
-    moved: set[str] = field(default_factory=set)
-    """Claims of which no more has changed than where they stand (`rows.move_row`)."""
+    moved: dict[str, ClaimRecord] = field(default_factory=dict)
+    """Claims of which no more has changed than where they stand (`rows.move_row`), as they were before."""
     approvals: set[str] = field(default_factory=set)
     rehearsals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
@@ -72,7 +72,7 @@ class Records:
         if found is None:
             raise StoreError(f"There is no entry {index}.")
         try:
-            left = redact(found.vals, fields)
+            left = redact(found.values, fields)
         except BadEntry as error:
             raise StoreError(f"Nothing of entry {index} was erased: {error}.") from error
         self.places[index] = EntryRow(found.leaf, left)
@@ -133,7 +133,7 @@ class Records:
         if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
             return None
         taken = record._replace(state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
-        self._move_claim(taken)
+        self._move_claim(taken, record)
         self.append([row])
         return taken
 
@@ -144,20 +144,20 @@ class Records:
         if record.state is State.IN_DOUBT:
             return record
         doubted = record._replace(state=State.IN_DOUBT, epoch=epoch + 1, settled_at=now)
-        self._move_claim(doubted)
+        self._move_claim(doubted, record)
         self.append([row])
         return doubted
 
     def settle(self, claim_id: str, epoch: int, settlement: Settlement, rows: Sequence[EntryRow]) -> bool:
         record = self.claims.get(claim_id)
-        if record is None or record.epoch != epoch or record.state not in (*_OPEN, State.IN_DOUBT):
+        if record is None or record.epoch != epoch or record.state not in _UNSETTLED:
             return False
         released = settlement.state is State.FAILED_NO_EFFECT
         if released:
             self._release(record)
         settled = record.settled(settlement)
-        self._move_claim(settled._replace(charges=()) if released and record.charges else settled)
-        self.append(rows)
+        self._move_claim(settled._replace(charges=()) if released and record.charges else settled, record)
+        self.changed.entries.extend(rows)
         return True
 
     def _release(self, record: ClaimRecord) -> None:
@@ -172,7 +172,7 @@ class Records:
         for claim_id, epoch in leases:
             record = self.claims.get(claim_id)
             if record is not None and record.epoch == epoch and record.state is State.STARTED:
-                self._move_claim(record._replace(lease_until=lease_until))
+                self._move_claim(record._replace(lease_until=lease_until), record)
 
     def ask(self, draft: Approval, now: float, most_pending: int, row: EntryRow, cooldown: float) -> Approval:
         standing = self.approval_for(draft.binding, now)
@@ -235,12 +235,12 @@ class Records:
         self.changed.claims.add(record.id)
         if replacing:
             self.changed.replacing.add(record.id)
-            self.changed.moved.discard(record.id)
+            self.changed.moved.pop(record.id, None)
 
-    def _move_claim(self, record: ClaimRecord) -> None:
+    def _move_claim(self, record: ClaimRecord, before: ClaimRecord) -> None:
         self.claims[record.id] = record
         if record.id not in self.changed.claims:
-            self.changed.moved.add(record.id)
+            self.changed.moved.setdefault(record.id, before)
 
     def _put_approval(self, approval: Approval) -> None:
         self.approvals[approval.id] = approval

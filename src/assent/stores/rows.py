@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -24,21 +24,17 @@ from assent.ports import Logged
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
 
-class EntryRow(NamedTuple):
-    """An entry on its way into the log: what is proved, and what can be erased."""
-
-    leaf: bytes
-    vals: bytes | None
+EntryRow = Sealed
+"""An entry on its way into the log: what is proved, and what can be erased."""
 
 
-def entry_row(entry: Entry) -> EntryRow:
+def entry_row(entry: Entry) -> Sealed:
     """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
     at = round(entry.at * 1000)
     try:
-        sealed = seal(entry.kind, at, entry.facts, entry.values, randomness)
+        return seal(entry.kind, at, entry.facts, entry.values, randomness)
     except BadEntry:
-        sealed = _seal_plainly(entry, at)
-    return EntryRow(*sealed)
+        return _seal_plainly(entry, at)
 
 
 def _seal_plainly(entry: Entry, at: int) -> Sealed:
@@ -74,8 +70,8 @@ def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
     return (*record[:7], record.state._value_, *record[8:15], _charges_column(record) if record.charges else None)
 
 
-def move_row(record: ClaimRecord) -> tuple[Any, ...]:
-    """What changes of a claim between its start and its end, and last its name."""
+def move_row(record: ClaimRecord, before: ClaimRecord) -> tuple[Any, ...]:
+    """What changes of a claim between its start and its end, and last its name and where it must have stood."""
     return (
         record.state._value_,
         record.epoch,
@@ -85,6 +81,8 @@ def move_row(record: ClaimRecord) -> tuple[Any, ...]:
         record.result,
         _charges_column(record) if record.charges else None,
         record.id,
+        before.epoch,
+        before.state._value_,
     )
 
 

@@ -67,7 +67,7 @@ async def keep(connection: Any, records: Records) -> int | None:
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
     await _keep(connection, "keep_keys", [key_row(records.keys[digest]) for digest in changed.keys])
-    await _keep(connection, "erase", [(place, records.places[place].vals) for place in changed.places])
+    await _keep(connection, "erase", [(place, records.places[place].values) for place in changed.places])
     return await _append(connection, changed.entries, _notices((*changed.moved, *changed.approvals)))
 
 
@@ -77,7 +77,7 @@ async def _append(connection: Any, rows: Sequence[EntryRow], notices: list[str])
         if notices:
             await connection.execute(SQL["tell"], CHANNEL, notices)
         return None
-    leaves, values = [row.leaf for row in rows], [row.vals for row in rows]
+    leaves, values = [row.leaf for row in rows], [row.values for row in rows]
     first: int = await connection.fetchval(SQL["append"], leaves, values, CHANNEL, notices)
     return first
 

@@ -12,12 +12,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, take
+from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
 from assent.stores.operations import Operation, Order, Sweep
+from assent.stores.records import Records
 from assent.stores.rows import EntryRow
 from assent.stores.sqlite.gathering import Gathering
 from assent.stores.sqlite.tables import Tables
@@ -44,7 +46,7 @@ class Writer:
         self._broken: StoreError | None = None
         self._gathering = Gathering(self._take_over)
         self._stirring = self._closed = self._traces = False
-        self._wake = threading.Event()
+        self._calls: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
 
@@ -64,13 +66,13 @@ class Writer:
 
     def _take_over(self, orders: Sequence[Waiting]) -> None:
         self._items.extend(orders)
-        self._wake.set()
+        self._calls.put(None)
 
     def note(self, row: EntryRow) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
         self._check_open()
         if self._broken is not None:
-            self._wake.set()
+            self._calls.put(None)
             raise StoreError(str(self._broken))
         if len(self._items) >= MOST_NOTES:
             raise StoreError(f"{MOST_NOTES} entries wait to be kept: the disk does not keep up.")
@@ -81,10 +83,10 @@ class Writer:
         if self._stirring:
             return
         try:
-            asyncio.get_running_loop().call_later(LINGER, self._wake.set)
+            asyncio.get_running_loop().call_later(LINGER, self._calls.put, None)
             self._stirring = True
         except RuntimeError:
-            self._wake.set()
+            self._calls.put(None)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -102,8 +104,7 @@ class Writer:
 
     def _work(self) -> None:
         while True:
-            self._wake.wait()
-            self._wake.clear()
+            self._calls.get()
             self._stirring = False
             last = self._closed
             while self._items or self._unkept:
@@ -119,7 +120,7 @@ class Writer:
         """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
         orders = orders_in(batch)
         try:
-            self._transact(batch)
+            self._transact(batch, orders)
             self._unkept, self._broken = [], None
         except _ITS_OWN as error:
             if len(batch) > 1:  # one of them is to blame: each on its own
@@ -136,16 +137,12 @@ class Writer:
                 order.fail(self._broken)
         self._report(orders)
 
-    def _transact(self, batch: Sequence[Item]) -> None:
+    def _transact(self, batch: Sequence[Item], orders: Sequence[Waiting]) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            records = self._tables.load(operations_in(batch))
-            records.append(self._unkept)
-            apply(batch, records)
-            self._tables.keep(records)
-            for item in orders_in(batch):
-                if isinstance(item.order, Sweep):
-                    item.value = self._tables.prune(item.order)
+            records = self._changed(batch, operations_in(orders))
+            for item, sweep in sweeps_in(orders):
+                item.value = self._tables.prune(sweep)
             self._connection.execute("COMMIT")
             self._tables.committed(records)
             self._forget(erased=bool(records.changed.places))
@@ -154,6 +151,21 @@ class Writer:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
+
+    def _changed(self, batch: Sequence[Item], operations: Sequence[Operation[Any]]) -> Records:
+        """The records after the batch, and written. Claims are looked up only where they are not as was thought."""
+        records = self._applied(batch, self._tables.load(operations, trusting=True))
+        if not self._tables.try_to_keep(operations, records):
+            self._connection.execute("ROLLBACK")
+            self._connection.execute("BEGIN IMMEDIATE")
+            records = self._applied(batch, self._tables.load(operations))
+            self._tables.keep(records)
+        return records
+
+    def _applied(self, batch: Sequence[Item], records: Records) -> Records:
+        records.append(self._unkept)
+        apply(batch, records)
+        return records
 
     def _forget(self, *, erased: bool) -> None:
         """What was erased is still in the write-ahead log while somebody reads: then it is tried again later."""
