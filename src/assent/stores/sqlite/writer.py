@@ -12,17 +12,21 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
+from time import perf_counter
 from typing import Any, TypeVar
 
+from assent.audit.sealing import Sealed
 from assent.errors import StoreError
 from assent.ports import Pruned
 from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.records import Records
-from assent.stores.rows import EntryRow
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
+IDLE, GATHERING = 0.000_05, 0.002
+"""Seconds: a turn of a loop that has nothing to do takes less than the first; the second is the longest that orders
+wait for company while it has."""
 _ITS_OWN = (
     sqlite3.IntegrityError,
     sqlite3.DataError,
@@ -40,9 +44,10 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, failure: Callable[[Exception], StoreError]) -> None:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
         self._items: deque[Item] = deque()
-        self._unkept: list[EntryRow] = []
+        self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
         self._calling: asyncio.AbstractEventLoop | None = None
+        self._since = self._turned = 0.0
         self._stirring = self._closed = self._traces = False
         self._calls: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
@@ -60,16 +65,23 @@ class Writer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._items.append(Waiting(order, future))
-        if self._calling is not loop:  # once for all that this turn of the loop brings
-            self._calling = loop
-            loop.call_soon(self._call)
+        if self._calling is not loop:
+            self._calling, self._since = loop, perf_counter()
+            self._turned = self._since
+            loop.call_soon(self._call, loop)
         return future
 
-    def _call(self) -> None:
-        self._calling = None
-        self._calls.put(None)
+    def _call(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Once for all that comes while the loop has other work, for then more is coming; but not for long."""
+        now = perf_counter()
+        if now - self._turned > IDLE and now - self._since < GATHERING:
+            self._turned = now
+            loop.call_soon(self._call, loop)
+        else:
+            self._calling = None
+            self._calls.put(None)
 
-    def note(self, row: EntryRow) -> None:
+    def note(self, row: Sealed) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
         self._check_open()
         if self._broken is not None:
@@ -105,17 +117,22 @@ class Writer:
 
     def _work(self) -> None:
         while True:
-            self._calls.get()
+            self._be_called()
             self._stirring = False
             last = self._closed
             while self._items or self._unkept:
                 self._write(take(self._items))
-                if self._broken is not None and not self._items:
+                if (self._broken is not None and not self._items) or (self._calling is not None and not last):
                     break
             if last:
                 self._forget(erased=False)
                 self._connection.close()
                 return
+
+    def _be_called(self) -> None:
+        self._calls.get()
+        while not self._calls.empty():
+            self._calls.get()
 
     def _write(self, batch: Sequence[Item]) -> None:
         """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
@@ -133,7 +150,7 @@ class Writer:
                 order.fail(refused)
         except Exception as error:
             self._broken = self._failure(error)
-            self._unkept += [item for item in batch if isinstance(item, EntryRow)]
+            self._unkept += [item for item in batch if isinstance(item, Sealed)]
             for order in orders:
                 order.fail(self._broken)
         _report(orders)
