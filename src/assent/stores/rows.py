@@ -24,10 +24,6 @@ from assent.ports import Logged
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
 
-EntryRow = Sealed
-"""An entry on its way into the log: what is proved, and what can be erased."""
-
-
 def entry_row(entry: Entry) -> Sealed:
     """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
     at = round(entry.at * 1000)
@@ -51,7 +47,7 @@ def _plain(value: Any) -> Any:
     return quote(value, safe=_LETTERS, errors="surrogatepass")[:512] if isinstance(value, str) else value
 
 
-def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
+def entry_rows(entries: Sequence[Entry]) -> list[Sealed]:
     return [entry_row(entry) for entry in entries]
 
 
@@ -68,6 +64,11 @@ def logged(index: int, leaf: bytes, vals: bytes | None) -> Logged:
 def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
     """All fields in their order; a database takes the state's name and packed charges."""
     return (*record[:7], record.state._value_, *record[8:15], _charges_column(record) if record.charges else None)
+
+
+def start_row(record: ClaimRecord) -> tuple[Any, ...]:
+    """A claim that has not ended yet."""
+    return (*record[:7], record.state._value_, *record[8:12], _charges_column(record) if record.charges else None)
 
 
 def move_row(record: ClaimRecord, before: ClaimRecord) -> tuple[Any, ...]:

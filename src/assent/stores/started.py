@@ -15,6 +15,8 @@ from assent.stores.operations import Operation
 from assent.stores.records import Records
 
 MOST_KNOWN = 10_000
+_NONE = (None, None, None)
+"""What a claim says of its end (`valid_until`, `settled_at`, `result`) before it has one."""
 
 
 def names_in(operations: Iterable[Operation[Any]]) -> set[str]:
@@ -42,11 +44,19 @@ class Started:
         return names
 
     def are_tried(self, operations: Iterable[Operation[Any]], records: Records) -> bool:
-        """Whether writing these records tries all that was only thought: what was looked at is also moved."""
-        moved, known = records.changed.moved, self._known
-        if records.changed.replacing:
+        """Whether writing these records tries all that was only thought: what was looked at, or was not because it is
+        new, is also written. An operation that was refused may have been so for what was only thought.
+
+        Nor does anything end before its start is written, which hardly ever happens and would need other statements.
+        """
+        changed, known = records.changed, self._known
+        if changed.replacing or any(records.claims[name][12:15] != _NONE for name in changed.claims):
             return False
-        return all(name in moved for operation in operations for name in operation.claims if name in known)
+        return all(
+            (operation.new is None or operation.new in changed.claims or operation.new in changed.moved)
+            and all(name in changed.moved for name in operation.claims if name in known)
+            for operation in operations
+        )
 
     def remember(self, records: Records) -> None:
         """What is committed now."""

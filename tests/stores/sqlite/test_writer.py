@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from assent.audit.sealing import Sealed
 from assent.core.audit import Entry
 from assent.errors import StoreError
 from assent.ports import Taken
@@ -15,7 +16,7 @@ from assent.stores import SqliteStore
 from assent.stores.batch import MOST_PER_COMMIT
 from assent.stores.operations import Operation
 from assent.stores.records import Records
-from assent.stores.rows import EntryRow, entry_row
+from assent.stores.rows import entry_row
 from assent.stores.sqlite.file import failure, open_writer
 from assent.stores.sqlite.writer import Writer
 from assent.testing.stores.drafts import NOW, claim_draft, entry, mark_of, marks
@@ -23,7 +24,7 @@ from assent.testing.stores.drafts import NOW, claim_draft, entry, mark_of, marks
 ROW = entry_row(entry("noted"))
 
 
-def appending(row: EntryRow) -> Operation[None]:
+def appending(row: Sealed) -> Operation[None]:
     return Operation(lambda records: records.append([row]))
 
 

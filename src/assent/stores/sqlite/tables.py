@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
+from assent.audit.sealing import Sealed
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
@@ -17,7 +18,6 @@ from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.operations import Needs, Operation, Sweep
 from assent.stores.records import Changed, Records, Tally
 from assent.stores.rows import (
-    EntryRow,
     approval_of,
     approval_row,
     claim_of,
@@ -26,6 +26,7 @@ from assent.stores.rows import (
     key_row,
     logged,
     move_row,
+    start_row,
 )
 from assent.stores.started import Started, names_in
 from assent.stores.statements import for_rows, statements
@@ -64,7 +65,7 @@ class Tables:
         for name in needs.keys:
             records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
         for place in needs.places:
-            records.places.update((place, EntryRow(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
+            records.places.update((place, Sealed(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
 
     def committed(self, records: Records) -> None:
         self._started.remember(records)
@@ -92,25 +93,27 @@ class Tables:
 
     def keep(self, records: Records) -> None:
         """Write what has changed, and give the entries the next places in the log."""
-        self._keep_claims("add_claim", records)
-        self._keep("replace_claim", [claim_row(records.claims[name]) for name in records.changed.replacing])
-        self._keep_rest(records, records.changed)
+        changed, claims = records.changed, records.claims
+        self._keep("add_claim", [claim_row(claims[name]) for name in changed.claims - changed.replacing])
+        self._keep("replace_claim", [claim_row(claims[name]) for name in changed.replacing])
+        self._keep_moves(records)
+        self._keep_rest(records, changed)
 
     def try_to_keep(self, operations: Iterable[Operation[Any]], records: Records) -> bool:
         """The same with records that were only thought to be so; False if they are not, and all must be taken back."""
         if not self._started.are_tried(operations, records):
             return False
-        before = self._connection.total_changes
-        self._keep_claims("try_claim", records)
-        if self._connection.total_changes - before != len(records.changed.claims) + len(records.changed.moved):
+        changed, claims, before = records.changed, records.claims, self._connection.total_changes
+        self._keep_many("start_claim", [start_row(claims[name]) for name in changed.claims])
+        self._keep_moves(records)
+        if self._connection.total_changes - before != len(changed.claims) + len(changed.moved):
             return False
-        self._keep_rest(records, records.changed)
+        self._keep_rest(records, changed)
         return True
 
-    def _keep_claims(self, adding: str, records: Records) -> None:
-        changed, claims = records.changed, records.claims
-        self._keep_many(adding, [claim_row(claims[name]) for name in changed.claims - changed.replacing])
-        self._keep_many("move_claim", [move_row(claims[name], before) for name, before in changed.moved.items()])
+    def _keep_moves(self, records: Records) -> None:
+        moved = records.changed.moved.items()
+        self._keep_many("move_claim", [move_row(records.claims[name], before) for name, before in moved])
 
     def _keep_rest(self, records: Records, changed: Changed) -> None:
         self.append(changed.entries)
@@ -146,14 +149,14 @@ class Tables:
         finally:
             self._connection.execute(f"PRAGMA busy_timeout = {patience}").fetchall()
 
-    def append(self, rows: Sequence[EntryRow]) -> None:
-        """SQLite gives out the places, each the next after the last; the very first would be 1."""
+    def append(self, rows: Sequence[Sealed]) -> None:
+        """SQLite gives out the places, each the next after the last; but the very first would be 1."""
         if rows and not self._begun:
             self._begun = self.length() > 0
         if rows and not self._begun:
             self._connection.execute(_SQL["begin_log"], rows[0])
             rows = rows[1:]
-        self._keep_many("append", rows)
+        self._keep_many("append", [(bytearray(leaf), vals and bytearray(vals)) for leaf, vals in rows])
 
     def _keep_many(self, name: str, rows: Sequence[Any]) -> None:
         """Many rows to a statement: with each one the interpreter would be let go of, and waited for again."""

@@ -15,12 +15,12 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from assent.audit.sealing import Sealed
 from assent.errors import StoreError
 from assent.ports import Pruned
 from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.records import Records
-from assent.stores.rows import EntryRow
 from assent.stores.sqlite.gathering import Gathering
 from assent.stores.sqlite.tables import Tables
 
@@ -42,7 +42,7 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, failure: Callable[[Exception], StoreError]) -> None:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
         self._items: deque[Item] = deque()
-        self._unkept: list[EntryRow] = []
+        self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
         self._gathering = Gathering(self._take_over)
         self._stirring = self._closed = self._traces = False
@@ -68,7 +68,7 @@ class Writer:
         self._items.extend(orders)
         self._calls.put(None)
 
-    def note(self, row: EntryRow) -> None:
+    def note(self, row: Sealed) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
         self._check_open()
         if self._broken is not None:
@@ -104,7 +104,7 @@ class Writer:
 
     def _work(self) -> None:
         while True:
-            self._calls.get()
+            self._be_called()
             self._stirring = False
             last = self._closed
             while self._items or self._unkept:
@@ -115,6 +115,11 @@ class Writer:
                 self._forget(erased=False)
                 self._connection.close()
                 return
+
+    def _be_called(self) -> None:
+        self._calls.get()
+        while not self._calls.empty():
+            self._calls.get()
 
     def _write(self, batch: Sequence[Item]) -> None:
         """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
@@ -132,7 +137,7 @@ class Writer:
                 order.fail(refused)
         except Exception as error:
             self._broken = self._failure(error)
-            self._unkept += [item for item in batch if isinstance(item, EntryRow)]
+            self._unkept += [item for item in batch if isinstance(item, Sealed)]
             for order in orders:
                 order.fail(self._broken)
         self._report(orders)

@@ -30,10 +30,10 @@ INSERT OR FAIL INTO claims (id, tenant, principal, tool, key, fingerprint, contr
                             lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- name: try_claim
+-- name: start_claim
 INSERT OR IGNORE INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
-                              lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                              lease_until, created_at, expires_at, charges)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: replace_claim
 INSERT OR REPLACE INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
