@@ -50,6 +50,7 @@ from assent.edges.rpc import RpcError, error_body, result_body
 from assent.edges.sessions import Session, SessionTable, TooManySessions
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.line import SessionLost
+from assent.edges.vigil import keep_vigil
 
 logger = logging.getLogger(__name__)
 
@@ -187,6 +188,8 @@ class Gateway:
             await respond(exchange.send, 202, b"")
         elif inbound.method in _SERVED or inbound.method in self.more:
             await self._serve(exchange, inbound, None)
+        elif inbound.method == "subscriptions/listen":
+            await self._stream(exchange, self.passage.forward(exchange, message, None))
         else:
             await self.passage.forward(exchange, message, None)
 
@@ -250,9 +253,21 @@ class Gateway:
             await self.passage.end(exchange, session)
         elif exchange.head.last_event is not None and EventLogs.owns(exchange.head.last_event):
             with self.sessions.using(session):
-                await _resume(exchange, session, exchange.head.last_event)
+                await self._stream(exchange, _resume(exchange, session, exchange.head.last_event))
         else:
-            await self._pass(exchange, None, session)
+            await self._stream(exchange, self._pass(exchange, None, session))
+
+    async def _stream(self, exchange: Exchange, stream: Awaitable[None]) -> None:
+        """Something without an end, for as long as its listener would be let in."""
+
+        async def is_welcome() -> bool:
+            try:
+                await self.authenticate(exchange.scope["headers"], exchange.scope)
+            except Challenge as challenge:
+                return challenge.status not in (401, 403)  # otherwise nobody can say just now
+            return True
+
+        await keep_vigil(stream, is_welcome, exchange.send)
 
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""
