@@ -81,7 +81,7 @@ async def claim_and_settle(store: Store, draft: ClaimRecord, before: Entry, afte
 def raw_batches(drafts: Sequence[ClaimRecord]) -> Batches:
     """The claims with their intents, then their ends with their outcomes."""
     first = [claim_row(draft) for draft in drafts], [entry_row(intent(draft)) for draft in drafts]
-    second = [move_row(draft.settled(END)) for draft in drafts], [entry_row(outcome(draft)) for draft in drafts]
+    second = [move_row(draft.settled(END), draft) for draft in drafts], [entry_row(outcome(draft)) for draft in drafts]
     return [("add_claim", *first), ("move_claim", *second)]
 
 
@@ -89,14 +89,13 @@ class RawSqlite:
     """The rows alone, many to a statement."""
 
     def __init__(self, path: Path) -> None:
-        self._connection, self._sql, self._next = open_writer(path), statements("sqlite"), 0
+        self._connection, self._sql = open_writer(path), statements("sqlite")
 
     async def write(self, batches: Batches) -> None:
         for change, claims, entries in batches:
             self._connection.execute("BEGIN IMMEDIATE")
             self._many(change, claims)
-            self._many("append", [(place, *row) for place, row in enumerate(entries, self._next)])
-            self._next += len(entries)
+            self._many("append", entries)
             self._connection.execute("COMMIT")
 
     def _many(self, name: str, rows: list[Any]) -> None:
@@ -106,14 +105,13 @@ class RawSqlite:
                 values = list(chain.from_iterable(rows[done : done + size]))
                 self._connection.execute(for_rows(statement, size), values)
                 done += size
-        self._connection.executemany(statement, rows[done:])
 
     def close(self) -> None:
         self._connection.close()
 
 
 ENDING = "UPDATE claims SET state = {}, epoch = {}, lease_until = {}, valid_until = {}, settled_at = {}, result = {}"
-ENDING += ", charges = {} WHERE id = {}"
+ENDING += ", charges = {} WHERE id = {} AND epoch = {} AND state = {}"
 
 
 class ManySqlite(RawSqlite):
@@ -144,7 +142,7 @@ class ManyPostgres:
         self._connection, self._next = connection, 0
         self._sql = {
             "add_claim": f"INSERT INTO claims VALUES ({', '.join(f'${place}' for place in range(1, 17))})",
-            "move_claim": ENDING.format(*(f"${place}" for place in range(1, 9))),
+            "move_claim": ENDING.format(*(f"${place}" for place in range(1, 11))),
             "append": "INSERT INTO audit_entries VALUES ($1, $2, $3)",
         }
 
