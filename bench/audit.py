@@ -109,7 +109,7 @@ async def grow(log: Grown, total: int, folder: Path) -> None:
     for turn in range(WINDOWS):
         if turn % max(1, WINDOWS // 10) == 0:
             young = [await anew(one, folder / f"{turn}-{at}") for at, one in enumerate(young or [None, None])]
-        await log.append(step - PIECE, step)
+        await log.append(step - PIECE, 1000)
         await log.sign()
         logs = {"grown": log, "young": young[0], "other": young[1]}
         size = (turn + 1) * step

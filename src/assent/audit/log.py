@@ -31,6 +31,7 @@ from .tiles import HASH, Edge, Tile, node_in, tile_of
 
 HEARTBEAT = 60
 KEEP_EVERY = 600
+TOGETHER = 64
 _KEY_LEAF = b',"kind":"key","v":1}'
 
 
@@ -77,13 +78,16 @@ class Log:
 
     async def extend(self, leaves: Sequence[bytes]) -> None:
         """Takes in leaves that are already durable as the next entries."""
+        self._take(leaves)
+        await self._write_tiles()
+
+    def _take(self, leaves: Sequence[bytes]) -> None:
         for leaf in leaves:
             if leaf.endswith(_KEY_LEAF):
                 self._take_key(leaf)
         full = self._edge.extend(hash_leaves(leaves))
         self._since.update(full)
         self._unwritten.update(full)
-        await self._write_tiles()
 
     async def _write_tiles(self) -> None:
         """Full tiles go to the store; if it cannot take them they wait here, for they are only derived."""
@@ -229,7 +233,10 @@ class Log:
             leaves = await self._derivation.entries.leaves(start, stop)
             if len(leaves) != stop - start:
                 raise Inconsistent(f"entry {start + len(leaves)} is missing, and later ones are there; restore it")
-            await self.extend(leaves)
+            self._take(leaves)
+            if len(self._unwritten) >= TOGETHER:  # to hand them to a thread costs more than to make them
+                await self._write_tiles()
+        await self._write_tiles()
 
     async def _resume_from(self, note: bytes) -> None:
         signed = checkpoints.open_checkpoint(note, self.origin, self.keys.public)
