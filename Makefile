@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
+# The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install test demo bench torture lint clean
 
 install: $(STAMP)
