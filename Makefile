@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
+# The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install test demo bench torture lint clean
 
 install: $(STAMP)
@@ -17,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 test: install lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: install
 	$(BIN)/ruff check .

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.approval import Approval, ApprovalState, Decision, binding_of
-from steady import steady
+from steady import thorough
 
 ASKED, EXPIRES, LASTS = 1000.0, 1900.0, 600.0
 
@@ -97,7 +97,7 @@ decisions = st.builds(
 )
 
 
-@steady
+@thorough
 @given(st.lists(decisions, max_size=4), st.integers(1, 3), st.integers(0, 1), moments, moments)
 def test_time_alone_never_turns_an_ended_approval_into_a_usable_one(
     answers: list[Decision], quorum: int, used: int, first: float, second: float
@@ -111,7 +111,7 @@ def test_time_alone_never_turns_an_ended_approval_into_a_usable_one(
         assert len({answer.person for answer in answers if answer.verdict == "approve"}) >= quorum
 
 
-@steady
+@thorough
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
 def test_a_binding_is_one_fingerprint_of_its_parts(some: list[str], others: list[str]) -> None:
     assert (binding_of(*some) == binding_of(*others)) is (some == others)
