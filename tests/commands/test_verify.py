@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.commands.verify import verify
-from assent.errors import SettingsError
+from assent.errors import AssentError, SettingsError
 
 PROGRAM = """
 from pathlib import Path
@@ -28,6 +28,21 @@ def delete_notes(ids: list[str]) -> str:
     "Deletes notes."
     log.with_suffix(".deleted").touch()
     return "done"
+if __name__ == "__main__":
+    server.run("stdio")
+"""
+
+
+SILENT = """
+import asyncio
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+server = MCPServer("notes", log_level="ERROR")
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+async def list_notes(query: str) -> str:
+    "Lists notes."
+    await asyncio.Event().wait()
+    return ""
 if __name__ == "__main__":
     server.run("stdio")
 """
@@ -71,3 +86,25 @@ def test_a_file_cannot_be_called(tmp_path: Path) -> None:
 def test_an_unknown_tool_or_database_is_refused(program: Path) -> None:
     assert isinstance(run("--tool", "nothing", "--", sys.executable, program).exception, SettingsError)
     assert isinstance(run("--database", "sqlite:///absent.db", "--", sys.executable, program).exception, SettingsError)
+
+
+def test_a_tool_that_never_answers_is_given_up_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "silent_notes.py"
+    path.write_text(SILENT, encoding="utf-8")
+    result = run("--timeout", "0.1", "--", sys.executable, path)
+    assert result.exit_code == 1, result.output
+    assert "list_notes: promised that it fails only as declared" in result.stdout
+    assert "it did not answer: nothing came within 0.1 s" in result.stdout
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon"])
+def test_a_timeout_that_is_no_time_is_refused(seconds: str) -> None:
+    result = run("--timeout", seconds, "--", "server")
+    assert result.exit_code == 2
+    assert "--timeout" in result.stderr
+
+
+def test_a_snapshot_command_that_fails_is_told_in_one_sentence(program: Path) -> None:
+    result = run("--snapshot", f"{sys.executable} -c 'raise SystemExit(3)'", "--", sys.executable, program)
+    assert isinstance(result.exception, AssentError)
+    assert str(result.exception) == "the snapshot command ended with 3"

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from threading import Timer
 
 import click
 
 from assent.commands.targets import Chosen, TargetCommand, chosen, headers_of, load_server, target_options
 from assent.core.render import visible
-from assent.edges.calling import calling
+from assent.edges.calling import PATIENCE, Caller, calling
 from assent.errors import Fault, SettingsError
 from assent.lint import Target
 from assent.verify import Command, Observer, Verdict, database_at, promises_of
 from assent.verify import verify as try_out
+from assent.verify.promises import Promises
 from assent.verify.run import Calls
+from assent.verify.watch import Watch
 
 
 @click.command(cls=TargetCommand)
@@ -28,6 +33,14 @@ from assent.verify.run import Calls
     help="Which tools are called. `all` has effects: use it on a server made for testing.",
 )
 @click.option("--examples", type=click.IntRange(1, 200), default=5, show_default=True, help="Arguments tried per tool.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 3600, min_open=True),
+    default=PATIENCE,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a call may take before it is given up.",
+)
 @click.option("--tool", "only", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
 @click.option("--snapshot", metavar="COMMAND", help="A command that prints the server's state.")
 @click.option("--database", metavar="URL", help="The server's database: sqlite:///path or postgresql://...")
@@ -41,6 +54,7 @@ def verify(
     headers: tuple[str, ...],
     calls: Calls,
     examples: int,
+    timeout: float,
     only: tuple[str, ...],
     snapshot: str | None,
     database: str | None,
@@ -59,33 +73,42 @@ def verify(
         click.echo("Calling every tool of the server: this has effects.", err=True)
     else:
         click.echo("Only tools that claim to read are called; --calls all calls the others, with effects.", err=True)
-    verdict = asyncio.run(_run(what, read.target, observers, calls, examples, only))
-    click.echo(_as_json(verdict) if form == "json" else _as_text(verdict))
-    ctx.exit(1 if verdict.broken else 0)
+    watch = Watch(timeout)
+    run = partial(try_out, observers=observers, calls=calls, examples=examples, only=only)
+    promises = _promises(what, read.target, only)
+
+    async def work() -> tuple[int, Timer]:
+        async with _connection(what, timeout) as session:
+            verdict = await run(watch.over(session), promises)
+            click.echo(_as_json(verdict) if form == "json" else _as_text(verdict))
+            code = 1 if verdict.broken else 0
+            return code, watch.leave(code)
+
+    code, leaving = asyncio.run(work())
+    leaving.cancel()
+    ctx.exit(code)
 
 
-async def _run(
-    what: Chosen, target: Target, observers: list[Observer], calls: Calls, examples: int, only: tuple[str, ...]
-) -> Verdict:
+def _promises(what: Chosen, target: Target, only: tuple[str, ...]) -> list[Promises]:
     unknown = [name for name in only if name not in target.names]
     if unknown:
         raise SettingsError([Fault("the server has no such tool", "Correct it", name) for name in unknown])
     laid_over = bool(what.contracts)
-    promises = [
+    return [
         promises_of(tool.definition, tool.contract, enforced=not (laid_over and tool.contract))
         for tool in target.subjects
     ]
+
+
+def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[Caller]:
     where = what.target or ""
     if what.command:
-        connection = calling(command=what.command)
-    elif where.startswith(("http://", "https://")):
-        connection = calling(url=where, headers=headers_of(what.headers))
-    elif ":" in where:
-        connection = calling(load_server(where))
-    else:
-        raise SettingsError(Fault("a file cannot be called", "Name a URL, package.module:server, or -- COMMAND"))
-    async with connection as session:
-        return await try_out(session, promises, observers=observers, calls=calls, examples=examples, only=only)
+        return calling(command=what.command, patience=timeout)
+    if where.startswith(("http://", "https://")):
+        return calling(url=where, headers=headers_of(what.headers), patience=timeout)
+    if ":" in where:
+        return calling(load_server(where), patience=timeout)
+    raise SettingsError(Fault("a file cannot be called", "Name a URL, package.module:server, or -- COMMAND"))
 
 
 def _as_json(verdict: Verdict) -> str:

@@ -5,6 +5,7 @@ Keys go along in `_meta`; a question is answered as the call was told to, for th
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -20,13 +21,15 @@ from assent.edges.idempotency_key import META_KEY
 from assent.errors import AssentError, SilentError, UnansweredError
 
 PATIENCE = 30.0
+_STARTING = 60.0
 
 
 class Caller:
     """A connection on which tools are called, one call at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
         self.client: Client | None = None
+        self._patience = patience
         self.asked = 0
         self._agrees = True
 
@@ -38,10 +41,12 @@ class Caller:
         self._agrees = agree
         meta: Any = {META_KEY: key} if key is not None else None
         try:
-            result = await self.client.call_tool(tool, dict(arguments), read_timeout_seconds=PATIENCE, meta=meta)
+            result = await self.client.call_tool(tool, dict(arguments), read_timeout_seconds=self._patience, meta=meta)
         except (MCPError, InputRequiredRoundsExceededError, TimeoutError) as error:
             late = isinstance(error, TimeoutError) or (isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT)
-            raise (SilentError if late else UnansweredError)(str(error) or "it took too long") from None
+            if late:
+                raise SilentError(f"nothing came within {self._patience:g} s") from None
+            raise UnansweredError(str(error) or "it gave no reason") from None
         said: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         return said
 
@@ -77,8 +82,13 @@ async def calling(
     command: Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
     era: str = "auto",
+    patience: float = PATIENCE,
 ) -> AsyncIterator[Caller]:
-    """Connect to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client."""
+    """Connect to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client.
+
+    A call that has no answer after `patience` seconds is given up.
+    """
+    failed: AssentError | None = None
     async with AsyncExitStack() as stack:
         where: Any = server
         if command:
@@ -86,9 +96,19 @@ async def calling(
         elif url is not None:
             http = await stack.enter_async_context(create_mcp_http_client(headers=dict(headers or {})))
             where = streamable_http_client(url, http_client=http)
-        caller = Caller()
+        caller = Caller(patience)
         try:
-            caller.client = await stack.enter_async_context(Client(where, mode=era, elicitation_callback=caller.answer))
+            async with asyncio.timeout(_STARTING):
+                client = Client(where, mode=era, elicitation_callback=caller.answer)
+                caller.client = await stack.enter_async_context(client)
+        except TimeoutError:
+            raise AssentError(f"the server cannot be reached: it said nothing for {_STARTING:g} s") from None
         except (OSError, MCPError, BaseExceptionGroup) as error:
             raise AssentError(f"the server cannot be reached: {error}") from None
-        yield caller
+        try:
+            yield caller
+        except AssentError as error:
+            # Outside of the client's task group, which would wrap it into a group of its own.
+            failed = error
+    if failed is not None:
+        raise failed

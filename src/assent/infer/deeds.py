@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING
+from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING, VERBS
+from assent.infer.statements import Statements
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 
@@ -20,6 +21,8 @@ _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any
 _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
+# Parameters by which what was made is found again.
+_NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
 _TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
 
 
@@ -42,14 +45,18 @@ def _read(evidence: Evidence) -> Verdict:
     doubt = _program(evidence)
     if doubt and _claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
-    doubt = doubt or ("the result may be saved" if "file" in evidence.inputs.flags else None) or _consulted(evidence)
+    if evidence.inputs.flags >= {"http", "url"}:
+        doubt = "it sends any method"
+    doubt = doubt or _kept(evidence) or _consulted(evidence) or _let_in(evidence) or _traced(evidence)
+    doubt = doubt or _shown_elsewhere(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
-    if prose.kind in ACTING:
-        level = LOOKS if prose.verbs[0] in NOUN_TOO else UNCLEAR
-        return Verdict(level, f"the name says {verb}, the description {prose.verbs[0]}")
+    if prose.kind in {"change", "session"} and _claims_reading(evidence):
+        return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
+    if prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate"):
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     return Verdict(READS, f"the name's verb is {verb}")
 
 
@@ -60,6 +67,7 @@ def _look(evidence: Evidence) -> Verdict:
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
     doubt = _program(evidence) or _saved(evidence) or _rehearsed(evidence) or _consulted(evidence) or _made(evidence)
+    doubt = doubt or _traced(evidence) or _begun(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
@@ -107,6 +115,8 @@ def _make(evidence: Evidence) -> Verdict:
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb
     if _saved(evidence):
         return Verdict(ACTS, f"{verb}, and the result is saved")
+    if evidence.inputs.names & {*_NAMED, f"{verb}_title", f"{verb}_name", f"{verb}_id"}:
+        return Verdict(ACTS, f"{verb}, and the result gets a name to be found by")
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"{verb}, and the description says {prose.verbs[0]}")
     if prose.kind in READING:
@@ -129,13 +139,16 @@ def _run(evidence: Evidence) -> Verdict:
     program = evidence.words & NOUNS["program"] or (prose.kind == "run" and prose.object & NOUNS["dialect"])
     if flags & (_PROGRAM | {"http", "task"}) or program:
         return Verdict(ACTS, f"{verb} with a program, request or task of the caller's")
-    if evidence.name.words[-1] in {"query", "queries"} and (evidence.words | prose.opening) & NOUNS["store"]:
+    if (evidence.words | prose.object) & NOUNS["asked"] and not flags & {"code", "command"}:
+        return Verdict(LOOKS, f"{verb} of a query in a language that only reads")
+    queried = evidence.name.words[-1] in {"query", "queries"}
+    if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):
         return Verdict(UNCLEAR, f"{verb} of whatever query is written")
     if evidence.name.words[-1] in NOUNS["report"]:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
     if prose.kind == "read" and not prose.kinds & ACTING:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
-    if prose.opening & {"query", "queries"} and "returns" in prose.statements:
+    if prose.opening & {"query", "queries", "question"} and "returns" in prose.statements:
         return Verdict(LOOKS, f"{verb} of a stored query that returns its result")
     return Verdict(ACTS, f"the name's verb is {verb}")
 
@@ -149,9 +162,13 @@ def _claims_reading(evidence: Evidence) -> bool:
 
 def _program(evidence: Evidence) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
+    doubt = None if evidence.name.verb in DEEDS["treating"] else _written(evidence)
+    cleared = doubt and ("select" in evidence.prose.object or "reads_only" in evidence.prose.statements)
+    return None if cleared else doubt
+
+
+def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
-    if "select" in prose.object or "reads_only" in prose.statements or verb in DEEDS["treating"]:
-        return None
     if evidence.inputs.flags & _PROGRAM:
         return "it takes a program or query text"
     if prose.kind == "run" and prose.object & NOUNS["written"]:
@@ -166,6 +183,40 @@ def _saved(evidence: Evidence) -> str | None:
     if "file" in evidence.inputs.flags or "saves" in evidence.prose.statements:
         return "the result may be saved"
     return None
+
+
+def _kept(evidence: Evidence) -> str | None:
+    """What is read may be put into a file: a parameter says where, or the first lines say so."""
+    kept = "file" in evidence.inputs.flags or "files" in Statements(evidence.headline)
+    return "the result may be saved" if kept else None
+
+
+def _let_in(evidence: Evidence) -> str | None:
+    """`get_upload_url` gives a way in that was not there before."""
+    lets_in = evidence.words & NOUNS["ticket"] and evidence.words & NOUNS["ticketed"]
+    return "what it gives lets its holder in" if lets_in else None
+
+
+def _traced(evidence: Evidence) -> str | None:
+    """A read that marks, takes or makes what it reads."""
+    if evidence.inputs.flags & {"traced", "emptying"}:
+        return "a switch marks or takes what is read"
+    return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
+
+
+def _begun(evidence: Evidence) -> str | None:
+    """`monitor_voyage_start`, `audit_fix`: what stands last may be the deed, unless the description only looks."""
+    last, said = evidence.name.words[-1], evidence.prose.kinds
+    told = last not in DEEDS["opening"] and said and said <= READING
+    deed = last != evidence.name.verb and VERBS.get(last) in ACTING and not told
+    return f"its name ends with {last}" if deed else None
+
+
+def _shown_elsewhere(evidence: Evidence) -> str | None:
+    """`view_in_browser` opens something on somebody's screen."""
+    words = evidence.name.words
+    opened = len(words) > 2 and words[-2] == "in" and words[-1] in NOUNS["program_window"]
+    return f"something is opened in the {words[-1]}" if opened else None
 
 
 def _consulted(evidence: Evidence) -> str | None:

@@ -3,10 +3,11 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, NOUNS, VERBS
+from assent.infer.lexicon import DEEDS, NOUNS, READING, VERBS
 
 _VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
+_REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest"})
 _SCREEN: Final = frozenset({"page", "browser", "screen"})
 _ERRAND: Final = frozenset({"action", "actions", "task"})
 # What is typed into a process that runs is run by it.
@@ -17,33 +18,45 @@ _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 def judge_execution(evidence: Evidence) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
-    if evidence.name.verb in DEEDS["treating"]:
+    if evidence.name.verb in DEEDS["treating"] and not _joined(evidence):
         return None
     return (
         _requests(evidence)
         or _given_code(evidence)
         or _given_statement(evidence)
         or _given_errand(evidence)
+        or _listed(evidence)
         or _offered(evidence)
     )
 
 
+def _joined(evidence: Evidence) -> bool:
+    """`explain_and_run` runs as well."""
+    return any(VERBS[verb] == "run" for verb in evidence.name.beside)
+
+
 def _running(evidence: Evidence) -> bool:
-    joined = any(VERBS[verb] == "run" for verb in evidence.name.beside)
-    return evidence.kind == "run" or joined or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
+    return evidence.kind == "run" or _joined(evidence) or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
 
 
 def _requests(evidence: Evidence) -> str | None:
     """Any method on any address."""
-    named = evidence.name.verb in DEEDS["calling"] and "api" in evidence.words and evidence.words & {"call", "request"}
-    if named and "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]:
+    chosen = "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]
+    verb = evidence.name.verb
+    free = evidence.kind in _VAGUE or verb in DEEDS["requesting"]
+    asked = verb in DEEDS["calling"] or (free and evidence.kind not in READING)
+    if chosen and asked and evidence.words & _REQUEST:
         return "sends any request with any method"
-    free = evidence.kind in _VAGUE or evidence.name.verb in DEEDS["requesting"]
     aimed = evidence.inputs.names & NOUNS["target"] or "address" in evidence.inputs.flags
     if not free or not aimed:
         return None
-    any_method = "http" in evidence.inputs.flags and evidence.words & NOUNS["request"]
-    if any_method or "writes_http" in evidence.prose.statements:
+    bare = len(evidence.name.words) <= 2 and evidence.inputs.names & {"body", "data", "payload"}
+    if bare and evidence.name.verb == "post" and evidence.inputs.names & NOUNS["target"]:
+        return "sends any request of that method"
+    asking = evidence.words & NOUNS["request"] or "url" in evidence.inputs.flags
+    any_method = "http" in evidence.inputs.flags and asking
+    posted = evidence.name.verb in DEEDS["requesting"] and evidence.words & {"http", "https", "rest"}
+    if any_method or posted or "writes_http" in evidence.prose.statements:
         return "sends any request with any method"
     return None
 
@@ -54,16 +67,26 @@ def _given_code(evidence: Evidence) -> str | None:
     given = flags & {"code", "command"} or {"source", "language"} <= evidence.inputs.names
     taken = given and (_running(evidence) or verb in {"evaluate", None})
     typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
-    sent = "command" in flags and verb in {"send", "issue"} and words & {"command", "commands"}
+    told = prose.verbs[:1]
+    sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in _VAGUE)
+    sent = "command" in flags and sending and (words | prose.object) & {"command", "commands"}
     names = evidence.inputs.names
     into = words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS)
     fed = names & _FED and into and prose.kind in _FEEDING
-    evaluated = verb == "evaluate" and (words | prose.object) & NOUNS["script"]
+    evaluated = (verb == "evaluate" or told == ("evaluate",)) and (words | prose.object) & NOUNS["script"]
     return "runs the code or command it is given" if taken or typed or sent or fed or evaluated else None
 
 
 def _given_statement(evidence: Evidence) -> str | None:
-    prose = evidence.prose
+    prose, flags = evidence.prose, evidence.inputs.flags
+    if (evidence.words | prose.object) & NOUNS["asked"] and not flags & {"code", "command", "sql"}:
+        return None
+    queried = "query" in flags and evidence.name.words[-1:] in {("query",), ("queries",)}
+    stored = "query" in flags and (evidence.words | prose.object) & NOUNS["store"]
+    asked = stored and evidence.name.verb == "query" and (evidence.confirmed or not prose.verbs)
+    joined = "query" in flags and _joined(evidence) and prose.object & {"query", "queries"}
+    if asked or joined or (_running(evidence) and queried):
+        return "runs whatever query is written"
     if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
         return "runs the statement it is given"
     named = evidence.words & (NOUNS["program"] if evidence.kind == "run" else _STRICT)
@@ -85,7 +108,16 @@ def _given_errand(evidence: Evidence) -> str | None:
         return "calls other tools"
     if "runs_anything" in prose.statements:
         return "runs anything"
+    agent = evidence.words & {"agent", "agents"} and evidence.inputs.flags & {"task", "message"}
+    if agent:
+        return "an agent does what it is told"
     return "acts on a live screen" if prose.opening & _SCREEN and prose.opening & _ERRAND else None
+
+
+def _listed(evidence: Evidence) -> str | None:
+    """A batch of whatever operations its caller lists."""
+    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and evidence.inputs.names & NOUNS["listed"]
+    return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 
 def _offered(evidence: Evidence) -> str | None:

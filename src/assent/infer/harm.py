@@ -3,18 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
+from assent.infer.circumstances import VAGUE, judge_circumstances
 from assent.infer.evidence import Evidence
 from assent.infer.execution import judge_execution
-from assent.infer.lexicon import DEEDS, LOSING, NOUNS, OTHERWISE, READING, VERBS
+from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VERBS
 from assent.infer.statements import Statements
 
-# Classes that say too little about the deed: the description may say more.
-VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
-_CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
-_DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
-_SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -33,7 +29,7 @@ class Harm:
 
 def judge_harm(evidence: Evidence) -> Harm:
     """Judge a tool that acts; a tool that only looks harms nothing."""
-    destroys = _by_name(evidence) or _by_choice(evidence) or _by_text(evidence) or _by_combination(evidence)
+    destroys = _by_name(evidence) or _by_choice(evidence) or _by_text(evidence) or judge_circumstances(evidence)
     return Harm(destroys, judge_execution(evidence), _replaces(evidence))
 
 
@@ -55,8 +51,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["halting"]:
         return not words & NOUNS["own"]
     if verb in DEEDS["sparing"]:
-        little = words & NOUNS["trivial"]
-        return not little or (little <= {"link", "links"} and bool(words & NOUNS["shared"]))
+        return not words & NOUNS["trivial"]
     if verb == "reset":
         return not words & (NOUNS["trivial"] - {"default"})
     if verb in {"regenerate", "rotate"}:
@@ -68,10 +63,13 @@ def _by_choice(evidence: Evidence) -> str | None:
     if evidence.name.verb in DEEDS["mild"] and "force" in evidence.inputs.flags:
         return f"{evidence.name.verb} can be forced"
     chosen = {choice.verb for choice in evidence.inputs.choices if choice.kind == "destroy"}
-    lost = sorted(chosen - DEEDS["mild"])
-    if "undo" in {choice.verb for choice in evidence.inputs.choices}:
-        lost.append("undo")
-    return f"a parameter offers {', '.join(lost[:3])}" if lost else None
+    offered = {choice.verb for choice in evidence.inputs.choices}
+    lost = sorted(chosen - DEEDS["mild"] - ({"disable"} if "enable" in offered else set()))
+    lost += sorted(offered & DEEDS["losing_choice"])
+    if lost:
+        return f"a parameter offers {', '.join(lost[:3])}"
+    pressed = {choice.verb for choice in evidence.inputs.choices if choice.kind == "drive"}
+    return "a parameter offers a press on a live screen" if pressed & DEEDS["pressing"] else None
 
 
 def _by_text(evidence: Evidence) -> str | None:
@@ -87,56 +85,6 @@ def _by_text(evidence: Evidence) -> str | None:
     if kind not in _GIVING and "lasting" in prose.statements:
         return "the description warns that the effect is lasting"
     return None
-
-
-def _by_combination(evidence: Evidence) -> str | None:
-    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
-    if verb == "restore" and words & {"snapshot", "backup"}:
-        return "restoring a copy replaces what is there now"
-    if verb in {"upgrade", "downgrade"} and "version" in words:
-        return "a change of version is hard to take back"
-    if verb in {"sync", "synchronize", "synchronise"} and "deletes" in prose.statements:
-        return "what is missing on one side is deleted on the other"
-    if (verb == "apply" or "up" in words) and (words | prose.object) & {"terraform", "pulumi"}:
-        return "applying a plan may destroy what it no longer names"
-    if verb in DEEDS["applying"] and (words | prose.object) & _SCHEMA and (words | prose.opening) & _DATABASE:
-        return "a change of the schema may lose what it no longer holds"
-    lost = words & LOSING.get(verb or "", frozenset())
-    if lost:
-        return f"{verb} of {min(lost)} loses it or what it holds"
-    if verb == "recreate" and "deletes" in prose.statements:
-        return "what is made anew is removed first"
-    if verb == "replace" and "all" in words and "text" not in words:
-        return "everything that was there is replaced"
-    if verb in DEEDS["writing"] and "discards" in prose.statements:
-        return "what was there before is discarded"
-    if verb in DEEDS["revising"] and not words & NOUNS["trivial"] and "discards" in Statements(evidence.headline):
-        return "what was there before is discarded"
-    if verb in DEEDS["answering"] and words & {"dialog", "dialogs"}:
-        return "an answer to a dialog may do anything"
-    if "force" in words and verb in DEEDS["forceable"]:
-        return f"a forced {verb} does not ask what it replaces"
-    if {"sign", "out"} <= words or {"log", "out"} <= words:
-        return "others are signed out" if words & NOUNS["everybody"] else None
-    if "power" in words and words & {"off", "cycle", "down"}:
-        return "what runs is cut off"
-    if evidence.kind == "change" and "emptying" in evidence.inputs.flags:
-        return "a switch empties what was there"
-    if evidence.kind in _CHANGING and "loses" in Statements(evidence.headline):
-        return "the description says that something is lost on the way"
-    if evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
-        return "a press on a live screen may do anything"
-    return _by_errand(evidence)
-
-
-def _by_errand(evidence: Evidence) -> str | None:
-    """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
-    if evidence.kind != "run":
-        return None
-    lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy" or word in NOUNS["attack"])
-    if lost:
-        return f"runs a {lost[0]}"
-    return "runs something it warns of" if "cautions" in evidence.prose.statements else None
 
 
 def _replaces(evidence: Evidence) -> str | None:

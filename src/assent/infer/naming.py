@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from assent.infer.lexicon import CONJUNCTION, NOUN_TOO, PREPOSITION, READING, VERBS
+from assent.infer.lexicon import AGENTS, CONJUNCTION, DEEDS, NOUN_TOO, PREPOSITION, READING, VERBS
 from assent.infer.words import split_name
 
 _SEGMENT = re.compile(r"--|[./:]+")
@@ -51,6 +51,9 @@ def read_name(name: str, said: Collection[str] = ()) -> NameReading:
     words = split_name(name)
     operation = _operation(name, words)
     index = _main(operation, said)
+    agent = AGENTS.get(operation[-1]) if len(operation) > 1 else None
+    if agent and not _governed(operation, len(operation) - 1) and (index is None or operation[index] in NOUN_TOO):
+        return NameReading(agent, VERBS[agent], "last", (), words)
     if index is None and operation != words:
         operation, index = words, _certain(words, said)
     if index is None:
@@ -85,7 +88,7 @@ def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
             return i
     pure = [i for i in acting if words[i] not in NOUN_TOO]
     if verbs[0] == 0 and VERBS[words[0]] != "noun":
-        return _from_first(words, pure)
+        return _from_first(words, pure, acting)
     for candidates in (pure, acting):
         if candidates:
             return candidates[-1] if candidates[-1] == len(words) - 1 else candidates[0]
@@ -94,12 +97,16 @@ def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
 
 def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:
     """Whether the description's verb may outrank a verb in the first place of the name."""
-    return first > 0 or index == 0 or (words[0] in NOUN_TOO and words[index] not in NOUN_TOO)
+    if first > 0 or index == 0:
+        return True
+    return words[0] in NOUN_TOO and (words[index] not in NOUN_TOO or VERBS[words[0]] == "look")
 
 
-def _from_first(words: tuple[str, ...], pure: list[int]) -> int:
+def _from_first(words: tuple[str, ...], pure: list[int], acting: list[int]) -> int:
     """The first word can be a verb; when it can be a thing as well, a certain verb beside or last wins."""
     last = len(words) - 1
+    if words[0] in DEEDS["namesakes"] and acting[1:]:
+        return acting[-1] if acting[-1] == last else acting[1]
     if not pure or (pure[0] == 0 and VERBS[words[0]] != "look"):
         return 0
     if VERBS[words[0]] == "look" and pure[-1] == last:

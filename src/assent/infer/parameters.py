@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from assent.infer.lexicon import INPUTS, NOUN_TOO, READING
+from assent.infer.lexicon import DEEDS, INPUTS, NOUN_TOO, NOUNS, READING
 from assent.infer.naming import read_name
+from assent.infer.schema import list_values, read_properties
 from assent.infer.words import split_name
 
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
 _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
+_LOOSE: Final = _CHOOSING - _OPERATION
+# How something is done: a deed only where one of the ways loses what was there.
+_MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
-_SWITCHES: Final = frozenset({"mend", "emptying"})
+_SWITCHES: Final = frozenset({"mend", "emptying", "traced", "unlisted"})
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
@@ -25,7 +29,7 @@ _FLAGS: Final = {
     name: tuple(flag for flag, members in INPUTS.items() if name in members) for name in set().union(*INPUTS.values())
 }
 _HTTP_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
-_DEEPEST: Final = 4
+_TYPED: Final = frozenset({"action_type", "operation_type", "operation_mode", "command_type", "task_action"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +53,31 @@ class Parameters:
 
 def read_parameters(schema: Any) -> Parameters:
     """Read an input schema, one level of nested objects included."""
-    found = list(_properties(schema, 0))
+    own, below = read_properties(schema)
+    found = [*own, *below]
     names = frozenset([_plain(name) for name, _ in found])
     flags = {flag for name in names if name in _FLAGS for flag in _FLAGS[name]} - _SWITCHES
-    flags |= {
-        flag for name, definition in _top(schema) if definition.get("type") == "boolean" for flag in _switched(name)
-    }
+    flags |= {flag for name, definition in own if definition.get("type") == "boolean" for flag in _switched(name)}
     if any(name.endswith(_ADDRESS) for name in names):
         flags.add("address")
     choices: list[Choice] = []
     only_reads = False
     for name, definition in found:
-        if _plain(name) in _METHOD and _is_http(definition):
+        plain = _plain(name)
+        role = _role(plain)
+        if role == "manner":
+            choices += [choice for choice in _choices(list_values(definition), "mode", listed=True) if _grave(choice)]
+        elif role == "method" and _is_http(definition):
             flags.add("http")
-        if name.lower() not in _CHOOSING:
+        if role != "operation":
             continue
         if _is_http(definition):
             flags.add("http")
             continue
         values = _values(definition)
-        offered = list(_choices(values))
+        offered = list(_choices(values, plain, listed=bool(list_values(definition))))
         choices += offered
-        only_reads |= name.lower() in _OPERATION and 2 * len(offered) >= len(values) > 0
+        only_reads |= plain in _OPERATION and 2 * len(offered) >= len(values) > 0
     only_reads = only_reads and all(choice.kind in READING for choice in choices)
     return Parameters(names, frozenset(flags), tuple(choices), only_reads)
 
@@ -81,65 +88,53 @@ def _plain(name: str) -> str:
     return "_".join(split_name(name[:64])) or name[:64].lower()
 
 
+@lru_cache(maxsize=65536)
+def _role(plain: str) -> str | None:
+    """What a parameter of this name chooses: `action` an operation, and so do `taskAction` and `operation_type`."""
+    last = plain.rpartition("_")[2]
+    if plain in _CHOOSING or last in _OPERATION or plain in _TYPED:
+        return "operation"
+    if plain in _METHOD:
+        return "method"
+    return "manner" if last in _MANNER else None
+
+
+def _grave(choice: Choice) -> bool:
+    return choice.verb in DEEDS["strong"] or choice.verb == "clear"
+
+
 def _switched(name: str) -> Iterator[str]:
     plain = _plain(name)
-    if plain in INPUTS["mend"]:
-        yield "mend"
-    if plain.partition("_")[0] in INPUTS["emptying"]:
+    for flag in ("mend", "traced"):
+        if plain in INPUTS[flag]:
+            yield flag
+    first, _, rest = plain.partition("_")
+    if first in INPUTS["emptying"] or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
 
 
-def _top(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    return _properties(schema, _DEEPEST)
-
-
-def _properties(schema: Any, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict):
-        return
-    for name, definition in properties.items():
-        if isinstance(name, str):
-            plain = definition if isinstance(definition, dict) else {}
-            yield name, plain
-            if depth == 0 and "properties" in plain:
-                yield from _properties(plain, depth + 1)
-
-
-def _choices(values: list[str]) -> Iterator[Choice]:
+def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Choice]:
+    """The operations among the values; a mode of a read is none, and to remove a label loses nothing."""
+    little = not NOUNS["trivial"].isdisjoint(parameter.split("_"))
     for value in values:
         reading = read_name(value[:64])
-        if reading.verb is not None and reading.kind != "noun":
-            yield Choice(reading.verb, reading.kind, len(reading.words) == 1 or reading.verb not in NOUN_TOO)
+        if reading.verb is None or reading.kind == "noun" or (little and reading.verb in DEEDS["sparing"]):
+            continue
+        certain = len(reading.words) == 1 or reading.verb not in NOUN_TOO
+        stated = parameter != "mode" and (listed or parameter not in _LOOSE)
+        yield Choice(reading.verb, reading.kind, certain and stated)
 
 
 def _values(definition: Mapping[str, Any]) -> list[str]:
-    values = _enumerated(definition, 0)
+    values = list_values(definition)
     text = definition.get("description")
     if values or not isinstance(text, str) or "filter" in text.lower():
         return values
     return [next(filter(None, groups)) for groups in _LISTED.findall(text[:500])]
 
 
-def _enumerated(definition: Any, depth: int) -> list[str]:
-    """The values an enumeration allows, through unions and lists, no deeper than anybody writes by hand."""
-    if not isinstance(definition, dict) or depth > _DEEPEST:
-        return []
-    constant = definition.get("const")
-    values = [constant] if isinstance(constant, str) else []
-    values += [value for value in _listed(definition, "enum") if isinstance(value, str)]
-    for key in ("anyOf", "oneOf", "allOf"):
-        for part in _listed(definition, key):
-            values += _enumerated(part, depth + 1)
-    return values + _enumerated(definition.get("items"), depth + 1)
-
-
-def _listed(definition: Mapping[str, Any], key: str) -> list[Any]:
-    value = definition.get(key)
-    return value if isinstance(value, list) else []
-
-
 def _is_http(definition: Mapping[str, Any]) -> bool:
     text = definition.get("description")
     described = text if isinstance(text, str) else ""
-    values = _enumerated(definition, 0)
+    values = list_values(definition)
     return any(method in values or method in described for method in _HTTP_WRITES)

@@ -50,10 +50,14 @@ _OBJECT = DETERMINER | {
     "existing",
     "every",
 }
+# `Report what is there` tells; `Report a bug` does not.
+_TOLD = frozenset({"what", "whether", "how", "which", "on", "current", "if"})
 _BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
 _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
 _OCCASION = frozenset({"when", "whenever", "if"})
-_COMPOUND = frozenset({"management", "details", "status", "list", "information", "records", "history", "tool"})
+_COMPOUND = frozenset(
+    {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool"}
+)
 _OF = frozenset({"for", "of", "in", "from", "about", "on"})
 # What a sentence that says what `the command runs` is about, not what is run.
 _SUBJECT = frozenset({"command", "function", "script"})
@@ -110,13 +114,18 @@ def _deed(sentences: list[list[str]]) -> tuple[tuple[str, ...], frozenset[str]]:
     occasion: tuple[str, ...] = ()
     for words in sentences[:4]:
         position = _lead(words)
-        if position is None:
+        if position is None or _points_elsewhere(words):
             continue
         verbs = (_verb_at(words, position), *_joined(words, position))
         if _OCCASION.isdisjoint(words[:position]):
             return verbs, frozenset(_things(words, position))
         occasion = occasion or verbs
     return occasion, frozenset()
+
+
+def _points_elsewhere(words: list[str]) -> bool:
+    """`Use queues instead` names another tool."""
+    return words[0] in {"use", "prefer", "call", "see"} and "instead" in words
 
 
 def _lead(words: list[str]) -> int | None:
@@ -142,6 +151,8 @@ def _is_filler(words: list[str], position: int) -> bool:
         return True
     if word in {"enable", "help"}:
         return _after(words, position) in _AFTER_ENABLE
+    if word == "start" or word == "here":
+        return "here" in words[position : position + 2]
     if word in {"call", "calls", "invoke"}:
         return _after(words, position) in _AFTER_CALL
     return word.endswith("ly") and word not in _NOT_ADVERBS
@@ -163,6 +174,8 @@ def _verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
         return "save" if _keeps(words[position + 1 : position + 12]) else "see"
+    if verb == "report" and _after(words, position) in _TOLD:
+        return "tell"
     if verb == "page" and _after(words, position) in {"through", "over"}:
         return "browse"
     return verb
@@ -190,7 +203,8 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
         if verb is None or verb in _WEAK or _ending(words[place]) != ending:
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
-        if listing or (certain and _after(words, place) in _OBJECT):
+        sure = verb not in NOUN_TOO and link in CONJUNCTION and _after(words, place) in PREPOSITION
+        if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
 
 

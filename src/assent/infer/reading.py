@@ -49,13 +49,22 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     """`search_and_replace`, `Read or replace the clipboard`."""
     looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
     beside = [verb for verb in evidence.name.beside if VERBS[verb] in MIXED or VERBS[verb] == "make"]
-    told = not CONJUNCTION.isdisjoint(evidence.name.words) and any(_certain_deed(verb) for verb in beside)
+    told = any(_certain_deed(verb) or _coupled(evidence.name.words, verb) for verb in beside)
+    told = told and not CONJUNCTION.isdisjoint(evidence.name.words)
     if beside and (told or not looks):
         return Verdict(ACTS, f"the name also says {beside[0]}")
     joined = [verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
         return Verdict(ACTS, f"the description also says {joined[0]}")
     return None
+
+
+def _coupled(words: tuple[str, ...], verb: str) -> bool:
+    """Whether the verb stands last, or after another verb, behind a conjunction: `scrape_and_save`."""
+    place = words.index(verb)
+    if place < 2 or words[place - 1] not in CONJUNCTION:
+        return False
+    return words[place - 2] in VERBS or (place == len(words) - 1 and VERBS[verb] in MIXED)
 
 
 def _certain_deed(verb: str) -> bool:
@@ -74,8 +83,11 @@ def _guidance(evidence: Evidence) -> Verdict | None:
 
 
 def _question(evidence: Evidence) -> Verdict | None:
-    """`is_connected`, `can_i_deploy`."""
-    asks = evidence.name.words and evidence.name.words[0] in DEEDS["asking"]
+    """`is_connected`, `harbour_can_i_deploy`."""
+    words = evidence.name.words
+    asks = words and (
+        words[0] in DEEDS["asking"] or ("i" in words[1:-1] and words[words.index("i") - 1] in DEEDS["asking"])
+    )
     return Verdict(READS, "the name asks a question") if asks and not evidence.prose.kinds & ACTING else None
 
 

@@ -45,6 +45,11 @@ def presses(tool: Subject) -> bool:
     return any("live screen" in reason for reason in tool.inference.reasons)
 
 
+def restarts(tool: Subject) -> bool:
+    """Whether what it loses is only what runs at the moment: on that, unlike on deleting, vendors differ."""
+    return any("interrupts what runs" in reason for reason in tool.inference.reasons)
+
+
 def selection(tool: Subject) -> Field | None:
     """The argument that names many things at once; in a tool that only changes, a list is what it is changed to."""
     selects = set(tool.contract.selects) if tool.contract else set()

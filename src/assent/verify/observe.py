@@ -59,8 +59,10 @@ class Hook:
 class Session(Protocol):
     """A connection on which tools are called, and whose questions are answered as each call says."""
 
-    asked: int
-    """How many questions came so far."""
+    @property
+    def asked(self) -> int:
+        """How many questions came so far."""
+        ...
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.lint.change import Change, put
-from assent.lint.keys import presses
+from assent.lint.keys import presses, restarts
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
 
 def check(tool: Subject) -> Iterator[Said]:
-    if presses(tool):
+    if presses(tool) or restarts(tool):
         return
     if tool.claims.destructive is False and not tool.claims.read_only and tool.inference.destructive and tool.confident:
         reasons = tool.inference.reasons
@@ -50,6 +50,11 @@ RULE = Rule(
         {
             "name": "tap",
             "description": "Taps the screen.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+        {
+            "name": "restart_service",
+            "description": "Restarts a service.",
             "annotations": {"readOnlyHint": False, "destructiveHint": False},
         },
         {

@@ -1,0 +1,146 @@
+"""Which deeds lose something only because of the words, parameters or warnings around them?"""
+
+from typing import Final
+
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import DEEDS, LOSING, NOUNS, OTHERWISE, VERBS
+from assent.infer.statements import Statements
+
+# Classes that say too little about the deed: the description may say more.
+VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
+_CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
+_EMPTYING: Final = frozenset({"add", "change", "manage", "none", "noun", "run"})
+_DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
+_SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
+_COPY: Final = frozenset(
+    {"snapshot", "backup", "database", "db", "cluster", "table", "collection", "volume", "checkpoint"}
+)
+
+
+def judge_circumstances(evidence: Evidence) -> str | None:
+    """The first rule that finds a loss tells it."""
+    for rule in _RULES:
+        because = rule(evidence)
+        if because:
+            return because
+    return None
+
+
+def _interrupted(evidence: Evidence) -> str | None:
+    """To restart, to power off or to put into another state ends what was running."""
+    verb, words, said = evidence.name.verb, evidence.words, evidence.prose
+    if "power" in words and words & {"off", "cycle", "down"}:
+        return "what runs is cut off"
+    for deed in (verb, *evidence.name.beside, *(said.verbs if evidence.kind in VAGUE else ())):
+        if deed in DEEDS["interrupting"] and not (words | said.object) & NOUNS["restarted"]:
+            return f"{deed} interrupts what runs"
+    if {"sign", "out"} <= words or {"log", "out"} <= words or verb in {"logout", "signout"}:
+        return "others are signed out" if words & NOUNS["everybody"] else None
+    state = "state" in words and (words | said.object) & {"power", "running"}
+    return "the state may be one in which nothing runs" if state else None
+
+
+def _restored(evidence: Evidence) -> str | None:
+    verb, words = evidence.name.verb, evidence.words
+    if verb == "restore" and words & _COPY:
+        return "restoring a copy replaces what is there now"
+    if verb in {"upgrade", "downgrade"} and "version" in words:
+        return "a change of version is hard to take back"
+    return "the last change is lost" if verb == "undo" else None
+
+
+def _applied(evidence: Evidence) -> str | None:
+    """A plan, a side or a schema that is put into effect may lose what it no longer names."""
+    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
+    if verb in {"sync", "synchronize", "synchronise"} and "deletes" in prose.statements:
+        return "what is missing on one side is deleted on the other"
+    if (verb == "apply" or "up" in words) and (words | prose.object) & {"terraform", "pulumi"}:
+        return "applying a plan may destroy what it no longer names"
+    if verb in DEEDS["applying"] and (words | prose.object) & _SCHEMA and (words | prose.opening) & _DATABASE:
+        return "a change of the schema may lose what it no longer holds"
+    return None
+
+
+def _beside(evidence: Evidence) -> str | None:
+    """A verb that loses beside certain words, in the name or, where the name says little, in the text."""
+    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
+    lost = frozenset() if words & NOUNS["own"] else words & LOSING.get(verb or "", frozenset())
+    if not lost and evidence.kind in VAGUE:
+        verb = prose.verbs[0] if prose.verbs else None
+        lost = (words | prose.object) & LOSING.get(verb or "", frozenset())
+    if lost:
+        return f"{verb} of {min(lost)} loses it or what it holds"
+    binned = verb in DEEDS["placing"] and words & {"bin", "trash", "recycle", "junk"}
+    return "what is moved there is thrown away" if binned else None
+
+
+def _replaced(evidence: Evidence) -> str | None:
+    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
+    if verb == "recreate" and "deletes" in prose.statements:
+        return "what is made anew is removed first"
+    if verb == "replace" and "all" in words and "text" not in words:
+        return "everything that was there is replaced"
+    if verb in DEEDS["writing"] and "discards" in prose.statements:
+        return "what was there before is discarded"
+    revised = verb in DEEDS["revising"] or evidence.kind in {"none", "noun", "manage"}
+    if revised and not words & NOUNS["trivial"] and "discards" in Statements(evidence.headline):
+        return "what was there before is discarded"
+    return _rewritten(evidence)
+
+
+def _rewritten(evidence: Evidence) -> str | None:
+    """A whole file that is written goes over the one that was there, unless the text says otherwise."""
+    names, prose = evidence.inputs.names, evidence.prose
+    whole = evidence.name.verb in {"write", "overwrite"} and evidence.words & {"file", "files"}
+    given = whole and names & NOUNS["path_input"] and names & NOUNS["content_input"]
+    lost = given and "append" not in prose.verbs and "keeps" not in prose.statements
+    return "a file that is written goes over the one that was there" if lost else None
+
+
+def _forced(evidence: Evidence) -> str | None:
+    verb, words, flags = evidence.name.verb, evidence.words, evidence.inputs.flags
+    if "force" in words and verb in DEEDS["forceable"]:
+        return f"a forced {verb} does not ask what it replaces"
+    if "force" in flags and verb in DEEDS["forcing"]:
+        return f"{verb} can be forced over what is there"
+    if evidence.kind in _EMPTYING and "emptying" in flags:
+        return "a switch empties what was there"
+    return None
+
+
+def _warned(evidence: Evidence) -> str | None:
+    if evidence.kind in _CHANGING and "loses" in Statements(evidence.headline):
+        return "the description says that something is lost on the way"
+    warned = evidence.kind in _CHANGING and "interrupts" in evidence.prose.statements
+    return "the description warns that what runs is interrupted" if warned else None
+
+
+def _pressed(evidence: Evidence) -> str | None:
+    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
+    if verb in DEEDS["answering"] and words & {"dialog", "dialogs", "alert", "prompt", "popup"}:
+        return "an answer to a dialog may do anything"
+    otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
+    if otherwise or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
+        return "a press on a live screen may do anything"
+    steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
+    keys = words & {"keys", "keystrokes", "keyboard", "key"} and evidence.kind in {"send", "add", "change", "none"}
+    typed = keys and prose.opening & NOUNS["keyed"]
+    submitted = verb == "submit" and "form" in words and (words | prose.opening) & NOUNS["screen"]
+    return "a press on a live screen may do anything" if typed or submitted or steered else None
+
+
+def _run_loss(evidence: Evidence) -> str | None:
+    """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
+    if evidence.kind != "run":
+        return (
+            "begins an attack"
+            if evidence.name.verb in DEEDS["beginning"] and evidence.words & NOUNS["attack"]
+            else None
+        )
+    lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy" or word in NOUNS["attack"])
+    if lost:
+        return f"runs a {lost[0]}"
+    return "runs something it warns of" if "cautions" in evidence.prose.statements else None
+
+
+_RULES: Final = (_interrupted, _restored, _applied, _beside, _replaced, _forced, _warned, _pressed, _run_loss)

@@ -1,0 +1,84 @@
+"""Which properties does an input schema have, and which values does it list, through references and unions?"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+Property = tuple[str, Mapping[str, Any]]
+
+_DEEPEST: Final = 4
+_UNIONS: Final = ("anyOf", "oneOf", "allOf")
+_COMPOSED: Final = frozenset({"properties", "items", *_UNIONS})
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def read_properties(schema: Any) -> tuple[list[Property], list[Property]]:
+    """The schema's own properties, and those one level further down: in objects, lists and alternatives."""
+    own = list(_properties(schema, schema, 0))
+    composed = [definition for _, definition in own if not _COMPOSED.isdisjoint(definition)]
+    return own, [found for one in composed for part in _parts(one, schema) for found in _own(part, schema)]
+
+
+def list_values(definition: Any, depth: int = 0) -> list[str]:
+    """The values an enumeration allows, through unions and lists, no deeper than anybody writes by hand."""
+    if not isinstance(definition, dict) or depth > _DEEPEST:
+        return []
+    constant = definition.get("const")
+    values = [constant] if isinstance(constant, str) else []
+    values += [value for value in _listed(definition, "enum") if isinstance(value, str)]
+    for key in _UNIONS:
+        for part in _listed(definition, key):
+            values += list_values(part, depth + 1)
+    return values + list_values(definition.get("items"), depth + 1)
+
+
+def _properties(schema: Any, root: Any, depth: int) -> Iterator[Property]:
+    """A schema's properties, and those of the alternatives it is a union of."""
+    yield from _own(schema, root)
+    if isinstance(schema, dict) and depth < _DEEPEST:
+        for key in _UNIONS:
+            for part in _listed(schema, key):
+                yield from _properties(_resolve(part, root), root, depth + 1)
+
+
+def _own(schema: Any, root: Any) -> Iterator[Property]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if isinstance(properties, dict):
+        for name, definition in properties.items():
+            if isinstance(name, str):
+                yield name, definition if _is_plain(definition) else _resolve(definition, root)
+
+
+def _parts(definition: Mapping[str, Any], root: Any) -> Iterator[Mapping[str, Any]]:
+    """The object a property is, or a list of, or an alternative of."""
+    yield definition
+    if "items" in definition:
+        yield _resolve(definition["items"], root)
+    for key in _UNIONS:
+        if key in definition:
+            for part in _listed(definition, key):
+                yield _resolve(part, root)
+
+
+def _is_plain(definition: Any) -> bool:
+    return isinstance(definition, dict) and "$ref" not in definition and "allOf" not in definition
+
+
+def _resolve(definition: Any, root: Any) -> Mapping[str, Any]:
+    """A definition, or the one its local reference points at; a reference elsewhere says nothing."""
+    if not isinstance(definition, dict):
+        return _NOTHING
+    reference = definition.get("$ref")
+    if reference is None and "allOf" in definition:
+        parts = _listed(definition, "allOf")
+        reference = parts[0].get("$ref") if len(parts) == 1 and isinstance(parts[0], dict) else None
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return definition
+    found = root
+    for key in reference[2:].split("/")[:_DEEPEST]:
+        found = found.get(key) if isinstance(found, dict) else None
+    return {**found, **definition} if isinstance(found, dict) else definition
+
+
+def _listed(definition: Mapping[str, Any], key: str) -> list[Any]:
+    value = definition.get(key)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,68 @@
+"""What is done about a tool that never answers and holds the program that called it?
+
+A server that runs inside this program can hold its loop, or a thread that the loop waits for when it ends. Nothing but
+the end of the program helps then; a server that is a process or an address of its own cannot do that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from assent.core.render import visible
+from assent.verify.observe import Session
+
+_GRACE = 5.0
+
+
+class Watch:
+    """A timer beside the loop, which ends the program with a sentence when a call does not even time out."""
+
+    def __init__(self, patience: float, *, grace: float = _GRACE, end: Callable[[int], Any] = os._exit) -> None:
+        self._patience, self._grace, self._end = patience, grace, end
+
+    def over(self, session: Session) -> Session:
+        """The same session, each of its calls watched."""
+        return _Watched(session, self)
+
+    def arm(self, tool: str) -> threading.Timer:
+        """Begin to watch one call; whoever gets its answer cancels this."""
+        said = f"{visible(tool)} did not answer and holds the program; call its server as a command: -- COMMAND"
+        return self._start(self._patience + self._grace, said, 1)
+
+    def leave(self, code: int) -> threading.Timer:
+        """Everything is said: a server that cannot be closed does not keep anybody waiting."""
+        return self._start(self._grace, "the server did not end and was left behind", code)
+
+    def _start(self, seconds: float, said: str, code: int) -> threading.Timer:
+        timer = threading.Timer(seconds, self._give_up, (said, code))
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _give_up(self, said: str, code: int) -> None:
+        sys.stderr.write(f"{said}\n")
+        sys.stderr.flush()
+        sys.stdout.flush()
+        self._end(code)
+
+
+class _Watched:
+    def __init__(self, session: Session, watch: Watch) -> None:
+        self._session, self._watch = session, watch
+
+    @property
+    def asked(self) -> int:
+        return self._session.asked
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True
+    ) -> dict[str, Any]:
+        timer = self._watch.arm(tool)
+        try:
+            return await self._session.call(tool, arguments, key=key, agree=agree)
+        finally:
+            timer.cancel()

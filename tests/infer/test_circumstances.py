@@ -1,0 +1,121 @@
+"""Which deeds lose something only because of what stands around them?"""
+
+from typing import Any
+
+import pytest
+
+from assent.infer import classify
+
+SWITCH = {"type": "boolean"}
+TEXT = {"type": "string"}
+
+
+def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}}
+
+
+LOSING = [
+    tool("restart_crane", "Restart a crane"),
+    tool("crane_power_state", "Change the power state of a crane", state=TEXT),
+    tool("set_crane_state", "Sets the running state of a crane", state=TEXT),
+    tool("stop_loading_session", "Stop a loading session", id=TEXT),
+    tool("update_crane", "Updates the crane's firmware. This will cause a brief downtime.", id=TEXT),
+    tool("restore_database", "Restore a database", id=TEXT),
+    tool("undo_last_move", "Undoes the last move"),
+    tool("merge_contacts", "Merge two contacts", first=TEXT, second=TEXT),
+    tool("move_crate_to_trash", "Moves a crate to the trash", id=TEXT),
+    tool("end_call", "End a call", id=TEXT),
+    tool("lock_user", "Lock a user", id=TEXT),
+    tool("transfer_ownership", "Transfer the ownership of a berth", to=TEXT),
+    tool("roll_key", "Roll a key", id=TEXT),
+    tool("alter_table", "Alter a table", table=TEXT),
+    tool("write_file", "Write a file", path=TEXT, content=TEXT),
+    tool("set_manifest_text", "Replace entire manifest text", manifest=TEXT, text=TEXT),
+    tool("rename_hold", "Rename a hold", hold=TEXT, dropTarget=SWITCH),
+    tool("set_members", "Set the members of a crew", members={}, remove_absent=SWITCH),
+    tool("sync_manifest", "Synchronise a manifest", prune=SWITCH),
+    tool("chart_push", "Push charts to the shore", force=SWITCH),
+    tool("send_keys", "Send keys to the focused window", keys=TEXT),
+    tool("submit_form", "Submit a form on the page", form=TEXT),
+    tool("console", "Work at the console", action={"enum": ["click", "look"]}),
+    tool("dismiss_alert_dialog", "Dismiss an alert"),
+    tool("retire_barge", "Retire a barge", id=TEXT),
+    tool("offboard_sailor", "Offboard a sailor", id=TEXT),
+    tool("remove_berth_link", "Remove the link between two berths", link=TEXT),
+    tool("rebuild_server", "Rebuild a server", id=TEXT),
+    tool("disconnect_account", "Disconnect an account", id=TEXT),
+    tool("merge_charts", "Merges charts", strategy={"enum": ["deleteSource", "keepBoth"]}),
+    tool("batch_update", "Applies what is listed", requests={"type": "array"}),
+    tool("run_agent", "Runs an agent", prompt=TEXT),
+    tool("simulate_keyboard", "Simulates presses of keys", keys=TEXT),
+    tool("use_computer", "Control a computer", action=TEXT),
+    tool("launch_exploit", "Launch an exploit", target=TEXT),
+    tool("put_note", "Write a note. Completely replaces existing content.", path=TEXT, content=TEXT),
+    tool("manage_hold", "Manage a hold", operation={"enum": ["get_info", "alter_table"]}),
+]
+
+KEEPING = [
+    tool("restart_timer", "Restart a timer"),
+    tool("stop_playback", "Stop playing"),
+    tool("stop_tunnel", "Stop the tunnel that was opened"),
+    tool("rename_hold", "Rename a hold", hold=TEXT),
+    tool("merge_cells", "Merge cells of a sheet", range=TEXT),
+    tool("lock_sheet", "Lock a sheet", id=TEXT),
+    tool("write_file", "Write a new file; fails if the file exists", path=TEXT, content=TEXT),
+    tool("move_cell", "Move a cell. The cell is removed from its place and placed at another.", cell=TEXT),
+    tool("set_berth", "Set the berth of a barge", berth=TEXT),
+    tool("merge_charts", "Merges charts", strategy={"enum": ["ours", "theirs"]}),
+    tool("push_charts", "Push charts to the shore"),
+]
+
+
+@pytest.mark.parametrize("definition", LOSING, ids=lambda definition: definition["name"])
+def test_what_is_lost_by_the_circumstances_makes_a_tool_destructive(definition: dict[str, Any]) -> None:
+    inference = classify(definition)
+    assert (inference.read_only, inference.destructive) == (False, True), inference.reasons
+
+
+@pytest.mark.parametrize("definition", KEEPING, ids=lambda definition: definition["name"])
+def test_the_same_deed_without_those_circumstances_is_not(definition: dict[str, Any]) -> None:
+    assert not classify(definition).destructive, classify(definition).reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("run_query", "Run a query on the warehouse and return rows", query=TEXT),
+        tool("execute_query", "Execute a query against the database", query=TEXT),
+        tool("query_database", "Query the database", query=TEXT),
+        tool("graphql_query", "Execute a GraphQL query or mutation", query=TEXT),
+        tool("execute_cell", "Execute a cell of the logbook", cell=TEXT),
+        tool("harbour_request", "Make a request to the harbour's API", path=TEXT, method=TEXT, data={}),
+        tool("harbour_post", "Create harbour resources", path=TEXT, body={}),
+        tool("http_post", "Send what is given", url=TEXT, body=TEXT),
+        tool("fetch_url", "Fetches an address", url=TEXT, method={"enum": ["GET", "DELETE"]}),
+        tool("explain_and_run", "Explain and run a query", query=TEXT),
+        tool("inspect", "Evaluates code in the page", code=TEXT),
+        tool("query_crane", "Send a raw command to the crane and return its answer", command=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_whatever_the_caller_writes_is_run(definition: dict[str, Any]) -> None:
+    inference = classify(definition)
+    assert (inference.read_only, inference.destructive) == (False, True), inference.reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("execute_promql", "Execute a PromQL query", query=TEXT),
+        tool("run_kql_query", "Run a KQL query over the logs", query=TEXT),
+        tool("run_saved_question", "Run a saved question and return its rows", question_id=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_a_query_that_cannot_write_is_a_read(definition: dict[str, Any]) -> None:
+    assert classify(definition).read_only, classify(definition).reasons
+
+
+def test_a_tool_that_keeps_requests_does_not_send_them() -> None:
+    saved = tool("create_saved_request", "Creates a request in a folder", url=TEXT, method=TEXT, body=TEXT)
+    assert not classify(saved).destructive

@@ -1,0 +1,77 @@
+"""Which reads leave something behind, and which names only sound like a deed?"""
+
+from typing import Any
+
+import pytest
+
+from assent.infer import classify
+
+SWITCH = {"type": "boolean"}
+TEXT = {"type": "string"}
+
+
+def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}}
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("read_messages", "Reads the messages of an inbox and marks them as read."),
+        tool("list_messages", "Lists messages", mark_as_read=SWITCH),
+        tool("get_log", "Returns the log", clear=SWITCH),
+        tool("get_next_job", "Gets the next job, marking it as taken."),
+        tool("get_berth", "Gets the berth of a barge, creating it if there is none."),
+        tool("find_pilot", "Finds a pilot. If one does not exist, it will be created."),
+        tool("get_or_create_berth", "Get or create a berth"),
+        tool("lookup_or_register", "Look up a barge"),
+        tool("scrape_and_save", "Scrape a page"),
+        tool("get_upload_url", "Get an address for an upload"),
+        tool("get_chart", "Downloads the chart to a local file and returns its path"),
+        tool("get_page", "Navigates to a page and returns its text", url=TEXT),
+        tool("browse", "Open a page in the browser", url=TEXT),
+        tool("observe_tide", "Subscribe to a tide"),
+        tool("find_berth_and_book", "Find a berth"),
+        tool("search", "Searches for and enrolls in a course"),
+        tool("read_aloud", "Reads a text on the speakers", text=TEXT),
+        tool("view_in_browser", "Opens in the browser"),
+        tool("show_in_finder", "Reveals a chart in the Finder"),
+        tool("audit_fix", ""),
+        tool("git_fetch", "Fetch from a remote"),
+        tool("ping_user", "Ping a user in the chat"),
+        tool("receive_message", "Receive a message from the queue"),
+        tool("monitor_voyage_start", "Analyzes the voyage and returns the first step."),
+        tool("run_hull_analysis", "Run the solver on a hull and return a summary"),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any]) -> None:
+    assert not classify(definition).read_only, classify(definition).reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("get_messages", "Gets messages. Does not mark them as read."),
+        tool("list_secrets", "Retrieve all secrets stored in the workspace."),
+        tool("describe_hold", "Start here: the crates of a hold, their sizes and places."),
+        tool("list_berths", "DEPRECATED: use berths instead. List all berths."),
+        tool("harbour-berths-reader", "Gives what the harbour knows about its berths."),
+        tool("harbour-crew-reader", "Select and run one of these read operations (read-only): get-crew.", pick=TEXT),
+        tool("tide_status", "Report what the gauge says about the tide."),
+        tool("check_update", "Checks whether there is an update"),
+        tool("get_type_info", "Get information about a type", method={"description": "Which one: create, list."}),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_a_read_that_only_sounds_like_a_deed_is_read_only(definition: dict[str, Any]) -> None:
+    assert classify(definition).read_only, classify(definition).reasons
+
+
+def test_a_program_in_front_of_the_verb_is_only_where_it_is_done() -> None:
+    assert not classify(tool("ssh_upload", "Uploads a chart to a host", path=TEXT)).destructive
+    assert classify(tool("ssh_execute", "Executes on a host", command=TEXT)).destructive
+
+
+def test_a_vendor_called_like_a_look_does_not_hide_what_is_run() -> None:
+    assert not classify(tool("reflect_run_voyage", "Run a voyage of Reflect")).read_only
