@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
+PART ?= 1
 
 .PHONY: install test demo bench torture lint clean
 
@@ -29,7 +30,7 @@ bench: install
 	$(BIN)/python -m bench
 
 torture: install
-	$(BIN)/python -m pytest tests --torture
+	$(BIN)/python -m pytest tests --torture --part $(PART)
 
 demo: install
 	$(BIN)/assent demo

@@ -1,7 +1,6 @@
 """Do the stores agree with memory, operation by operation?"""
 
 import asyncio
-import sys
 import tempfile
 from pathlib import Path
 from shutil import rmtree
@@ -12,10 +11,10 @@ from assent.ports import Store
 from assent.stores import SqliteStore, open_store
 from assent.testing.stores.model import StoreModel
 from postgres_server import drop_store, new_store_url
+from soak import TORTURE, rounds
 
-TORTURE = "--torture" in sys.argv
 SETTINGS = settings(
-    max_examples=20_000 if TORTURE else 40,
+    max_examples=rounds(40, 20_000),
     stateful_step_count=100 if TORTURE else 30,
     deadline=None,
     derandomize=True,
@@ -55,4 +54,4 @@ class PostgresModel(StoreModel):
 
 TestPostgresAgainstMemory = PostgresModel.TestCase
 # Every step asks a server in another process, so the short form takes fewer.
-TestPostgresAgainstMemory.settings = settings(SETTINGS, max_examples=20_000 if TORTURE else 10)
+TestPostgresAgainstMemory.settings = settings(SETTINGS, max_examples=rounds(10, 20_000))
