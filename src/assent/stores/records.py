@@ -194,7 +194,7 @@ class Records:
         approval = self.approvals.get(approval_id)
         if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
             return None
-        if any(earlier.person == decision.person for earlier in approval.decisions):
+        if approval.decision_of(decision.person) is not None:
             return None
         decided = approval.with_decision(decision)
         self._put_approval(decided)
