@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from io import BytesIO
 from typing import Any
 from urllib.parse import quote
 
@@ -19,36 +17,11 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
+from assent.core.randomness import randomness
 from assent.errors import StoreError
 from assent.ports import Logged
 
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
-
-
-class _Randomness:
-    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first.
-
-    A read of a buffer is one step, so that no two threads are given the same.
-    """
-
-    def __init__(self) -> None:
-        self._read = BytesIO().read
-
-    def __call__(self, many: int) -> bytes:
-        found = self._read(many)
-        if len(found) == many:
-            return found
-        self._read = BytesIO(os.urandom(4096)).read
-        return os.urandom(many)
-
-    def forget(self) -> None:
-        """After a fork: two processes must not use the same."""
-        self._read = BytesIO().read
-
-
-randomness = _Randomness()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=randomness.forget)
 
 
 def entry_row(entry: Entry) -> Sealed:

@@ -1,6 +1,7 @@
 """How do many small changes share one commit?
 
-One thread, one connection. Whatever has arrived while the last commit was on its way to the disk goes into the next.
+One thread, one connection. Whatever has arrived while the last commit was on its way to the disk goes into the next,
+and so does whoever comes at the same time (`gathering`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from time import perf_counter
 from typing import Any, TypeVar
 
 from assent.audit.sealing import Sealed
@@ -21,12 +21,10 @@ from assent.ports import Pruned
 from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.records import Records
+from assent.stores.sqlite.gathering import Gathering
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
-IDLE, GATHERING = 0.000_05, 0.002
-"""Seconds: a turn of a loop that has nothing to do takes less than the first; the second is the longest that orders
-wait for company while it has."""
 _ITS_OWN = (
     sqlite3.IntegrityError,
     sqlite3.DataError,
@@ -46,8 +44,7 @@ class Writer:
         self._items: deque[Item] = deque()
         self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
-        self._calling: asyncio.AbstractEventLoop | None = None
-        self._since = self._turned = 0.0
+        self._gathering = Gathering(self._take_over)
         self._stirring = self._closed = self._traces = False
         self._calls: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
@@ -64,22 +61,12 @@ class Writer:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._items.append(Waiting(order, future))
-        if self._calling is not loop:
-            self._calling, self._since = loop, perf_counter()
-            self._turned = self._since
-            loop.call_soon(self._call, loop)
+        self._gathering.add(Waiting(order, future), loop)
         return future
 
-    def _call(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Once for all that comes while the loop has other work, for then more is coming; but not for long."""
-        now = perf_counter()
-        if now - self._turned > IDLE and now - self._since < GATHERING:
-            self._turned = now
-            loop.call_soon(self._call, loop)
-        else:
-            self._calling = None
-            self._calls.put(None)
+    def _take_over(self, orders: Sequence[Waiting]) -> None:
+        self._items.extend(orders)
+        self._calls.put(None)
 
     def note(self, row: Sealed) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
@@ -110,7 +97,7 @@ class Writer:
         if self._closed:
             return
         self._closed = True
-        self._calls.put(None)
+        self._gathering.release()
         await asyncio.to_thread(self._thread.join)
         if self._unkept:
             raise StoreError(f"{len(self._unkept)} entries were not kept. {self._broken}")
@@ -122,7 +109,7 @@ class Writer:
             last = self._closed
             while self._items or self._unkept:
                 self._write(take(self._items))
-                if (self._broken is not None and not self._items) or (self._calling is not None and not last):
+                if self._broken is not None and not self._items:
                     break
             if last:
                 self._forget(erased=False)
@@ -153,7 +140,7 @@ class Writer:
             self._unkept += [item for item in batch if isinstance(item, Sealed)]
             for order in orders:
                 order.fail(self._broken)
-        _report(orders)
+        self._report(orders)
 
     def _transact(self, batch: Sequence[Item], orders: Sequence[Waiting]) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -190,17 +177,16 @@ class Writer:
         if erased or self._traces:
             self._traces = not self._tables.forget_the_past(wait=erased)
 
+    def _report(self, orders: Sequence[Waiting]) -> None:
+        """Tell those who wait, each in its own loop."""
+        loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
+        for order in orders:
+            loops.setdefault(order.future.get_loop(), []).append(order)
+        for loop, theirs in loops.items():
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(self._resolve, theirs)
 
-def _report(orders: Sequence[Waiting]) -> None:
-    """Tell those who wait, each in its own loop."""
-    loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
-    for order in orders:
-        loops.setdefault(order.future.get_loop(), []).append(order)
-    for loop, theirs in loops.items():
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(_resolve, theirs)
-
-
-def _resolve(orders: Sequence[Waiting]) -> None:
-    for order in orders:
-        order.report()
+    def _resolve(self, orders: Sequence[Waiting]) -> None:
+        self._gathering.stir()
+        for order in orders:
+            order.report()
