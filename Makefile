@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
+PART ?= 1
 
 # The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -32,7 +33,7 @@ bench: install
 	$(BIN)/python -m bench
 
 torture: install
-	$(BIN)/python -m pytest tests --torture
+	$(BIN)/python -m pytest tests --torture --part $(PART)
 
 demo: install
 	$(BIN)/assent demo

@@ -39,6 +39,7 @@ LONGEST = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", action="store_true", default=False, help="run the long form of the soak suites")
+    parser.addoption("--part", type=int, default=1, metavar="N", help="with --torture: one round of every N")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from soak import TORTURE, rounds
+
 steady = settings(
     derandomize=True, deadline=None, database=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow]
 )
 
-TORTURE = "--torture" in sys.argv
-thorough = settings(steady, max_examples=20_000 if TORTURE else 300)
+thorough = settings(steady, max_examples=rounds(300, 20_000))
 """For approvals, claims, redaction and the stores; where they are machines, with so many steps each."""
 machines = settings(thorough, stateful_step_count=100 if TORTURE else 50)
 

@@ -74,6 +74,13 @@ def test_a_quorum_needs_that_many_different_persons() -> None:
     assert twice.approved_at == 1300.0
 
 
+@pytest.mark.parametrize("other", ["operator:bob", "https://login.example|bob"])
+def test_two_names_of_one_person_are_one_voice(other: str) -> None:
+    asked = approval(by="approver", quorum=2).with_decision(yes("bob", 1100.0)).with_decision(yes(other, 1200.0))
+    assert asked.state_at(1300.0) is ApprovalState.PENDING
+    assert asked.with_decision(yes("ann", 1250.0)).state_at(1300.0) is ApprovalState.APPROVED
+
+
 def test_the_time_of_a_yes_counts_from_the_last_person_needed() -> None:
     asked = approval(by="approver", quorum=2).with_decision(yes("ann", 1100.0)).with_decision(yes("bob", 1500.0))
     assert asked.state_at(1500 + LASTS - 1) is ApprovalState.APPROVED
