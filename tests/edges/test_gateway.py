@@ -360,6 +360,38 @@ async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
             assert b"error" not in await response.aread()
 
 
+async def test_a_stream_ends_when_its_credentials_have_become_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vigil, "EVERY", 0.01)
+    names = ["ann"]
+
+    async def by_now(headers: Headers, scope: Scope) -> str:
+        return names[-1]
+
+    async with gateway(authenticate=by_now) as (client, _):
+        headers = {**await begin(client), "accept": "text/event-stream"}
+        async with client.stream("GET", "", headers=headers) as response:
+            assert response.status_code == 200
+            names.append("bob")
+            assert b"error" not in await response.aread()
+
+
+async def test_a_look_that_fails_does_not_end_the_vigil(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vigil, "EVERY", 0.0)
+    looks, sent = iter([True, RuntimeError("the pool is closed"), True, False]), []
+
+    async def is_welcome() -> bool:
+        if isinstance(found := next(looks), Exception):
+            raise found
+        return bool(found)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async with asyncio.timeout(10):
+        await vigil.keep_vigil(asyncio.Event().wait(), is_welcome, send)
+    assert sent == [{"type": "http.response.body", "body": b""}]
+
+
 # Everything improper
 
 REFUSED: dict[str, tuple[bytes, str]] = {

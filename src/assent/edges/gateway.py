@@ -262,10 +262,10 @@ class Gateway:
 
         async def is_welcome() -> bool:
             try:
-                await self.authenticate(exchange.scope["headers"], exchange.scope)
+                caller = await self.authenticate(exchange.scope["headers"], exchange.scope)
             except Challenge as challenge:
                 return challenge.status not in (401, 403)  # otherwise nobody can say just now
-            return True
+            return self.sessions.is_same(caller, exchange.caller)
 
         await keep_vigil(stream, is_welcome, exchange.send)
 
