@@ -33,6 +33,7 @@ class Reception:
     def __init__(self, settings: Settings, store: Store) -> None:
         self.keys = KeptKeys(store, time.monotonic)
         self.strangers = Strangers(store.note, time.time)
+        self.admission = Admission()
         self.adopt(settings)
 
     def adopt(self, settings: Settings) -> None:
@@ -93,6 +94,9 @@ class Reception:
         if jwt is None:
             return None
         issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
+        known = self.admission.tokens
+        if known is not None and known.issuer == issuer:
+            return known  # with its keys, which cannot be fetched while the issuer is away
         return Tokens(issuer, fetch_json, time.time)
 
 

@@ -53,9 +53,10 @@ class KeySet:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def key(self, kid: str, algorithm: str, now: float) -> Any:
-        """The key of that id for that algorithm, or None. An unknown id refetches, but not more often than allowed."""
+        """The key of that id for that algorithm, or None. An unknown id refetches, but not more often than allowed, and
+        waits where somebody does so already."""
         if now - self.fetched_at > REFRESH_AFTER or (
-            kid not in self.keys and now - self.fetched_at > REFRESH_AT_MOST_EVERY
+            kid not in self.keys and (now - self.fetched_at > REFRESH_AT_MOST_EVERY or self._lock.locked())
         ):
             async with self._lock:
                 if now - self.fetched_at > REFRESH_AT_MOST_EVERY:
@@ -121,7 +122,7 @@ class Tokens:
     """Tokens of one issuer. A verified one is remembered by its hash for a short while."""
 
     def __init__(self, issuer: Issuer, fetch: Fetch, now: Callable[[], float]) -> None:
-        self._issuer, self._now = issuer, now
+        self.issuer, self._now = issuer, now
         self._keys = KeySet(issuer, fetch)
         self._verified: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
 
@@ -134,7 +135,7 @@ class Tokens:
         if cached is not None and now < cached[0]:
             return cached[1]
         claims = await self._verify(token, now)
-        principal = principal_of(claims, self._issuer)
+        principal = principal_of(claims, self.issuer)
         self._remember(digest, min(now + CACHED_FOR, float(claims["exp"])), principal)
         return principal
 
@@ -142,7 +143,7 @@ class Tokens:
         try:
             header = jwt.get_unverified_header(token)
             algorithm = header.get("alg")
-            if algorithm not in self._issuer.algorithms:
+            if algorithm not in self.issuer.algorithms:
                 raise Refusal("authenticate.invalid")
             key = await self._keys.key(str(header.get("kid", "")), algorithm, now)
             if key is None:
@@ -151,8 +152,8 @@ class Tokens:
                 token,
                 key,
                 algorithms=[algorithm],
-                audience=self._issuer.audience,
-                issuer=self._issuer.issuer,
+                audience=self.issuer.audience,
+                issuer=self.issuer.issuer,
                 options={"require": ["exp", "iss", "aud", "sub"], "verify_exp": False, "verify_nbf": False},
             )
         except (jwt.PyJWTError, ValueError, TypeError):
