@@ -57,10 +57,10 @@ async def gateway(
     call: Callable[[Incoming], Any] = echo, authenticate: Any = anybody, **limits: Any
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, SessionTable]]:
     numbers = count(1)
-    bounds, passage = limits.pop("bounds", Bounds()), limits.pop("passage", None)
+    bounds, passage, more = limits.pop("bounds", Bounds()), limits.pop("passage", None), limits.pop("more", {})
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
     passage = passage or OwnPassage(lambda: IDENTITY, sessions)
-    app = Gateway(authenticate, listing, call, passage, sessions, nowhere, Doors(), bounds)
+    app = Gateway(authenticate, listing, call, passage, sessions, nowhere, Doors(), bounds, more=more)
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         yield client, sessions
 
@@ -328,7 +328,14 @@ class Endless:
         await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def listen(incoming: Incoming) -> bytes:
+    """The same, where it is not passed on."""
+    await incoming.reply.open()
+    await asyncio.Event().wait()
+    return b""
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern", "modern, served here"])
 async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
     era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,7 +352,8 @@ async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
         return "ann"
 
     passage = Endless() if era == "modern" else None
-    async with gateway(authenticate=while_known, passage=passage) as (client, _):
+    more = {"subscriptions/listen": listen} if era == "modern, served here" else {}
+    async with gateway(authenticate=while_known, passage=passage, more=more) as (client, _):
         if era == "handshake":
             stream = client.stream("GET", "", headers={**await begin(client), "accept": "text/event-stream"})
         else:

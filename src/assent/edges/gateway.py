@@ -186,10 +186,12 @@ class Gateway:
             return await respond(exchange.send, http_status(Era.MODERN, error.code), body)
         if inbound is None:
             await respond(exchange.send, 202, b"")
+        elif inbound.method == "subscriptions/listen":
+            served = inbound.method in self.more
+            stream = self._serve(exchange, inbound, None) if served else self.passage.forward(exchange, message, None)
+            await self._stream(exchange, stream)
         elif inbound.method in _SERVED or inbound.method in self.more:
             await self._serve(exchange, inbound, None)
-        elif inbound.method == "subscriptions/listen":
-            await self._stream(exchange, self.passage.forward(exchange, message, None))
         else:
             await self.passage.forward(exchange, message, None)
 
