@@ -94,10 +94,10 @@ class Reception:
         if jwt is None:
             return None
         issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
-        known = self.admission.tokens
-        if known is not None and known.issuer == issuer:
-            return known  # with its keys, which cannot be fetched while the issuer is away
-        return Tokens(issuer, fetch_json, time.time)
+        tokens = Tokens(issuer, fetch_json, time.time)
+        if self.admission.tokens is not None:
+            tokens.inherit(self.admission.tokens)
+        return tokens
 
 
 def principal_of(caller: Caller, name: str | None = None) -> Principal:

@@ -122,9 +122,14 @@ class Tokens:
     """Tokens of one issuer. A verified one is remembered by its hash for a short while."""
 
     def __init__(self, issuer: Issuer, fetch: Fetch, now: Callable[[], float]) -> None:
-        self.issuer, self._now = issuer, now
+        self._issuer, self._now = issuer, now
         self._keys = KeySet(issuer, fetch)
         self._verified: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+
+    def inherit(self, earlier: Tokens) -> None:
+        """Fall back on the keys that were known of the same issuer, where it cannot be asked for them anew."""
+        if earlier._issuer == self._issuer:
+            self._keys.keys = earlier._keys.keys
 
     async def principal(self, token: str) -> Principal:
         """The principal a token names; raises the refusal `authenticate.invalid` for one that is not to be believed."""
@@ -135,7 +140,7 @@ class Tokens:
         if cached is not None and now < cached[0]:
             return cached[1]
         claims = await self._verify(token, now)
-        principal = principal_of(claims, self.issuer)
+        principal = principal_of(claims, self._issuer)
         self._remember(digest, min(now + CACHED_FOR, float(claims["exp"])), principal)
         return principal
 
@@ -143,7 +148,7 @@ class Tokens:
         try:
             header = jwt.get_unverified_header(token)
             algorithm = header.get("alg")
-            if algorithm not in self.issuer.algorithms:
+            if algorithm not in self._issuer.algorithms:
                 raise Refusal("authenticate.invalid")
             key = await self._keys.key(str(header.get("kid", "")), algorithm, now)
             if key is None:
@@ -152,8 +157,8 @@ class Tokens:
                 token,
                 key,
                 algorithms=[algorithm],
-                audience=self.issuer.audience,
-                issuer=self.issuer.issuer,
+                audience=self._issuer.audience,
+                issuer=self._issuer.issuer,
                 options={"require": ["exp", "iss", "aud", "sub"], "verify_exp": False, "verify_nbf": False},
             )
         except (jwt.PyJWTError, ValueError, TypeError):
