@@ -52,6 +52,20 @@ LOSING = [
     tool("launch_exploit", "Launch an exploit", target=TEXT),
     tool("put_note", "Write a note. Completely replaces existing content.", path=TEXT, content=TEXT),
     tool("manage_hold", "Manage a hold", operation={"enum": ["get_info", "alter_table"]}),
+    tool("patch_page", "Update a page", page=TEXT, in_trash=SWITCH),
+    tool("update_record", "Update a record", deleted={"anyOf": [SWITCH, {"type": "null"}]}),
+    tool("update_sailor", "Update a sailor", status={"enum": ["active", "deleted"]}),
+    tool("modify_engine", "Modify an engine", state={"enum": ["running", "stopped"]}),
+    tool("update_order", "Update an order", status={"enum": ["open", "cancelled"]}),
+    tool("close_terminal", "Close a terminal", id=TEXT),
+    tool("close_link", "Close a link. Its command is signalled, then killed.", id=TEXT),
+    tool("close_hatch", "Closes a hatch; unsaved changes are lost", id=TEXT),
+    tool("upload_chart", "Upload a chart. Replaces an existing file at that path unconditionally.", path=TEXT),
+    tool("push_chart", "Push a chart ashore, overwriting if it exists", path=TEXT),
+    tool("deploy_charts", "Deploys charts to the ships", charts=TEXT, backup=SWITCH),
+    tool("update_full_route", "Update a route", stops=TEXT),
+    tool("scale_to_zero", "Scale a fleet to zero", fleet=TEXT),
+    tool("flash_firmware", "Flash the firmware", image=TEXT),
 ]
 
 KEEPING = [
@@ -66,6 +80,12 @@ KEEPING = [
     tool("set_berth", "Set the berth of a barge", berth=TEXT),
     tool("merge_charts", "Merges charts", strategy={"enum": ["ours", "theirs"]}),
     tool("push_charts", "Push charts to the shore"),
+    tool("update_task", "Update a task", status={"enum": ["open", "cancelled"]}),
+    tool("update_crate", "Update a crate", archived=SWITCH),
+    tool("close_visit", "Close the browser session. Terminates its process."),
+    tool("upload_file", "Upload a file", path=TEXT, overwrite=SWITCH),
+    tool("set_crate_tags", "Add or remove tags", operation={"enum": ["add", "remove"]}, tags=TEXT),
+    tool("remove_member_from_card", "Remove a member from a card", member=TEXT, card=TEXT),
 ]
 
 

@@ -53,6 +53,10 @@ TELLING = {
     ),
     "a query that is generated": tool("generate_query", "Generates a query from a question.", question=TEXT),
     "an export that is returned": tool("export_signals", "Exports signals and returns them as text."),
+    "new as an adjective": tool("new_tides", "Return the newest tides."),
+    "a stream that is read": tool("stream_tides", "Stream the tides of a port for some seconds.", port=TEXT),
+    "a map that is drawn": tool("harbour_map", "Map a website's structure. Returns what was found.", url=TEXT),
+    "a quote for a deed": tool("swap_quote", "Get a quote for a swap.", amount=TEXT),
     "vacuum that only looks": tool("health_vacuum", "Identifies what could be removed, without removing anything."),
 }
 

@@ -10,7 +10,7 @@ from assent.infer.statements import Statements
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 
-_PROGRAM: Final = frozenset({"sql", "code", "command"})
+_PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
 _GIVING: Final = frozenset({"payload", "force", "confirm", "rehearse"})
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
 _CLAIMS: Final = (

@@ -110,5 +110,5 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
         return False
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
-    weak = name.place in {"middle", "last"} or verb in NOUN_FIRST
+    weak = name.place in {"middle", "last"} or verb in NOUN_FIRST or name.words[-1] in NOUNS["asked_for"]
     return weak and bool(prose.kinds) and prose.kinds <= READING
