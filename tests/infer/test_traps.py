@@ -34,6 +34,9 @@ ACTING = {
     "keys that are typed": (tool("type_keys", "Type text into the focused element", text=TEXT, submit={}), True),
     "a noun that is told to act": (tool("berth", "Assigns a berth to a barge.", barge=TEXT), False),
     "generate with a file": (tool("generate_manifest", "Generates a manifest.", output_path=TEXT), False),
+    "new as a verb": (tool("new_berth", "Returns the berth."), False),
+    "a stream that goes out": (tool("foghorn", "Stream a sound to the quay.", sound=TEXT), False),
+    "a check that mends": (tool("run_lint", "Run the linter.", fix={"type": "boolean"}), False),
     "deploy as a verb": (tool("deploy_buoys", "Deploys buoys."), False),
     "a description of another tool": (tool("list_invoices", "This tool will finalize an invoice."), False),
 }
@@ -92,3 +95,7 @@ def test_a_false_claim_to_destroy_nothing_is_found(trap: str) -> None:
     claimed = {**ACTING[trap][0], "annotations": {"readOnlyHint": False, "destructiveHint": False}}
     found = {finding.rule for finding in lint(target_of(claimed)).findings}
     assert found & {"destructive-contradicted", "press-called-harmless"}
+
+
+def test_a_statement_that_a_store_is_given_is_no_look_at_it() -> None:
+    assert not classify(tool("analyze_table", "Run ANALYZE on a table.", table=TEXT)).read_only

@@ -14,7 +14,19 @@ _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sq
 _VISITED: Final = frozenset({"browser", "page", "tab", "tabs"})
 _SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
 _COPY: Final = frozenset(
-    {"snapshot", "backup", "database", "db", "cluster", "table", "collection", "volume", "checkpoint"}
+    {
+        "snapshot",
+        "backup",
+        "database",
+        "db",
+        "cluster",
+        "table",
+        "collection",
+        "volume",
+        "checkpoint",
+        "revision",
+        "version",
+    }
 )
 
 
@@ -67,7 +79,8 @@ def _applied(evidence: Evidence) -> str | None:
 def _beside(evidence: Evidence) -> str | None:
     """A verb that loses beside certain words, in the name or, where the name says little, in the text."""
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
-    lost = frozenset() if words & NOUNS["own"] else words & LOSING.get(verb or "", frozenset())
+    done_to = words | prose.object if verb == "transfer" else words
+    lost = frozenset() if words & NOUNS["own"] else done_to & LOSING.get(verb or "", frozenset())
     if not lost and evidence.kind in VAGUE:
         verb = prose.verbs[0] if prose.verbs else None
         lost = (words | prose.object) & LOSING.get(verb or "", frozenset())
@@ -85,6 +98,8 @@ def _replaced(evidence: Evidence) -> str | None:
         return "everything that was there is replaced"
     if verb in DEEDS["writing"] and "discards" in prose.statements:
         return "what was there before is discarded"
+    if verb in DEEDS["writing"] and verb != "replace" and "supplants" in prose.statements:
+        return "what was there before is replaced"
     if verb in DEEDS["writing"] and "backup" in evidence.inputs.flags:
         return "what is replaced can be kept as a copy, hence lost without one"
     revised = verb in DEEDS["revising"] or evidence.kind in {"none", "noun", "manage"}
@@ -131,7 +146,7 @@ def _closed(evidence: Evidence) -> str | None:
 
 
 def _warned(evidence: Evidence) -> str | None:
-    if evidence.kind in _CHANGING and "loses" in Statements(evidence.headline):
+    if evidence.kind in _CHANGING | {"add"} and "loses" in Statements(evidence.headline):
         return "the description says that something is lost on the way"
     warned = evidence.kind in _CHANGING and "interrupts" in evidence.prose.statements
     return "the description warns that what runs is interrupted" if warned else None

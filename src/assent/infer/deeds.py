@@ -67,7 +67,7 @@ def _look(evidence: Evidence) -> Verdict:
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
     doubt = _program(evidence) or _saved(evidence) or _rehearsed(evidence) or _consulted(evidence) or _made(evidence)
-    doubt = doubt or _traced(evidence) or _begun(evidence)
+    doubt = doubt or _traced(evidence) or _begun(evidence) or _statement(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
@@ -134,6 +134,8 @@ def _make(evidence: Evidence) -> Verdict:
 
 def _run(evidence: Evidence) -> Verdict:
     verb, prose, flags = evidence.name.verb, evidence.prose, evidence.inputs.flags
+    if "mend" in flags:
+        return Verdict(ACTS, f"{verb}, and what it finds can be put right or kept")
     if not flags & {"code", "command"} and _claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
     program = evidence.words & NOUNS["program"] or (prose.kind == "run" and prose.object & NOUNS["dialect"])
@@ -201,6 +203,9 @@ def _traced(evidence: Evidence) -> str | None:
     """A read that marks, takes or makes what it reads."""
     if evidence.inputs.flags & {"traced", "emptying"}:
         return "a switch marks or takes what is read"
+    opening = Statements(evidence.headline)
+    if "supplants" in opening or "loses" in opening:
+        return "the description says that something is lost on the way"
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
 
 
@@ -210,6 +215,13 @@ def _begun(evidence: Evidence) -> str | None:
     told = last not in DEEDS["opening"] and said and said <= READING
     deed = last != evidence.name.verb and VERBS.get(last) in ACTING and not told
     return f"its name ends with {last}" if deed else None
+
+
+def _statement(evidence: Evidence) -> str | None:
+    """`Run ANALYZE on a table`: the word is a statement that a store is given."""
+    prose = evidence.prose
+    given = prose.kind == "run" and evidence.name.verb == "analyze" and prose.object >= {"analyze"}
+    return "it is a statement that is run" if given else None
 
 
 def _shown_elsewhere(evidence: Evidence) -> str | None:

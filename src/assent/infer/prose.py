@@ -176,6 +176,8 @@ def _verb_at(words: list[str], position: int) -> str:
         return "save" if _keeps(words[position + 1 : position + 12]) else "see"
     if verb == "report" and _after(words, position) in _TOLD:
         return "tell"
+    if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
+        return "send"
     if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
         return "explore"
     if verb == "page" and _after(words, position) in {"through", "over"}:
