@@ -29,6 +29,8 @@ CALLING = [
     tool("start_runbook", "Start a runbook", runbook=TEXT),
     tool("fleet_adhoc", "Run an ad-hoc module against hosts", module=TEXT, hosts=TEXT),
     tool("call_procedure", "Execute a stored procedure", procedure=TEXT),
+    tool("pods_run", "Run a pod with the image", image=TEXT),
+    tool("cypher", "Cypher", query=TEXT),
     tool("run_notebook", "Run a notebook", path=TEXT),
     tool("run_crane_action", "Runs an action on a crane", crane=TEXT, action=TEXT),
     tool("call_service", "Call a service of the harbour", domain=TEXT, service=TEXT),

@@ -74,6 +74,11 @@ LOSING = [
     tool("transfer_barge", "Transfer a barge to another owner", barge=TEXT),
     tool("restore_version", "Restore an earlier version", version=TEXT),
     tool("patch_plate", "Overwrite a plate with another", plate=TEXT),
+    tool("collect_garbage", "Collect garbage in the hold"),
+    tool("view_note", "Show a note once; it is destroyed afterwards", id=TEXT),
+    tool("get_signals", "Get the signals, clearing them afterwards", clear=SWITCH),
+    tool("list_tides", "List tides", prune=SWITCH),
+    tool("merge_incidents", "Merge incidents into one", ids=TEXT),
     tool("flash_firmware", "Flash the firmware", image=TEXT),
 ]
 
@@ -91,6 +96,7 @@ KEEPING = [
     tool("push_charts", "Push charts to the shore"),
     tool("replace_order", "Replaces an existing order with another", order=TEXT),
     tool("unroute_signals", "Remove routes of signals", pattern=TEXT),
+    tool("remove_background", "Remove the background of a picture", path=TEXT),
     tool("update_task", "Update a task", status={"enum": ["open", "cancelled"]}),
     tool("update_crate", "Update a crate", archived=SWITCH),
     tool("close_visit", "Close the browser session. Terminates its process."),

@@ -26,6 +26,7 @@ PRESSING = [
     tool("enter_text", "Enter text in the focused field", text=TEXT),
     tool("set_text", "Sets the text of an element on the screen", text=TEXT),
     tool("console_select", "Select an option in a dropdown", values=TEXT),
+    tool("MultiPick", "Selects several items at coordinates", locs=TEXT),
     tool("perform_gesture", "Perform a gesture on the simulator", gesture=TEXT),
     tool("scrape_tides", "Scrape a page", url=TEXT, actions=STEPS),
     tool("crawl_harbour", "Crawl a site", url=TEXT, options={"properties": {"actions": UNITED}}),

@@ -66,6 +66,8 @@ def _held(evidence: Evidence) -> str | None:
     runs = evidence.kind == "run" or _verbs(evidence) & DEEDS["enacting"]
     if not runs or evidence.kind in READING:
         return None
+    if "run" in _verbs(evidence) and evidence.inputs.names & NOUNS["image_input"] and around & NOUNS["vessel"]:
+        return "runs any image"
     held = around & NOUNS["holder"]
     if held:
         return f"does whatever the {min(held)} holds"

@@ -8,7 +8,7 @@ from assent.infer.screen import judge_press
 from assent.infer.statements import Statements
 
 _CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
-_EMPTYING: Final = frozenset({"add", "change", "manage", "none", "noun", "run"})
+_EMPTYING: Final = frozenset({"add", "change", "look", "manage", "none", "noun", "read", "run"})
 _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
 # One leaves a page or a tab as one came.
 _VISITED: Final = frozenset({"browser", "page", "tab", "tabs"})
@@ -146,7 +146,7 @@ def _closed(evidence: Evidence) -> str | None:
 
 
 def _warned(evidence: Evidence) -> str | None:
-    if evidence.kind in _CHANGING | {"add"} and "loses" in Statements(evidence.headline):
+    if evidence.kind in _CHANGING | {"add", "look", "read"} and "loses" in Statements(evidence.headline):
         return "the description says that something is lost on the way"
     warned = evidence.kind in _CHANGING and "interrupts" in evidence.prose.statements
     return "the description warns that what runs is interrupted" if warned else None

@@ -13,6 +13,7 @@ _ERRAND: Final = frozenset({"action", "actions", "task"})
 # What is typed into a process that runs is run by it.
 _FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
+_ASKED: Final = frozenset({"q", "query", "statement", "text"})
 _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
@@ -89,6 +90,9 @@ def _given_statement(evidence: Evidence) -> str | None:
     if asked or joined or (_running(evidence) and queried):
         return "runs whatever query is written"
     if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
+        return "runs the statement it is given"
+    bare = evidence.kind == "none" and evidence.words & NOUNS["dialect"] and evidence.inputs.names & _ASKED
+    if bare and not prose.verbs:
         return "runs the statement it is given"
     named = evidence.words & (NOUNS["program"] if evidence.kind == "run" else _STRICT)
     if _running(evidence) and (named or prose.object & _STRICT):
