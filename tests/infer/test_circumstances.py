@@ -79,6 +79,10 @@ LOSING = [
     tool("get_signals", "Get the signals, clearing them afterwards", clear=SWITCH),
     tool("list_tides", "List tides", prune=SWITCH),
     tool("merge_incidents", "Merge incidents into one", ids=TEXT),
+    tool("chaos_drill", "Run a chaos drill", id=TEXT),
+    tool("log_off_user", "Log a user off", user=TEXT),
+    tool("quit_app", "Quit an app", app=TEXT),
+    tool("load_charts", "Load charts, replacing current ones", path=TEXT),
     tool("flash_firmware", "Flash the firmware", image=TEXT),
 ]
 

@@ -99,3 +99,23 @@ def test_a_false_claim_to_destroy_nothing_is_found(trap: str) -> None:
 
 def test_a_statement_that_a_store_is_given_is_no_look_at_it() -> None:
     assert not classify(tool("analyze_table", "Run ANALYZE on a table.", table=TEXT)).read_only
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("hullck", "Check a hull and repair leaks", hull=TEXT),
+        tool("sounding", "Check a depth", fix={"type": "boolean"}),
+        tool("get_new_key", "Get a new key", name_of=TEXT),
+        tool("get_view_after", "Perform an action and return a screenshot", deed=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_a_look_that_does_something_as_well_is_no_read(definition: dict[str, Any]) -> None:
+    assert not classify(definition).read_only, classify(definition).reasons
+
+
+def test_a_thing_after_and_is_no_second_deed() -> None:
+    assert classify(
+        tool("list_logs", "Retrieve a list of logs, including outcome, duration and retry counts.")
+    ).read_only

@@ -47,7 +47,8 @@ def _interrupted(evidence: Evidence) -> str | None:
     for deed in (verb, *evidence.name.beside, *(said.verbs if evidence.kind in VAGUE else ())):
         if deed in DEEDS["interrupting"] and not (words | said.object) & NOUNS["restarted"]:
             return f"{deed} interrupts what runs"
-    if {"sign", "out"} <= words or {"log", "out"} <= words or verb in {"logout", "signout"}:
+    out = words & {"log", "sign"} and words & {"off", "out"}
+    if out or verb in {"logout", "signout"}:
         return "others are signed out" if words & NOUNS["everybody"] else None
     if verb == "scale" and "zero" in words:
         return "nothing runs any more"
@@ -154,7 +155,7 @@ def _warned(evidence: Evidence) -> str | None:
 
 def _run_loss(evidence: Evidence) -> str | None:
     """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
-    if evidence.kind != "run":
+    if evidence.kind != "run" and not (evidence.kind in {"none", "noun"} and evidence.prose.kind == "run"):
         return (
             "begins an attack"
             if evidence.name.verb in DEEDS["beginning"] and evidence.words & NOUNS["attack"]

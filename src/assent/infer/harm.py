@@ -62,7 +62,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
-        return not words & (NOUNS["trivial"] - {"default"})
+        return not words & ((NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"})
     if verb in {"regenerate", "rotate"}:
         return bool(words & _KEYS)
     return verb not in DEEDS["mild"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assent.infer.lexicon import (
+    ACTING,
     CONJUNCTION,
     DETERMINER,
     FILLER,
@@ -208,6 +209,7 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
         sure = verb not in NOUN_TOO and link in CONJUNCTION and _after(words, place) in PREPOSITION
+        sure = sure or (link == "and" and verb not in NOUN_TOO and VERBS[verb] in ACTING and ending == "")
         if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
 

@@ -3,7 +3,8 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, VAGUE
+from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, VAGUE, VERBS
+from assent.infer.statements import Statements
 
 _PRESS: Final = "a press on a live screen may do anything"
 _DIALOG: Final = frozenset({"dialog", "dialogs", "alert", "prompt", "popup"})
@@ -26,13 +27,18 @@ def judge_press(evidence: Evidence) -> str | None:
 def _pressed(evidence: Evidence) -> bool:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
-    if otherwise or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
+    beside = evidence.kind in VAGUE and any(VERBS[joined] == "drive" for joined in evidence.name.beside)
+    if otherwise or beside or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
         return True
     steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
+    hidden = evidence.kind in VAGUE and "presses" in Statements(evidence.headline)
     submitted = verb == "submit" and "form" in words and (words | prose.opening) & NOUNS["screen"]
     moved = prose.kind == "run" and (words | prose.object) & {"gesture", "gestures"}
-    switched = "pressing" in evidence.inputs.flags and evidence.inputs.names & NOUNS["pointer_input"]
-    return bool(steered or submitted or moved or switched)
+    names = evidence.inputs.names
+    acted = evidence.kind in VAGUE and "url" in evidence.inputs.flags and "actions" in names
+    acted = acted and not evidence.inputs.only_reads
+    switched = "pressing" in evidence.inputs.flags and names & NOUNS["pointer_input"]
+    return bool(acted or steered or hidden or submitted or moved or switched)
 
 
 def _keyed(evidence: Evidence) -> bool:
