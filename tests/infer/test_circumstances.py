@@ -83,6 +83,11 @@ LOSING = [
     tool("log_off_user", "Log a user off", user=TEXT),
     tool("quit_app", "Quit an app", app=TEXT),
     tool("load_charts", "Load charts, replacing current ones", path=TEXT),
+    tool("discontinue_ferry", "Discontinue a ferry", ferry=TEXT),
+    tool("compose_down", "Stop and remove the fleet", fleet=TEXT),
+    tool("tear_down_quay", "Tear a quay down", quay=TEXT),
+    tool("write_off_invoice", "Writes an invoice off", invoice=TEXT),
+    tool("import_settings", "Import settings, optionally deleting missing ones", source=TEXT),
     tool("flash_firmware", "Flash the firmware", image=TEXT),
 ]
 

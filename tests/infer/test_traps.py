@@ -56,6 +56,7 @@ TELLING = {
     ),
     "a query that is generated": tool("generate_query", "Generates a query from a question.", question=TEXT),
     "an export that is returned": tool("export_signals", "Exports signals and returns them as text."),
+    "a report of something": tool("aged_crates", "Report of crates by age."),
     "new as an adjective": tool("new_tides", "Return the newest tides."),
     "a stream that is read": tool("stream_tides", "Stream the tides of a port for some seconds.", port=TEXT),
     "a map that is drawn": tool("harbour_map", "Map a website's structure. Returns what was found.", url=TEXT),
@@ -106,6 +107,7 @@ def test_a_statement_that_a_store_is_given_is_no_look_at_it() -> None:
     [
         tool("hullck", "Check a hull and repair leaks", hull=TEXT),
         tool("sounding", "Check a depth", fix={"type": "boolean"}),
+        tool("hull_scan", "Run a scan of a hull", hull=TEXT),
         tool("get_new_key", "Get a new key", name_of=TEXT),
         tool("get_view_after", "Perform an action and return a screenshot", deed=TEXT),
     ],

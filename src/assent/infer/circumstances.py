@@ -42,8 +42,9 @@ def judge_circumstances(evidence: Evidence) -> str | None:
 def _interrupted(evidence: Evidence) -> str | None:
     """To restart, to power off or to put into another state ends what was running."""
     verb, words, said = evidence.name.verb, evidence.words, evidence.prose
-    if "power" in words and words & {"off", "cycle", "down"}:
-        return "what runs is cut off"
+    felled = "down" in words and words & DEEDS["felling"]
+    if felled or ("power" in words and words & {"off", "cycle", "down"}) or {"write", "off"} <= words:
+        return "what runs or stands is cut off"
     for deed in (verb, *evidence.name.beside, *(said.verbs if evidence.kind in VAGUE else ())):
         if deed in DEEDS["interrupting"] and not (words | said.object) & NOUNS["restarted"]:
             return f"{deed} interrupts what runs"

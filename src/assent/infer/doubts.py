@@ -91,6 +91,8 @@ def mended(evidence: Evidence) -> str | None:
 def statement(evidence: Evidence) -> str | None:
     """`Run ANALYZE on a table`: the word is a statement that a store is given."""
     prose = evidence.prose
+    if prose.kind == "run" and evidence.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
+        return "it is started, and what it gives is not said"
     given = prose.kind == "run" and evidence.name.verb == "analyze" and prose.object >= {"analyze"}
     return "it is a statement that is run" if given else None
 

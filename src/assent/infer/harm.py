@@ -6,12 +6,12 @@ from typing import Final
 from assent.infer.circumstances import judge_circumstances
 from assent.infer.evidence import Evidence
 from assent.infer.execution import judge_execution
-from assent.infer.lexicon import DEEDS, NOUN_TOO, NOUNS, OTHERWISE, READING, VAGUE, VERBS
+from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
 from assent.infer.statements import Statements
 
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
-_TWOFOLD: Final = NOUN_TOO | DEEDS["sparing"]
+_TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -90,7 +90,7 @@ def _by_text(evidence: Evidence) -> str | None:
         if spared and verb == evidence.name.verb:
             continue
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
-        counts = counts or (kind == "change" and verb == prose.verbs[0] and verb not in _TWOFOLD)
+        counts = counts or (kind in {"change", "make"} and verb == prose.verbs[0] and verb not in _TWOFOLD)
         words = evidence.words | prose.opening
         if counts and VERBS[verb] == "destroy" and not _otherwise(verb, words) and _loses(verb, words):
             return f"the description says {verb}"

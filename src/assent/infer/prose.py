@@ -52,7 +52,7 @@ _OBJECT = DETERMINER | {
     "every",
 }
 # `Report what is there` tells; `Report a bug` does not.
-_TOLD = frozenset({"what", "whether", "how", "which", "on", "current", "if"})
+_TOLD = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
 _BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
 _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
 _OCCASION = frozenset({"when", "whenever", "if"})
