@@ -59,7 +59,8 @@ def _interrupted(evidence: Evidence) -> str | None:
 
 def _restored(evidence: Evidence) -> str | None:
     verb, words = evidence.name.verb, evidence.words
-    if verb == "restore" and words & _COPY:
+    copied = words & _COPY or (evidence.confirmed and evidence.prose.object & {"backup", "snapshot"})
+    if verb == "restore" and copied:
         return "restoring a copy replaces what is there now"
     if verb in {"upgrade", "downgrade"} and "version" in words:
         return "a change of version is hard to take back"

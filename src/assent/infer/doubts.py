@@ -56,6 +56,8 @@ def traced(evidence: Evidence) -> str | None:
     opening = Statements(evidence.headline)
     if "supplants" in opening or "loses" in opening:
         return "the description says that something is lost on the way"
+    if "enacts" in opening:
+        return "it is looked at by being done"
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
 
 
