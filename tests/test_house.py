@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -276,3 +277,35 @@ async def test_a_test_caller_reaches_nothing_live_with_any_method(era: str, has_
                 called = await client.call_tool("list_orders", {"limit": 1})
     assert content.text == "test"  # type: ignore[union-attr]
     assert called.structured_content == {"result": ["o-0"]}
+
+
+async def test_an_effect_runs_on_when_its_caller_hangs_up_and_the_retry_replays_it(tmp_path: Path) -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+    shop = Shop()
+
+    @shop.server.tool()
+    async def send_note(text: str) -> dict[str, int]:
+        """Sends a note."""
+        begun.set()
+        await go.wait()
+        shop.effects.append(text)
+        return {"sent": len(shop.effects)}
+
+    contracts = tmp_path / "notes.yaml"
+    contracts.write_text("tools: {send_note: {side_effect: write, idempotency: {recovery: none}}}")
+    files = [str(tmp_path / "contracts.yaml"), str(contracts)]
+    async with (
+        over_http(shop.server) as upstream,
+        gateway(tmp_path, {"shop": {"url": upstream}}, contracts=files) as (url, _house),
+    ):
+        async with connect(url, ERAS[0], None) as client:
+            calling = asyncio.ensure_future(client.call_tool("send_note", {"text": "x"}, meta={KEY: "k"}))
+            await begun.wait()
+            calling.cancel()
+            await asyncio.gather(calling, return_exceptions=True)
+        async with connect(url, ERAS[0], None) as client:
+            retry = asyncio.ensure_future(client.call_tool("send_note", {"text": "x"}, meta={KEY: "k"}))
+            go.set()
+            again = await retry
+    assert again.structured_content == {"sent": 1}
+    assert shop.effects == ["x"]

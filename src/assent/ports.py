@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
-from assent.core.call import Call
+from assent.core.call import Call, Presence
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import NOTHING, Budget, Dues, Limit
@@ -351,8 +351,8 @@ class Guard(Protocol):
 class Work(Protocol):
     """Effects under way."""
 
-    async def shield(self, effect: Coroutine[Any, Any, T]) -> T:
-        """Run an effect to its end even if whoever waits for it leaves."""
+    async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
+        """Run an effect to its end even if whoever waits for it leaves; its `presence` is released where that helps."""
         ...
 
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
@@ -400,4 +400,4 @@ class Ports(NamedTuple):
 
     def towards(self, upstream: Upstream) -> Ports:
         """The same ports with the upstream as one call sees it."""
-        return self._replace(upstream=upstream)
+        return Ports._make((*self[:2], upstream, *self[3:]))

@@ -10,12 +10,13 @@ import httpx2
 import orjson
 import pytest
 
+from assent.edges import vigil
 from assent.edges.doors import Doors
-from assent.edges.gateway import Challenge, Gateway, Incoming
+from assent.edges.gateway import Challenge, Exchange, Gateway, Incoming
 from assent.edges.http import Headers, Scope
 from assent.edges.json_boundary import Bounds
 from assent.edges.passages import Identity, OwnPassage
-from assent.edges.reply import CannotAsk
+from assent.edges.reply import STREAM, CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.sessions import SessionTable
 from open_gateway import nowhere
@@ -56,11 +57,10 @@ async def gateway(
     call: Callable[[Incoming], Any] = echo, authenticate: Any = anybody, **limits: Any
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, SessionTable]]:
     numbers = count(1)
-    bounds = limits.pop("bounds", Bounds())
+    bounds, passage = limits.pop("bounds", Bounds()), limits.pop("passage", None)
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
-    app = Gateway(
-        authenticate, listing, call, OwnPassage(lambda: IDENTITY, sessions), sessions, nowhere, Doors(), bounds
-    )
+    passage = passage or OwnPassage(lambda: IDENTITY, sessions)
+    app = Gateway(authenticate, listing, call, passage, sessions, nowhere, Doors(), bounds)
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         yield client, sessions
 
@@ -318,6 +318,46 @@ async def test_a_cancelled_notification_cancels_the_call_of_its_own_session_only
         assert not running.done()
         await client.post("", json=cancel, headers=ann)
         assert (await running).json()["error"] == {"code": -32800, "message": "Request cancelled"}
+
+
+class Endless:
+    """Whatever is passed on becomes a stream without an end."""
+
+    async def forward(self, exchange: Exchange, message: Any, session: Any) -> None:
+        await exchange.send({"type": "http.response.start", "status": 200, "headers": STREAM})
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vigil, "EVERY", 0.01)
+    asked, revoked, unsure = count(), asyncio.Event(), asyncio.Event()
+
+    async def while_known(headers: Headers, scope: Scope) -> str:
+        if next(asked) > 6:
+            unsure.set()
+        if revoked.is_set():
+            raise Challenge(401, {"status": 401}, [])
+        if unsure.is_set():
+            raise Challenge(503, {"status": 503}, [])
+        return "ann"
+
+    passage = Endless() if era == "modern" else None
+    async with gateway(authenticate=while_known, passage=passage) as (client, _):
+        if era == "handshake":
+            stream = client.stream("GET", "", headers={**await begin(client), "accept": "text/event-stream"})
+        else:
+            params = {"_meta": META, "notifications": {"toolsListChanged": True}}
+            body = {"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": params}
+            headers = {**MODERN, "mcp-method": "subscriptions/listen"}
+            stream = client.stream("POST", "", json=body, headers=headers)
+        async with stream as response:
+            assert response.status_code == 200
+            await unsure.wait()  # nobody can say just now: it goes on
+            revoked.set()
+            assert b"error" not in await response.aread()
 
 
 # Everything improper

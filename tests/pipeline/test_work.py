@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from assent.core.call import Call
+from assent.core.call import Call, Request
 from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
+from assent.pipeline.govern import govern
 from assent.pipeline.sweep import EVERY, MOST, sweep
 from assent.testing.stores.drafts import NOW, claim_draft, entry, succeeded
-from assent.testing.world import FakeUpstream, World
+from assent.testing.world import AGENT, FakeUpstream, World
 
 CONTRACTS = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
 
@@ -88,3 +89,51 @@ async def test_a_sweep_lets_go_of_everything_that_is_due_however_much_it_is() ->
         await world.store.settle(draft.id, 1, succeeded(), [])
     await sweep(world.store, NOW + 365 * 86400, 30 * 86400)
     assert [record for record in await world.store.claims(limit=3 * MOST) if record.result is not None] == []
+
+
+class Door:
+    """A caller's presence, and whether it was let go."""
+
+    def __init__(self) -> None:
+        self.released = False
+
+    def release(self) -> None:
+        self.released = True
+
+
+async def test_an_effect_runs_in_its_callers_task_where_nothing_else_could_end_it() -> None:
+    world, begun, go = hanging()
+    door, tasks = Door(), []
+
+    async def run() -> dict[str, Any]:
+        tasks.append(asyncio.current_task())
+        begun.set()
+        await go.wait()
+        return {"content": [], "structuredContent": {"ok": True}}
+
+    world.but(upstream=Pausing(run))
+    calling = asyncio.create_task(govern(Request("send", {}, AGENT, ("k",), presence=door), world.ports))
+    await begun.wait()
+    assert door.released and tasks == [calling]
+    draining = asyncio.create_task(world.ports.work.drain(60))
+    await asyncio.sleep(0)
+    go.set()
+    assert await draining == 0
+    assert isinstance(await calling, Answer)
+
+
+async def test_such_an_effect_too_is_in_doubt_when_the_process_cannot_wait_for_it() -> None:
+    world, begun, _ = hanging()
+    calling = asyncio.create_task(govern(Request("send", {}, AGENT, ("k",), presence=Door()), world.ports))
+    await begun.wait()
+    assert await world.ports.work.drain(0) == 1
+    await asyncio.gather(calling, return_exceptions=True)
+    (record,) = await world.store.claims()
+    assert record.state is State.IN_DOUBT
+
+
+async def test_a_caller_who_was_refused_is_still_expected_to_stay() -> None:
+    world, door = World(CONTRACTS), Door()
+    await world.ports.work.drain(0)
+    await govern(Request("send", {}, AGENT, ("k",), presence=door), world.ports)
+    assert not door.released

@@ -2,7 +2,7 @@
 
 import os
 
-from assent.stores.rows import randomness
+from assent.core.randomness import randomness
 from assent.stores.statements import for_rows
 
 

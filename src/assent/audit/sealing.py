@@ -46,33 +46,33 @@ def seal(
     The same leaf as `leaf_bytes` gives, put together from parts that are each known to be right: every call waits here.
     """
     check_head(kind, at)
-    pool = randomness(SALT * len(values)) if values else b""
-    parts, start = [b'{"at":%d,"commitments":{' % at], 0
-    records: list[bytes] = []
-    for field, heading, opening in _shape(tuple(values)):
-        value, salt = values[field], pool[start : start + SALT]
-        record = salt + heading + (value if type(value) is bytes else written_value(field, value))
-        start += SALT
-        parts += opening, _base64(sha256(DOMAIN + record).digest(), newline=False)
-        records += pack_length(len(record)), record
-    if len(pool) != start:
+    shape, fields = _shape(kind, tuple(values))
+    if not fields:
+        return Sealed(fitting(shape % (at, _facts_bytes(facts))), None)
+    pool = randomness(SALT * len(fields))
+    if len(pool) != SALT * len(fields):
         raise BadEntry(f"a salt has {SALT} bytes")
-    parts += b'"},"facts":' if values else b'},"facts":', _facts_bytes(facts), _tail(kind)
-    return Sealed(fitting(b"".join(parts)), b"".join(records) or None)
+    records = [
+        pool[start:end] + heading + (value if type(value := values[field]) is bytes else written_value(field, value))
+        for field, heading, start, end in fields
+    ]
+    commitments = [_base64(sha256(DOMAIN + record).digest(), newline=False) for record in records]
+    leaf = shape % (at, *commitments, _facts_bytes(facts))
+    return Sealed(fitting(leaf), b"".join([pack_length(len(record)) + record for record in records]))
 
 
 @lru_cache(maxsize=1024)
-def _shape(fields: tuple[str, ...]) -> list[tuple[str, bytes, bytes]]:
-    """Of each field, sorted: its name, how its record goes on after the salt, and what stands before its commitment."""
-    headings = [heading_of(field) for field in sorted(fields)]
-    openings = [b'"%b":"' % heading[1:] for heading in headings[:1]]
-    openings += [b'","%b":"' % heading[1:] for heading in headings[1:]]
-    return list(zip(sorted(fields), headings, openings, strict=True))
-
-
-@lru_cache(maxsize=64)
-def _tail(kind: str) -> bytes:
-    return b',"kind":"%b","v":1}' % kind.encode()
+def _shape(kind: str, names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes, int, int]]]:
+    """The leaf of such an entry, time, commitments and facts left open; and of each of its fields, sorted, the name,
+    how its record goes on after the salt, and where that salt begins and ends."""
+    headings = [heading_of(name) for name in sorted(names)]
+    commitments = b",".join(b'"%b":"%%b"' % heading[1:] for heading in headings)
+    leaf = b'{"at":%%d,"commitments":{%b},"facts":%%b,"kind":"%b","v":1}' % (commitments, kind.encode())
+    places = range(0, SALT * len(names), SALT)
+    return leaf, [
+        (name, heading, place, place + SALT)
+        for name, heading, place in zip(sorted(names), headings, places, strict=True)
+    ]
 
 
 def _facts_bytes(facts: Mapping[str, object]) -> bytes:

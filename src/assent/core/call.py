@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import orjson
 
@@ -30,6 +30,13 @@ class Resume:
     epoch: int
 
 
+class Presence(Protocol):
+    """A caller who may leave while its request is served, which ends the task that serves it."""
+
+    def release(self) -> None:
+        """From now on the task goes on without its caller."""
+
+
 class Request(NamedTuple):
     """What arrived, believed by nobody yet."""
 
@@ -42,6 +49,8 @@ class Request(NamedTuple):
     resume: Resume | None = None
     can_ask: bool = False
     """Whether the client behind this request can put a question to a person."""
+    presence: Presence | None = None
+    """What must be released where the task that serves this request is to run on; none where others may end it too."""
 
 
 class Call(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -14,7 +15,7 @@ from assent.core.call import Call
 class Match(BaseModel):
     """What a limit, budget or guard applies to; everything said must hold, and nothing said means every call."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 
     tool: str | None = None
     upstream: str | None = None
@@ -24,7 +25,13 @@ class Match(BaseModel):
     principal: str | None = None
     kind: Literal["agent", "human", "service"] | None = None
 
+    @cached_property
+    def _says_nothing(self) -> bool:
+        return not self.model_dump(exclude_none=True)
+
     def holds(self, call: Call) -> bool:
+        if self._says_nothing:
+            return True
         contract, principal = call.tool.contract, call.principal
         return (
             (self.tool is None or fnmatchcase(contract.name, self.tool))

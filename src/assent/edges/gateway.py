@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import orjson
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
+from assent.core.call import Presence
 from assent.edges import json_boundary
 from assent.edges.doors import Doors
 from assent.edges.eventlog import EventLogs
@@ -49,6 +50,7 @@ from assent.edges.rpc import RpcError, error_body, result_body
 from assent.edges.sessions import Session, SessionTable, TooManySessions
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.line import SessionLost
+from assent.edges.vigil import keep_vigil
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +79,8 @@ class Incoming:
     reply: Way
     key: str | None = None
     mirrors: Headers = field(default_factory=list)
+    presence: Presence | None = None
+    """The caller's, where its leaving is all that could end this request: within a session it can be cancelled too."""
 
 
 @dataclass(slots=True)
@@ -184,6 +188,8 @@ class Gateway:
             await respond(exchange.send, 202, b"")
         elif inbound.method in _SERVED or inbound.method in self.more:
             await self._serve(exchange, inbound, None)
+        elif inbound.method == "subscriptions/listen":
+            await self._stream(exchange, self.passage.forward(exchange, message, None))
         else:
             await self.passage.forward(exchange, message, None)
 
@@ -247,9 +253,21 @@ class Gateway:
             await self.passage.end(exchange, session)
         elif exchange.head.last_event is not None and EventLogs.owns(exchange.head.last_event):
             with self.sessions.using(session):
-                await _resume(exchange, session, exchange.head.last_event)
+                await self._stream(exchange, _resume(exchange, session, exchange.head.last_event))
         else:
-            await self._pass(exchange, None, session)
+            await self._stream(exchange, self._pass(exchange, None, session))
+
+    async def _stream(self, exchange: Exchange, stream: Awaitable[None]) -> None:
+        """Something without an end, for as long as its listener would be let in."""
+
+        async def is_welcome() -> bool:
+            try:
+                await self.authenticate(exchange.scope["headers"], exchange.scope)
+            except Challenge as challenge:
+                return challenge.status not in (401, 403)  # otherwise nobody can say just now
+            return True
+
+        await keep_vigil(stream, is_welcome, exchange.send)
 
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""
@@ -258,9 +276,9 @@ class Gateway:
         try:
             if session is not None:
                 with self.sessions.using(session), session.running(inbound.id):
-                    await self._answer(exchange, inbound, session, reply)
+                    await self._answer(exchange, inbound, session, reply, None)
             else:
-                await self._answer(exchange, inbound, None, reply)
+                await self._answer(exchange, inbound, None, reply, watch)
         except asyncio.CancelledError:
             if session is None or not session.was_cancelled(inbound.id):
                 if not watch.gone:
@@ -271,12 +289,14 @@ class Gateway:
             watch.stop()
             reply.stop()
 
-    async def _answer(self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply) -> None:
+    async def _answer(
+        self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply, presence: Presence | None
+    ) -> None:
         try:
             check_params(inbound)
             incoming = Incoming(
                 inbound, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
-                exchange.head.mirrors,
+                exchange.head.mirrors, presence,
             )  # fmt: skip
             serve = self.call if inbound.method == "tools/call" else self.more.get(inbound.method, self.listing)
             body, status = result_body(inbound.id, await serve(incoming)), 200

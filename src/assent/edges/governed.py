@@ -149,6 +149,7 @@ class Governed:
             reply=reply,
             resume=resume,
             can_ask=_can_ask(incoming),
+            presence=incoming.presence,
         )
         ports = self._ports.towards(OneCall(self._links, incoming, asked))
         outcome = await govern(request, ports)

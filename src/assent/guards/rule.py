@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,24 +33,13 @@ class Rule(BaseModel):
 
     def denies(self, arguments: Mapping[str, Any]) -> Denial | None:
         """The first objection. Most calls meet none, so paths are only made out once there is one."""
-        objection = self.objection
-        for value in self._bare(arguments):
-            if objection(value) is not None:
-                return self._first_denial(arguments)
-        return None
-
-    def _bare(self, arguments: Mapping[str, Any]) -> list[Any]:
-        found: list[Any] = []
         if self.fields:
-            for name in self.fields:
-                if name in arguments:
-                    _gather(arguments[name], found)
-        elif self.texts_alone:
-            _gather_texts(arguments.values(), found)
+            looked_at = [arguments[name] for name in self.fields if name in arguments]
+            met = _meets(looked_at, self.objection)
         else:
-            for value in arguments.values():
-                _gather(value, found)
-        return found
+            look = _meets_in_texts if self.texts_alone else _meets
+            met = look(arguments.values(), self.objection)
+        return self._first_denial(arguments) if met else None
 
     def _first_denial(self, arguments: Mapping[str, Any]) -> Denial | None:
         for field, value in self.values(arguments):
@@ -72,32 +61,39 @@ class Rule(BaseModel):
         return found
 
 
-def _gather(value: Any, found: list[Any]) -> None:
-    """Every plain value, in the order in which `_gather_named` names them."""
-    kind = type(value)
-    if kind is dict:
-        for key, item in value.items():
-            found.append(key)
-            _gather(item, found)
-    elif kind is list:
-        for item in value:
-            _gather(item, found)
-    else:
-        found.append(value)
+Objection = Callable[[Any], str | None]
 
 
-def _gather_texts(values: Iterable[Any], found: list[Any]) -> None:
+def _meets(values: Iterable[Any], objection: Objection) -> bool:
+    """Whether there is an objection to any of the plain values that `_gather_named` names."""
     for value in values:
         kind = type(value)
-        if kind is str:
-            found.append(value)
-        elif kind is dict:
-            found.extend(value)
-            _gather_texts(value.values(), found)
+        if kind is dict:
+            if _meets(value, objection) or _meets(value.values(), objection):
+                return True
         elif kind is list:
-            _gather_texts(value, found)
-        elif isinstance(value, str):
-            found.append(value)
+            if _meets(value, objection):
+                return True
+        elif objection(value) is not None:
+            return True
+    return False
+
+
+def _meets_in_texts(values: Iterable[Any], objection: Objection) -> bool:
+    """The same where nothing but texts can be objected to."""
+    for value in values:
+        kind = type(value)
+        if kind is int or kind is float or kind is bool:
+            continue
+        if kind is dict:
+            if _meets_in_texts(value, objection) or _meets_in_texts(value.values(), objection):
+                return True
+        elif kind is list:
+            if _meets_in_texts(value, objection):
+                return True
+        elif objection(value) is not None:
+            return True
+    return False
 
 
 def _gather_named(path: str, value: Any, found: list[tuple[str, Any]]) -> None:

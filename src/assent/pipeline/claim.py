@@ -106,16 +106,16 @@ def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:
     contract, principal = call.tool.contract, call.principal
     name = None if fresh else claim_name(call)
     return ClaimRecord(
-        id=name or ports.new_id(),
-        tenant=principal.tenant,
-        principal=principal.id,
-        tool=call.tool.name,
-        key=call.key,
-        fingerprint=call.fingerprint,
-        contract=contract.digest,
-        state=State.STARTED,
-        epoch=1,
-        lease_until=now + ports.lease,
-        created_at=now,
-        expires_at=now + (contract.idempotency.retention or ports.retention),
+        name or ports.new_id(),
+        principal.tenant,
+        principal.id,
+        contract.name,
+        call.key,
+        call.fingerprint,
+        contract.digest,
+        State.STARTED,
+        1,
+        now + ports.lease,
+        now,
+        now + (contract.idempotency.retention or ports.retention),
     )

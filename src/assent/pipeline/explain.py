@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from assent.core.call import Call, Request
+from assent.core.call import Call, Presence, Request
 from assent.core.outcome import Answer, Outcome, Pause
 from assent.pipeline.govern import sentence
 from assent.pipeline.journal import Journal, Note
@@ -144,7 +144,7 @@ class _Untouched:
 class _Idle:
     """Work that holds no leases and outlives nobody."""
 
-    async def shield(self, effect: Coroutine[Any, Any, T]) -> T:
+    async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
         return await effect
 
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:

@@ -42,7 +42,7 @@ async def sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
     if call.is_read and approval is None:
         return await _commit(call, None, rehearsal.price, ports, journal)
     try:
-        return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, journal))
+        return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, journal), request.presence)
     except Taken:
         return await overtaken(call, ports, journal)
 

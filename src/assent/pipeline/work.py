@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, TypeVar
 
 from assent.core.audit import Entry
+from assent.core.call import Presence
 from assent.core.claims import Settlement, State
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
@@ -72,18 +73,31 @@ class Work:
         self._swept = now()
         self._draining = False
 
-    async def shield(self, effect: Coroutine[Any, Any, T]) -> T:
-        """Run an effect in a task of ours: who waits for it may leave, the effect goes on."""
+    async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
+        """Run an effect so that it goes on when its caller leaves: in this task, where nothing but that could end it,
+        and otherwise in one of ours."""
         if self._draining:
             effect.close()
             raise Refusal("claim.unavailable", "The server is shutting down, so the call was not made.")
         self._sweep_sometimes()
+        if presence is not None:
+            presence.release()
+            return await self._here(effect)
         loop = asyncio.get_running_loop()
         end: asyncio.Future[T] = loop.create_future()
         task = loop.create_task(_carry(effect, end))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await end
+
+    async def _here(self, effect: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            return await effect
+        finally:
+            self._tasks.discard(task)
 
     def _sweep_sometimes(self) -> None:
         """Whoever has work also tidies up, now and then; a clock that was set back does not stop it."""

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assent.audit.sealing import Sealed
 from assent.errors import AssentError, StoreError
-from assent.stores.operations import Operation, Order
+from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.records import Records
-from assent.stores.rows import EntryRow
 
 MOST_PER_COMMIT = 1000
 MOST_NOTES = 100_000
@@ -41,7 +41,7 @@ class Waiting:
         self.value, self.error = None, StoreError(str(error))
 
 
-Item = Waiting | EntryRow
+Item = Waiting | Sealed
 
 
 def take(items: deque[Item]) -> list[Item]:
@@ -53,15 +53,19 @@ def orders_in(batch: Iterable[Item]) -> list[Waiting]:
     return [item for item in batch if isinstance(item, Waiting)]
 
 
-def operations_in(batch: Iterable[Item]) -> list[Operation[Any]]:
-    return [item.order for item in orders_in(batch) if isinstance(item.order, Operation)]
+def operations_in(orders: Iterable[Waiting]) -> list[Operation[Any]]:
+    return [item.order for item in orders if isinstance(item.order, Operation)]
+
+
+def sweeps_in(orders: Iterable[Waiting]) -> list[tuple[Waiting, Sweep]]:
+    return [(item, item.order) for item in orders if isinstance(item.order, Sweep)]
 
 
 def apply(batch: Sequence[Item], records: Records) -> None:
     """Let every operation work on the records, in order; one that raises has changed nothing, and fails alone."""
     for item in batch:
-        if isinstance(item, EntryRow):
-            records.append([item])
+        if isinstance(item, Sealed):
+            records.changed.entries.append(item)
         elif isinstance(item.order, Operation):
             _perform(item, item.order, records)
 

@@ -53,6 +53,8 @@ class Operation(Generic[T_co]):
     apply: Callable[[Records], T_co]
     claims: tuple[str, ...] = ()
     needs: Needs | None = None
+    new: str | None = None
+    """The claim that it makes. Most likely there is none of that name, which a database may find out by making it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def nothing() -> Operation[None]:
 def claim(draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues) -> Operation[ClaimRecord]:
     row = entry_row(entry)
     needs = _paying(dues, (approval,) if approval is not None else ()) if dues or approval is not None else None
-    return Operation(lambda records: records.claim(draft, row, approval, now, dues), (draft.id,), needs)
+    return Operation(lambda records: records.claim(draft, row, approval, now, dues), (), needs, draft.id)
 
 
 def admit(dues: Dues, now: float) -> Operation[None]:

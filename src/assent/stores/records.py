@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, Inexact
 
 from assent.audit.entries import BadEntry, redact
+from assent.audit.sealing import Sealed
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
-from assent.core.dues import Charge, Dues, Rate
+from assent.core.dues import EXACT, Charge, Dues, Rate
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, CoolingDown, OverBudget, RateLimited, Rehearsal, Taken, TooManyPending
-from assent.stores.rows import EntryRow
 
-_OPEN = (State.STARTED, State.SUSPENDED)
+_UNSETTLED = (State.STARTED, State.SUSPENDED, State.IN_DOUBT)
 _ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
 
 
@@ -39,15 +39,15 @@ class Changed:
     """New ones, and those that took the place of another."""
     replacing: set[str] = field(default_factory=set)
     """Those of them that did."""
-    moved: set[str] = field(default_factory=set)
-    """Claims of which no more has changed than where they stand (`rows.move_row`)."""
+    moved: dict[str, ClaimRecord] = field(default_factory=dict)
+    """Claims of which no more has changed than where they stand (`rows.move_row`), as they were before."""
     approvals: set[str] = field(default_factory=set)
     rehearsals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     rates: set[str] = field(default_factory=set)
     tallies: set[str] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
-    entries: list[EntryRow] = field(default_factory=list)
+    entries: list[Sealed] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -60,26 +60,26 @@ class Records:
     keys: dict[str, KeyRecord] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
-    places: dict[int, EntryRow] = field(default_factory=dict)
+    places: dict[int, Sealed] = field(default_factory=dict)
     """Entries of the log of which something is to be erased."""
     changed: Changed = field(default_factory=Changed)
 
-    def append(self, rows: Iterable[EntryRow]) -> None:
+    def append(self, rows: Iterable[Sealed]) -> None:
         self.changed.entries.extend(rows)
 
-    def erase(self, index: int, fields: Sequence[str], row: EntryRow) -> None:
+    def erase(self, index: int, fields: Sequence[str], row: Sealed) -> None:
         found = self.places.get(index)
         if found is None:
             raise StoreError(f"There is no entry {index}.")
         try:
-            left = redact(found.vals, fields)
+            left = redact(found.values, fields)
         except BadEntry as error:
             raise StoreError(f"Nothing of entry {index} was erased: {error}.") from error
-        self.places[index] = EntryRow(found.leaf, left)
+        self.places[index] = Sealed(found.leaf, left)
         self.changed.places.add(index)
         self.append([row])
 
-    def claim(self, draft: ClaimRecord, row: EntryRow, approval: str | None, now: float, dues: Dues) -> ClaimRecord:
+    def claim(self, draft: ClaimRecord, row: Sealed, approval: str | None, now: float, dues: Dues) -> ClaimRecord:
         standing = self.claims.get(draft.id)
         if standing is not None and not standing.is_stale(now):
             raise Taken(standing)
@@ -124,40 +124,44 @@ class Records:
 
     def _charged(self, charge: Charge) -> Tally:
         tally = self.tallies.get(charge.tally, Tally(Decimal(0), charge.until))
-        if tally.spent + charge.amount > charge.limit:
-            raise OverBudget(charge.limit, charge.limit - tally.spent)
-        return replace(tally, spent=tally.spent + charge.amount)
+        try:
+            spent, left = EXACT.add(tally.spent, charge.amount), EXACT.subtract(charge.limit, tally.spent)
+        except Inexact:
+            raise StoreError(f"An amount has more digits than can be counted: {charge.amount:.3e}.") from None
+        if spent > charge.limit:
+            raise OverBudget(charge.limit, left)
+        return replace(tally, spent=spent)
 
-    def retake(self, claim_id: str, epoch: int, lease_until: float, now: float, row: EntryRow) -> ClaimRecord | None:
+    def retake(self, claim_id: str, epoch: int, lease_until: float, now: float, row: Sealed) -> ClaimRecord | None:
         record = self.claims.get(claim_id)
         if record is None or record.epoch != epoch or record.state_at(now) not in (State.IN_DOUBT, State.SUSPENDED):
             return None
         taken = record._replace(state=State.STARTED, epoch=epoch + 1, lease_until=lease_until, settled_at=None)
-        self._move_claim(taken)
+        self._move_claim(taken, record)
         self.append([row])
         return taken
 
-    def doubt(self, claim_id: str, epoch: int, now: float, row: EntryRow) -> ClaimRecord | None:
+    def doubt(self, claim_id: str, epoch: int, now: float, row: Sealed) -> ClaimRecord | None:
         record = self.claims.get(claim_id)
         if record is None or record.epoch != epoch or record.state_at(now) is not State.IN_DOUBT:
             return None
         if record.state is State.IN_DOUBT:
             return record
         doubted = record._replace(state=State.IN_DOUBT, epoch=epoch + 1, settled_at=now)
-        self._move_claim(doubted)
+        self._move_claim(doubted, record)
         self.append([row])
         return doubted
 
-    def settle(self, claim_id: str, epoch: int, settlement: Settlement, rows: Sequence[EntryRow]) -> bool:
+    def settle(self, claim_id: str, epoch: int, settlement: Settlement, rows: Sequence[Sealed]) -> bool:
         record = self.claims.get(claim_id)
-        if record is None or record.epoch != epoch or record.state not in (*_OPEN, State.IN_DOUBT):
+        if record is None or record.epoch != epoch or record.state not in _UNSETTLED:
             return False
         released = settlement.state is State.FAILED_NO_EFFECT
         if released:
             self._release(record)
         settled = record.settled(settlement)
-        self._move_claim(settled._replace(charges=()) if released and record.charges else settled)
-        self.append(rows)
+        self._move_claim(settled._replace(charges=()) if released and record.charges else settled, record)
+        self.changed.entries.extend(rows)
         return True
 
     def _release(self, record: ClaimRecord) -> None:
@@ -165,16 +169,16 @@ class Records:
         for name, amount in record.charges:
             tally = self.tallies.get(name)
             if tally is not None:
-                self.tallies[name] = replace(tally, spent=max(Decimal(0), tally.spent - amount))
+                self.tallies[name] = replace(tally, spent=max(Decimal(0), EXACT.subtract(tally.spent, amount)))
                 self.changed.tallies.add(name)
 
     def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
         for claim_id, epoch in leases:
             record = self.claims.get(claim_id)
             if record is not None and record.epoch == epoch and record.state is State.STARTED:
-                self._move_claim(record._replace(lease_until=lease_until))
+                self._move_claim(record._replace(lease_until=lease_until), record)
 
-    def ask(self, draft: Approval, now: float, most_pending: int, row: EntryRow, cooldown: float) -> Approval:
+    def ask(self, draft: Approval, now: float, most_pending: int, row: Sealed, cooldown: float) -> Approval:
         standing = self.approval_for(draft.binding, now)
         if standing is not None:
             return standing
@@ -190,11 +194,11 @@ class Records:
         self.append([row])
         return draft
 
-    def decide(self, approval_id: str, decision: Decision, now: float, row: EntryRow) -> Approval | None:
+    def decide(self, approval_id: str, decision: Decision, now: float, row: Sealed) -> Approval | None:
         approval = self.approvals.get(approval_id)
         if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
             return None
-        if any(earlier.person == decision.person for earlier in approval.decisions):
+        if approval.decision_of(decision.person) is not None:
             return None
         decided = approval.with_decision(decision)
         self._put_approval(decided)
@@ -206,18 +210,18 @@ class Records:
         answering = [one for one in bound if one.state_at(now) in _ANSWERING]
         return max(answering, key=lambda one: (one.asked_at, one.id), default=None)
 
-    def remember(self, rehearsal: Rehearsal, row: EntryRow) -> None:
+    def remember(self, rehearsal: Rehearsal, row: Sealed) -> None:
         self.rehearsals[rehearsal.digest] = rehearsal
         self.changed.rehearsals.add(rehearsal.digest)
         self.append([row])
 
-    def add_key(self, record: KeyRecord, row: EntryRow) -> None:
+    def add_key(self, record: KeyRecord, row: Sealed) -> None:
         if record.digest in self.keys:
             raise StoreError(f"There is a key {record.start} already.")
         self._put_key(record)
         self.append([row])
 
-    def revoke_key(self, digest: str, now: float, row: EntryRow) -> KeyRecord | None:
+    def revoke_key(self, digest: str, now: float, row: Sealed) -> KeyRecord | None:
         record = self.keys.get(digest)
         if record is None or record.revoked:
             return None
@@ -235,12 +239,12 @@ class Records:
         self.changed.claims.add(record.id)
         if replacing:
             self.changed.replacing.add(record.id)
-            self.changed.moved.discard(record.id)
+            self.changed.moved.pop(record.id, None)
 
-    def _move_claim(self, record: ClaimRecord) -> None:
+    def _move_claim(self, record: ClaimRecord, before: ClaimRecord) -> None:
         self.claims[record.id] = record
         if record.id not in self.changed.claims:
-            self.changed.moved.add(record.id)
+            self.changed.moved.setdefault(record.id, before)
 
     def _put_approval(self, approval: Approval) -> None:
         self.approvals[approval.id] = approval

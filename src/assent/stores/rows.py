@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from threading import local
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -19,48 +17,20 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
+from assent.core.randomness import randomness
 from assent.errors import StoreError
 from assent.ports import Logged
 
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
 
-class _Randomness(local):
-    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first."""
-
-    _drawn, _used = b"", 0
-
-    def __call__(self, many: int) -> bytes:
-        if self._used + many > len(self._drawn):
-            self._drawn, self._used = os.urandom(max(many, 4096)), 0
-        self._used += many
-        return self._drawn[self._used - many : self._used]
-
-    def forget(self) -> None:
-        """After a fork: two processes must not use the same."""
-        self._drawn, self._used = b"", 0
-
-
-randomness = _Randomness()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=randomness.forget)
-
-
-class EntryRow(NamedTuple):
-    """An entry on its way into the log: what is proved, and what can be erased."""
-
-    leaf: bytes
-    vals: bytes | None
-
-
-def entry_row(entry: Entry) -> EntryRow:
+def entry_row(entry: Entry) -> Sealed:
     """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
     at = round(entry.at * 1000)
     try:
-        sealed = seal(entry.kind, at, entry.facts, entry.values, randomness)
+        return seal(entry.kind, at, entry.facts, entry.values, randomness)
     except BadEntry:
-        sealed = _seal_plainly(entry, at)
-    return EntryRow(*sealed)
+        return _seal_plainly(entry, at)
 
 
 def _seal_plainly(entry: Entry, at: int) -> Sealed:
@@ -77,7 +47,7 @@ def _plain(value: Any) -> Any:
     return quote(value, safe=_LETTERS, errors="surrogatepass")[:512] if isinstance(value, str) else value
 
 
-def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
+def entry_rows(entries: Sequence[Entry]) -> list[Sealed]:
     return [entry_row(entry) for entry in entries]
 
 
@@ -96,8 +66,13 @@ def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
     return (*record[:7], record.state._value_, *record[8:15], _charges_column(record) if record.charges else None)
 
 
-def move_row(record: ClaimRecord) -> tuple[Any, ...]:
-    """What changes of a claim between its start and its end, and last its name."""
+def start_row(record: ClaimRecord) -> tuple[Any, ...]:
+    """A claim that has not ended yet."""
+    return (*record[:7], record.state._value_, *record[8:12], _charges_column(record) if record.charges else None)
+
+
+def move_row(record: ClaimRecord, before: ClaimRecord) -> tuple[Any, ...]:
+    """What changes of a claim between its start and its end, and last its name and where it must have stood."""
     return (
         record.state._value_,
         record.epoch,
@@ -107,6 +82,8 @@ def move_row(record: ClaimRecord) -> tuple[Any, ...]:
         record.result,
         _charges_column(record) if record.charges else None,
         record.id,
+        before.epoch,
+        before.state._value_,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from assent.audit.sealing import Sealed
 from assent.core.audit import Entry
 from assent.errors import StoreError
 from assent.ports import Taken
@@ -15,7 +16,7 @@ from assent.stores import SqliteStore
 from assent.stores.batch import MOST_PER_COMMIT
 from assent.stores.operations import Operation
 from assent.stores.records import Records
-from assent.stores.rows import EntryRow, entry_row
+from assent.stores.rows import entry_row
 from assent.stores.sqlite.file import failure, open_writer
 from assent.stores.sqlite.writer import Writer
 from assent.testing.stores.drafts import NOW, claim_draft, entry, mark_of, marks
@@ -23,7 +24,7 @@ from assent.testing.stores.drafts import NOW, claim_draft, entry, mark_of, marks
 ROW = entry_row(entry("noted"))
 
 
-def appending(row: EntryRow) -> Operation[None]:
+def appending(row: Sealed) -> Operation[None]:
     return Operation(lambda records: records.append([row]))
 
 
@@ -41,6 +42,19 @@ async def test_what_arrives_together_is_committed_together(tmp_path: Path) -> No
     after = commits(tmp_path / "assent.db")
     await store.close()
     assert after - before < 20
+
+
+async def test_orders_that_come_turn_by_turn_share_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assent.stores.sqlite.gathering.PATIENCE", 60.0)
+    store = SqliteStore(tmp_path / "assent.db")
+    before, waiting = commits(tmp_path / "assent.db"), []
+    for number in range(5):
+        waiting.append(asyncio.ensure_future(store.claim(claim_draft(f"{number}"), entry(), None, NOW)))
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    after = commits(tmp_path / "assent.db")
+    await store.close()
+    assert after - before == 1
 
 
 async def test_an_operation_that_raises_fails_alone(tmp_path: Path) -> None:

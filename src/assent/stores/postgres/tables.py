@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from assent.audit.sealing import Sealed
 from assent.ports import Pruned
 from assent.stores.operations import Needs, Operation, Sweep
 from assent.stores.records import Records, Tally
-from assent.stores.rows import EntryRow, approval_of, approval_row, claim_of, claim_row, key_of, key_row, move_row
+from assent.stores.rows import approval_of, approval_row, claim_of, claim_row, key_of, key_row, move_row
+from assent.stores.started import Started, names_in
 from assent.stores.statements import statements
 
 SQL = statements("postgres")
@@ -17,11 +19,16 @@ CHANNEL = "assent_ended"
 _LONGEST_NOTICE = 7000
 
 
-async def load(connection: Any, operations: Sequence[Operation[Any]]) -> Records:
-    """The records that these operations need; one statement for each kind that is needed."""
+async def load(connection: Any, operations: Sequence[Operation[Any]], started: Started | None = None) -> Records:
+    """The records that these operations need; one statement for each kind that is needed.
+
+    With claims that are known to be started, only those are looked up of which nothing is thought already.
+    """
     records = Records()
-    if names := _names(operation.claims for operation in operations):
-        records.claims = {row[0]: claim_of(row) for row in await connection.fetch(SQL["recall"], names)}
+    claims = started.unknown(operations, records) if started is not None else names_in(operations)
+    if claims:
+        found = await connection.fetch(SQL["recall"], list(claims))
+        records.claims.update((row[0], claim_of(row)) for row in found)
     needs = [operation.needs for operation in operations if operation.needs is not None]
     reserved = [[name for name, _ in record.charges] for record in records.claims.values() if record.charges]
     if names := _names((*(one.tallies for one in needs), *reserved)):
@@ -44,7 +51,7 @@ async def _load_needs(connection: Any, needs: Sequence[Needs], records: Records)
         records.keys = {row[0]: key_of(row) for row in await connection.fetch(SQL["key"], names)}
     if places := [place for one in needs for place in one.places]:
         found = await connection.fetch(SQL["places"], places)
-        records.places = {index: EntryRow(leaf, vals) for index, leaf, vals in found}
+        records.places = {index: Sealed(leaf, vals) for index, leaf, vals in found}
 
 
 def _names(given: Iterable[Iterable[str]]) -> list[str]:
@@ -55,11 +62,19 @@ def _take(records: Records, rows: Iterable[Any]) -> None:
     records.approvals.update((row[0], approval_of(row)) for row in rows)
 
 
-async def keep(connection: Any, records: Records) -> int | None:
-    """Write what has changed; the place of the first entry, if there are any."""
+async def keep_claims(connection: Any, records: Records) -> bool:
+    """Write the claims; False if some were not as was thought, and all must be taken back."""
+    changed, claims = records.changed, records.claims
+    added = [claim_row(claims[name]) for name in changed.claims - changed.replacing]
+    moved = [move_row(claims[name], before) for name, before in changed.moved.items()]
+    await _keep(connection, "replace_claims", [claim_row(claims[name]) for name in changed.replacing])
+    kept = await _keep(connection, "add_claims", added) + await _keep(connection, "move_claims", moved)
+    return kept == len(added) + len(moved)
+
+
+async def keep_rest(connection: Any, records: Records) -> int | None:
+    """Write what has changed besides claims; the place of the first entry, if there are any."""
     changed = records.changed
-    await _keep(connection, "add_claims", [claim_row(records.claims[name]) for name in changed.claims])
-    await _keep(connection, "move_claims", [move_row(records.claims[name]) for name in changed.moved])
     await _keep(connection, "keep_approvals", [approval_row(records.approvals[name]) for name in changed.approvals])
     rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
     await _keep(connection, "keep_rehearsals", [(one.digest, one.preview, one.at) for one in rehearsals])
@@ -67,24 +82,27 @@ async def keep(connection: Any, records: Records) -> int | None:
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
     await _keep(connection, "keep_keys", [key_row(records.keys[digest]) for digest in changed.keys])
-    await _keep(connection, "erase", [(place, records.places[place].vals) for place in changed.places])
+    await _keep(connection, "erase", [(place, records.places[place].values) for place in changed.places])
     return await _append(connection, changed.entries, _notices((*changed.moved, *changed.approvals)))
 
 
-async def _append(connection: Any, rows: Sequence[EntryRow], notices: list[str]) -> int | None:
+async def _append(connection: Any, rows: Sequence[Sealed], notices: list[str]) -> int | None:
     """Give entries the next places in the log, and tell every process, on commit, what was ended or decided."""
     if not rows:
         if notices:
             await connection.execute(SQL["tell"], CHANNEL, notices)
         return None
-    leaves, values = [row.leaf for row in rows], [row.vals for row in rows]
+    leaves, values = [row.leaf for row in rows], [row.values for row in rows]
     first: int = await connection.fetchval(SQL["append"], leaves, values, CHANNEL, notices)
     return first
 
 
-async def _keep(connection: Any, name: str, rows: Sequence[Sequence[Any]]) -> None:
-    if rows:
-        await connection.execute(SQL[name], *map(list, zip(*rows, strict=True)))
+async def _keep(connection: Any, name: str, rows: Sequence[Sequence[Any]]) -> int:
+    """How many there are now."""
+    if not rows:
+        return 0
+    said: str = await connection.execute(SQL[name], *map(list, zip(*rows, strict=True)))
+    return int(said.rpartition(" ")[2])
 
 
 def _notices(names: Iterable[str]) -> list[str]:

@@ -14,13 +14,15 @@ from typing import Any, TypeVar
 
 import asyncpg
 
+from assent.audit.sealing import Sealed
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, take
+from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
 from assent.stores.operations import Operation, Order, Sweep
 from assent.stores.postgres import tables
 from assent.stores.postgres.database import FAILURES, Database
-from assent.stores.rows import EntryRow
+from assent.stores.records import Records
+from assent.stores.started import Started
 
 T = TypeVar("T")
 TRIES = 5
@@ -36,8 +38,9 @@ class Writer:
         self._database = database
         self._connection: Any = None
         self._items: deque[Item] = deque()
-        self._unkept: list[EntryRow] = []
+        self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
+        self._started = Started()
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
@@ -55,7 +58,7 @@ class Writer:
         self._work_soon(0)
         return await future
 
-    def note(self, row: EntryRow) -> None:
+    def note(self, row: Sealed) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
         self._check_open()
         if self._broken is not None:
@@ -118,7 +121,7 @@ class Writer:
         except Exception as error:
             await self._disconnect()
             self._broken = self._database.failure(error)
-            self._unkept += [item for item in batch if isinstance(item, EntryRow)]
+            self._unkept += [item for item in batch if isinstance(item, Sealed)]
             for order in orders:
                 order.fail(self._broken)
         for order in orders:
@@ -136,24 +139,42 @@ class Writer:
                     raise
 
     async def _try(self, connection: Any, batch: Sequence[Item]) -> None:
-        operations = operations_in(batch)
+        orders = orders_in(batch)
         try:
             await connection.execute(tables.SQL["begin"])
-            records = await tables.load(connection, operations)
-            records.append(self._unkept)
-            apply(batch, records)
-            first = await tables.keep(connection, records)
-            for item in orders_in(batch):
-                if isinstance(item.order, Sweep):
-                    item.value = await tables.prune(connection, item.order)
+            records = await self._changed(connection, batch, operations_in(orders))
+            first = await tables.keep_rest(connection, records)
+            for item, sweep in sweeps_in(orders):
+                item.value = await tables.prune(connection, sweep)
         except BaseException:
+            self._started.forget()
             await self._undo(connection)
             raise
         try:
             await connection.execute("COMMIT")
         except FAILURES as error:
+            self._started.forget()
             if not await self._committed(first, records.changed.entries, error):
                 raise
+        self._started.remember(records)
+
+    async def _changed(self, connection: Any, batch: Sequence[Item], operations: Sequence[Operation[Any]]) -> Records:
+        """The records after the batch, the claims written. They are looked up where they are not as was thought."""
+        records = self._applied(batch, await tables.load(connection, operations, self._started))
+        if self._started.are_tried(operations, records) and await tables.keep_claims(connection, records):
+            return records
+        self._started.forget()
+        await connection.execute("ROLLBACK")
+        await connection.execute(tables.SQL["begin"])
+        records = self._applied(batch, await tables.load(connection, operations))
+        if not await tables.keep_claims(connection, records):
+            raise StoreError("Claims changed while their writer had its turn. Look who else writes to this database.")
+        return records
+
+    def _applied(self, batch: Sequence[Item], records: Records) -> Records:
+        records.append(self._unkept)
+        apply(batch, records)
+        return records
 
     async def _undo(self, connection: Any) -> None:
         try:
@@ -161,7 +182,7 @@ class Writer:
         except BaseException:
             await self._disconnect()
 
-    async def _committed(self, first: int | None, rows: Sequence[EntryRow], error: BaseException) -> bool:
+    async def _committed(self, first: int | None, rows: Sequence[Sealed], error: BaseException) -> bool:
         """Whether a transaction whose COMMIT was not answered took place: our entries stand where they were put.
 
         The log's head is taken first, for the commit may still be under way. Where nobody can say, it has failed.

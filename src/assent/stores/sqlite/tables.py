@@ -10,14 +10,14 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
+from assent.audit.sealing import Sealed
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.operations import Needs, Operation, Sweep
-from assent.stores.records import Records, Tally
+from assent.stores.records import Changed, Records, Tally
 from assent.stores.rows import (
-    EntryRow,
     approval_of,
     approval_row,
     claim_of,
@@ -26,13 +26,14 @@ from assent.stores.rows import (
     key_row,
     logged,
     move_row,
+    start_row,
 )
+from assent.stores.started import Started, names_in
 from assent.stores.statements import for_rows, statements
 
 _SQL = statements("sqlite")
-MOST_KNOWN = 10_000
-AT_ONCE = 128, 64, 32, 16, 8, 4, 2
-"""Rows to a statement: few statements for any number of rows, and few to keep prepared."""
+AT_ONCE = 128, 64, 32, *range(16, 0, -1)
+"""Rows to a statement: few statements for any number of rows, one for the usual ones, and few to keep prepared."""
 
 
 class Tables:
@@ -40,15 +41,13 @@ class Tables:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._started: dict[str, ClaimRecord] = {}
-        self._version = -1
+        self._started = Started()
+        self._begun = False
 
-    def load(self, operations: Sequence[Operation[Any]]) -> Records:
-        """The records that these operations need."""
+    def load(self, operations: Sequence[Operation[Any]], *, trusting: bool = False) -> Records:
+        """The records that these operations need; of claims, if `trusting`, only those that cannot be guessed."""
         records = Records()
-        self._load_claims(
-            self._unknown({name for operation in operations for name in operation.claims}, records), records
-        )
+        self._load_claims(self._started.unknown(operations, records) if trusting else names_in(operations), records)
         for operation in operations:
             if operation.needs is not None:
                 self._load_needs(operation.needs, records)
@@ -66,31 +65,13 @@ class Tables:
         for name in needs.keys:
             records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
         for place in needs.places:
-            records.places.update((place, EntryRow(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
-
-    def _unknown(self, names: set[str], records: Records) -> set[str]:
-        """The claims that must be looked up: those this connection started are known, unless another has written."""
-        if not self._started:
-            return names
-        version = self._rows("data_version", ())[0][0]
-        if version != self._version:
-            self._started, self._version = {}, version
-        for name in names & self._started.keys():
-            records.claims[name] = self._started[name]
-        return names - self._started.keys()
+            records.places.update((place, Sealed(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
 
     def committed(self, records: Records) -> None:
-        """Remember what is under way: whoever started a claim is about to end it."""
-        claims, started = records.claims, self._started
-        for name in chain(records.changed.claims, records.changed.moved):
-            record = claims[name]
-            if record.state is State.STARTED and not record.charges and len(started) < MOST_KNOWN:
-                started[name] = record
-            else:
-                started.pop(name, None)
+        self._started.remember(records)
 
     def forget(self) -> None:
-        self._started = {}
+        self._started.forget()
 
     def _load_claims(self, names: set[str], records: Records) -> None:
         """One statement for all of them, but the plainer one where there is only one."""
@@ -112,11 +93,30 @@ class Tables:
 
     def keep(self, records: Records) -> None:
         """Write what has changed, and give the entries the next places in the log."""
-        changed = records.changed
-        claims = records.claims
-        self._keep_many("add_claim", [claim_row(claims[name]) for name in changed.claims - changed.replacing])
+        changed, claims = records.changed, records.claims
+        self._keep("add_claim", [claim_row(claims[name]) for name in changed.claims - changed.replacing])
         self._keep("replace_claim", [claim_row(claims[name]) for name in changed.replacing])
-        self._keep_many("move_claim", [move_row(claims[name]) for name in changed.moved])
+        self._keep_moves(records)
+        self._keep_rest(records, changed)
+
+    def try_to_keep(self, operations: Iterable[Operation[Any]], records: Records) -> bool:
+        """The same with records that were only thought to be so; False if they are not, and all must be taken back."""
+        if not self._started.are_tried(operations, records):
+            return False
+        changed, claims, before = records.changed, records.claims, self._connection.total_changes
+        self._keep_many("start_claim", [start_row(claims[name]) for name in changed.claims])
+        self._keep_moves(records)
+        if self._connection.total_changes - before != len(changed.claims) + len(changed.moved):
+            return False
+        self._keep_rest(records, changed)
+        return True
+
+    def _keep_moves(self, records: Records) -> None:
+        moved = records.changed.moved.items()
+        self._keep_many("move_claim", [move_row(records.claims[name], before) for name, before in moved])
+
+    def _keep_rest(self, records: Records, changed: Changed) -> None:
+        self.append(changed.entries)
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
         rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
         self._keep("keep_rehearsal", [(one.digest, one.preview, one.at) for one in rehearsals])
@@ -124,9 +124,8 @@ class Tables:
         tallies = ((name, records.tallies[name]) for name in changed.tallies)
         self._keep("keep_tally", [(name, str(tally.spent), tally.until) for name, tally in tallies])
         self._keep("keep_key", [key_row(records.keys[digest]) for digest in changed.keys])
-        self.append(changed.entries)
         if changed.places:
-            self._erase([(records.places[place].vals, place) for place in changed.places])
+            self._erase([(records.places[place].values, place) for place in changed.places])
 
     def _erase(self, rows: Sequence[Any]) -> None:
         """Without a trace in the pages of the file."""
@@ -150,11 +149,14 @@ class Tables:
         finally:
             self._connection.execute(f"PRAGMA busy_timeout = {patience}").fetchall()
 
-    def append(self, rows: Sequence[EntryRow]) -> None:
-        """The place of the first is looked up: nobody else writes until we commit."""
-        if rows:
-            first = self.length()
-            self._keep_many("append", [(place, *row) for place, row in enumerate(rows, first)])
+    def append(self, rows: Sequence[Sealed]) -> None:
+        """SQLite gives out the places, each the next after the last; but the very first would be 1."""
+        if rows and not self._begun:
+            self._begun = self.length() > 0
+        if rows and not self._begun:
+            self._connection.execute(_SQL["begin_log"], rows[0])
+            rows = rows[1:]
+        self._keep_many("append", [(bytearray(leaf), vals and bytearray(vals)) for leaf, vals in rows])
 
     def _keep_many(self, name: str, rows: Sequence[Any]) -> None:
         """Many rows to a statement: with each one the interpreter would be let go of, and waited for again."""
@@ -164,7 +166,6 @@ class Tables:
                 values = list(chain.from_iterable(rows[done : done + size]))
                 self._connection.execute(for_rows(_SQL[name], size), values)
                 done += size
-        self._keep(name, rows[done:])
 
     def _keep(self, name: str, rows: Sequence[Any]) -> None:
         if len(rows) == 1:

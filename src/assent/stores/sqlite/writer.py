@@ -1,6 +1,7 @@
 """How do many small changes share one commit?
 
-One thread, one connection. Whatever has arrived while the last commit was on its way to the disk goes into the next.
+One thread, one connection. Whatever has arrived while the last commit was on its way to the disk goes into the next,
+and so does whoever comes at the same time (`gathering`).
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from assent.audit.sealing import Sealed
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, take
+from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
 from assent.stores.operations import Operation, Order, Sweep
-from assent.stores.rows import EntryRow
+from assent.stores.records import Records
+from assent.stores.sqlite.gathering import Gathering
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
@@ -38,11 +42,11 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, failure: Callable[[Exception], StoreError]) -> None:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
         self._items: deque[Item] = deque()
-        self._unkept: list[EntryRow] = []
+        self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
-        self._calling: asyncio.AbstractEventLoop | None = None
+        self._gathering = Gathering(self._take_over)
         self._stirring = self._closed = self._traces = False
-        self._wake = threading.Event()
+        self._calls: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
 
@@ -57,21 +61,18 @@ class Writer:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._items.append(Waiting(order, future))
-        if self._calling is not loop:  # once for all that this turn of the loop brings
-            self._calling = loop
-            loop.call_soon(self._call)
+        self._gathering.add(Waiting(order, future), loop)
         return future
 
-    def _call(self) -> None:
-        self._calling = None
-        self._wake.set()
+    def _take_over(self, orders: Sequence[Waiting]) -> None:
+        self._items.extend(orders)
+        self._calls.put(None)
 
-    def note(self, row: EntryRow) -> None:
+    def note(self, row: Sealed) -> None:
         """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
         self._check_open()
         if self._broken is not None:
-            self._wake.set()
+            self._calls.put(None)
             raise StoreError(str(self._broken))
         if len(self._items) >= MOST_NOTES:
             raise StoreError(f"{MOST_NOTES} entries wait to be kept: the disk does not keep up.")
@@ -82,10 +83,10 @@ class Writer:
         if self._stirring:
             return
         try:
-            asyncio.get_running_loop().call_later(LINGER, self._wake.set)
+            asyncio.get_running_loop().call_later(LINGER, self._calls.put, None)
             self._stirring = True
         except RuntimeError:
-            self._wake.set()
+            self._calls.put(None)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -96,15 +97,14 @@ class Writer:
         if self._closed:
             return
         self._closed = True
-        self._wake.set()
+        self._gathering.release()
         await asyncio.to_thread(self._thread.join)
         if self._unkept:
             raise StoreError(f"{len(self._unkept)} entries were not kept. {self._broken}")
 
     def _work(self) -> None:
         while True:
-            self._wake.wait()
-            self._wake.clear()
+            self._be_called()
             self._stirring = False
             last = self._closed
             while self._items or self._unkept:
@@ -116,11 +116,16 @@ class Writer:
                 self._connection.close()
                 return
 
+    def _be_called(self) -> None:
+        self._calls.get()
+        while not self._calls.empty():
+            self._calls.get()
+
     def _write(self, batch: Sequence[Item]) -> None:
         """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
         orders = orders_in(batch)
         try:
-            self._transact(batch)
+            self._transact(batch, orders)
             self._unkept, self._broken = [], None
         except _ITS_OWN as error:
             if len(batch) > 1:  # one of them is to blame: each on its own
@@ -132,21 +137,17 @@ class Writer:
                 order.fail(refused)
         except Exception as error:
             self._broken = self._failure(error)
-            self._unkept += [item for item in batch if isinstance(item, EntryRow)]
+            self._unkept += [item for item in batch if isinstance(item, Sealed)]
             for order in orders:
                 order.fail(self._broken)
-        _report(orders)
+        self._report(orders)
 
-    def _transact(self, batch: Sequence[Item]) -> None:
+    def _transact(self, batch: Sequence[Item], orders: Sequence[Waiting]) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            records = self._tables.load(operations_in(batch))
-            records.append(self._unkept)
-            apply(batch, records)
-            self._tables.keep(records)
-            for item in orders_in(batch):
-                if isinstance(item.order, Sweep):
-                    item.value = self._tables.prune(item.order)
+            records = self._changed(batch, operations_in(orders))
+            for item, sweep in sweeps_in(orders):
+                item.value = self._tables.prune(sweep)
             self._connection.execute("COMMIT")
             self._tables.committed(records)
             self._forget(erased=bool(records.changed.places))
@@ -156,22 +157,36 @@ class Writer:
                 self._connection.execute("ROLLBACK")
             raise
 
+    def _changed(self, batch: Sequence[Item], operations: Sequence[Operation[Any]]) -> Records:
+        """The records after the batch, and written. Claims are looked up only where they are not as was thought."""
+        records = self._applied(batch, self._tables.load(operations, trusting=True))
+        if not self._tables.try_to_keep(operations, records):
+            self._connection.execute("ROLLBACK")
+            self._connection.execute("BEGIN IMMEDIATE")
+            records = self._applied(batch, self._tables.load(operations))
+            self._tables.keep(records)
+        return records
+
+    def _applied(self, batch: Sequence[Item], records: Records) -> Records:
+        records.append(self._unkept)
+        apply(batch, records)
+        return records
+
     def _forget(self, *, erased: bool) -> None:
         """What was erased is still in the write-ahead log while somebody reads: then it is tried again later."""
         if erased or self._traces:
             self._traces = not self._tables.forget_the_past(wait=erased)
 
+    def _report(self, orders: Sequence[Waiting]) -> None:
+        """Tell those who wait, each in its own loop."""
+        loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
+        for order in orders:
+            loops.setdefault(order.future.get_loop(), []).append(order)
+        for loop, theirs in loops.items():
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(self._resolve, theirs)
 
-def _report(orders: Sequence[Waiting]) -> None:
-    """Tell those who wait, each in its own loop."""
-    loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
-    for order in orders:
-        loops.setdefault(order.future.get_loop(), []).append(order)
-    for loop, theirs in loops.items():
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(_resolve, theirs)
-
-
-def _resolve(orders: Sequence[Waiting]) -> None:
-    for order in orders:
-        order.report()
+    def _resolve(self, orders: Sequence[Waiting]) -> None:
+        self._gathering.stir()
+        for order in orders:
+            order.report()

@@ -24,6 +24,14 @@ INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, sta
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                      $9::bigint[], $10::float8[], $11::float8[], $12::float8[], $13::float8[], $14::float8[],
                      $15::bytea[], $16::bytea[])
+    ON CONFLICT (id) DO NOTHING;
+
+-- name: replace_claims
+INSERT INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+                    lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                     $9::bigint[], $10::float8[], $11::float8[], $12::float8[], $13::float8[], $14::float8[],
+                     $15::bytea[], $16::bytea[])
     ON CONFLICT (id) DO UPDATE
    SET key = excluded.key, fingerprint = excluded.fingerprint, contract = excluded.contract,
        state = excluded.state, epoch = excluded.epoch, lease_until = excluded.lease_until,
@@ -34,9 +42,10 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
 UPDATE claims AS kept
    SET state = moved.state, epoch = moved.epoch, lease_until = moved.lease_until, valid_until = moved.valid_until,
        settled_at = moved.settled_at, result = moved.result, charges = moved.charges
-  FROM unnest($1::text[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[], $6::bytea[], $7::bytea[], $8::text[])
-       AS moved (state, epoch, lease_until, valid_until, settled_at, result, charges, id)
- WHERE kept.id = moved.id;
+  FROM unnest($1::text[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[], $6::bytea[], $7::bytea[], $8::text[],
+              $9::bigint[], $10::text[])
+       AS moved (state, epoch, lease_until, valid_until, settled_at, result, charges, id, from_epoch, from_state)
+ WHERE kept.id = moved.id AND kept.epoch = moved.from_epoch AND kept.state = moved.from_state;
 
 -- name: bury
 UPDATE claims SET result = NULL, charges = NULL

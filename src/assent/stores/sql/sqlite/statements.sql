@@ -1,6 +1,3 @@
--- name: data_version
-PRAGMA data_version;
-
 -- name: recall
 SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
        lease_until, created_at, expires_at, valid_until, settled_at, result, charges
@@ -26,11 +23,17 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
 
 -- Of claims and entries there are many in a commit, so these statements are also made with many rows of values.
 -- OR FAIL: the whole commit is taken back then, so no statement needs a journal of its own, which costs as much again.
+-- OR IGNORE needs none either: who counts what was written learns that a claim was there, and takes the commit back.
 
 -- name: add_claim
 INSERT OR FAIL INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
                             lease_until, created_at, expires_at, valid_until, settled_at, result, charges)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: start_claim
+INSERT OR IGNORE INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
+                              lease_until, created_at, expires_at, charges)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: replace_claim
 INSERT OR REPLACE INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
@@ -38,14 +41,14 @@ INSERT OR REPLACE INTO claims (id, tenant, principal, tool, key, fingerprint, co
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: move_claim
-WITH moved (state, epoch, lease_until, valid_until, settled_at, result, charges, id) AS (
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+WITH moved (state, epoch, lease_until, valid_until, settled_at, result, charges, id, from_epoch, from_state) AS (
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 )
 UPDATE OR FAIL claims
    SET state = moved.state, epoch = moved.epoch, lease_until = moved.lease_until, valid_until = moved.valid_until,
        settled_at = moved.settled_at, result = moved.result, charges = moved.charges
   FROM moved
- WHERE claims.id = moved.id;
+ WHERE claims.id = moved.id AND claims.epoch = moved.from_epoch AND claims.state = moved.from_state;
 
 -- name: bury
 UPDATE claims SET result = NULL, charges = NULL
@@ -146,8 +149,11 @@ INSERT OR REPLACE INTO tallies (name, spent, until) VALUES (?, ?, ?);
 -- name: reset_tallies
 DELETE FROM tallies WHERE name IN (SELECT name FROM tallies WHERE until <= ? LIMIT ?);
 
+-- name: begin_log
+INSERT OR FAIL INTO audit_entries (idx, leaf, vals) VALUES (0, ?, ?);
+
 -- name: append
-INSERT OR FAIL INTO audit_entries (idx, leaf, vals) VALUES (?, ?, ?);
+INSERT OR FAIL INTO audit_entries (leaf, vals) VALUES (?, ?);
 
 -- name: entries
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > ? ORDER BY idx LIMIT ?;

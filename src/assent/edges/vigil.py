@@ -1,0 +1,41 @@
+"""Is whoever listens to a stream without an end still welcome?
+
+A call is over soon, and the next one is asked for its credentials again. A stream would outlive a key that was revoked
+and a token that has run out, so its listener is asked now and then, and shown out where the answer has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from assent.edges.http import Send
+
+EVERY = 5.0
+
+
+async def keep_vigil(stream: Awaitable[None], is_welcome: Callable[[], Awaitable[bool]], send: Send) -> None:
+    """Let a stream go on while its listener is welcome; then end it as a response ends."""
+    serving, shown_out = asyncio.current_task(), False
+
+    async def look() -> None:
+        nonlocal shown_out
+        welcome = True
+        while welcome:
+            await asyncio.sleep(EVERY)
+            welcome = await is_welcome()
+        shown_out = True
+        assert serving is not None
+        serving.cancel()
+
+    looking = asyncio.ensure_future(look())
+    try:
+        await stream
+    except asyncio.CancelledError:
+        if not shown_out:
+            raise
+        with suppress(RuntimeError):  # nothing was sent yet, and nothing will be
+            await send({"type": "http.response.body", "body": b""})
+    finally:
+        looking.cancel()

@@ -1,0 +1,102 @@
+"""Calls that are under way together share a commit, and nobody waits for company that does not come."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from assent.stores.batch import Waiting
+from assent.stores.operations import nothing
+from assent.stores.sqlite import gathering
+from assent.stores.sqlite.gathering import Gathering
+
+
+class Hall:
+    """A gathering, and what was handed over, by number and turn."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[int]] = []
+        self.numbers: dict[Waiting, int] = {}
+        self.gathering = Gathering(self._take)
+
+    def _take(self, orders: list[Waiting]) -> None:
+        self.groups.append([self.numbers[order] for order in orders])
+
+    def enter(self, number: int) -> None:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        order = Waiting(nothing(), future)
+        self.numbers[order] = number
+        self.gathering.add(order, loop)
+
+
+async def turns(many: int) -> None:
+    for _ in range(many):
+        await asyncio.sleep(0)
+
+
+async def test_somebody_alone_is_handed_over_after_two_empty_turns() -> None:
+    hall = Hall()
+    hall.enter(1)
+    await turns(1)
+    assert hall.groups == []
+    await turns(1)
+    assert hall.groups == [[1]]
+
+
+async def test_those_who_come_turn_by_turn_go_together() -> None:
+    hall = Hall()
+    for number in range(5):
+        hall.enter(number)
+        await turns(1)
+    await turns(2)
+    assert hall.groups == [[0, 1, 2, 3, 4]]
+
+
+async def test_a_turn_that_tells_somebody_that_theirs_is_kept_is_waited_out() -> None:
+    hall = Hall()
+    hall.enter(1)
+    await turns(1)
+    hall.gathering.stir()
+    await turns(2)
+    hall.enter(2)
+    await turns(3)
+    assert hall.groups == [[1, 2]]
+
+
+async def test_two_turns_without_news_end_the_wait() -> None:
+    hall = Hall()
+    hall.enter(1)
+    hall.enter(2)
+    await turns(3)
+    hall.enter(3)
+    await turns(2)
+    assert hall.groups == [[1, 2], [3]]
+
+
+async def test_patience_ends_where_the_news_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "PATIENCE", 0.0)
+    hall = Hall()
+    for number in range(3):
+        hall.enter(number)
+        hall.enter(number + 10)
+        await turns(1)
+    assert hall.groups == [[0, 10], [1, 11], [2, 12]]
+
+
+async def test_a_full_hall_is_handed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "MOST_TOGETHER", 4)
+    monkeypatch.setattr(gathering, "PATIENCE", 1e9)
+    hall = Hall()
+    for number in range(8):
+        hall.enter(number)
+        await turns(1)
+    assert hall.groups == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+async def test_whatever_there_is_can_be_released_without_waiting() -> None:
+    hall = Hall()
+    hall.enter(1)
+    hall.enter(2)
+    hall.gathering.release()
+    assert hall.groups == [[1, 2]]
