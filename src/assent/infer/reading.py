@@ -110,5 +110,12 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
         return False
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
-    weak = name.place in {"middle", "last"} or verb in NOUN_FIRST
+    weak = name.place in {"middle", "last"} or verb in NOUN_FIRST or _asked_for(verb, name.words[-1])
     return weak and bool(prose.kinds) and prose.kinds <= READING
+
+
+def _asked_for(verb: str, last: str) -> bool:
+    """`swap_quote` is a quote, and `new_markets` are markets, where `new_market` may make one."""
+    if verb == "new":
+        return last.endswith("s") and not last.endswith("ss")
+    return verb in DEEDS["quoted"] and last in NOUNS["asked_for"]
