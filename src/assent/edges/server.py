@@ -123,8 +123,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any) -> uvicorn.Server:
-    """A uvicorn server for `app`; run it with `serve(sockets=[...])`. Requests have `drain` seconds to end when it stops:
-    whoever kills us after half a minute, as most do, should find what is in doubt written down."""
+    """A uvicorn server for `app`; run it with `serve(sockets=[...])`.
+
+    Requests have `drain` seconds to end when it stops: whoever kills us after half a minute, as most do, should find
+    written down what is in doubt.
+    """
     return uvicorn.Server(
         uvicorn.Config(
             app,

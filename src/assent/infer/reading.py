@@ -1,5 +1,6 @@
 """Does the tool only look, or does it act?"""
 
+from itertools import pairwise
 from typing import Final
 
 from assent.infer.deeds import ACTS, BY_KIND, LOOKS, READS, Verdict, judge_act
@@ -48,7 +49,7 @@ def _choices(evidence: Evidence) -> Verdict | None:
 def _avowed(evidence: Evidence) -> Verdict | None:
     """`run_read_only_query`: what runs something only looks where name and description both say so."""
     words = evidence.name.words
-    named = "readonly" in words or ("read", "only") in zip(words, words[1:], strict=False)
+    named = "readonly" in words or ("read", "only") in pairwise(words)
     if named and evidence.kind in {"run", "read", "look"} and "reads_only" in evidence.prose.statements:
         return Verdict(LOOKS, "its name and its description say that it only reads")
     return None
