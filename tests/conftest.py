@@ -11,7 +11,7 @@ import pytest
 # Asserts of the public suite of stores say what differed.
 pytest.register_assert_rewrite("assent.testing.stores")
 
-MEMORY, ROOM = Path("/dev/shm"), 2 << 30
+MEMORY, ROOM = Path("/dev/shm"), 1 << 30
 LONGEST = (
     "torture/test_crashes.py",
     "stores/test_model_postgres.py",
