@@ -4,6 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
+PART ?= 1
+
+# The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install test demo bench torture lint clean
 
@@ -17,7 +21,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 test: install lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: install
 	$(BIN)/ruff check .
@@ -29,7 +33,7 @@ bench: install
 	$(BIN)/python -m bench
 
 torture: install
-	$(BIN)/python -m pytest tests --torture
+	$(BIN)/python -m pytest tests --torture --part $(PART)
 
 demo: install
 	$(BIN)/assent demo

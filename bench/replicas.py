@@ -24,7 +24,7 @@ import uvloop
 
 from assent.stores.postgres import PostgresStore
 from assent.testing.stores.drafts import NOW, claim_draft
-from bench.stores import END, intent, outcome
+from bench.claims import END, intent, outcome
 
 CALLERS, CALLS, ROUNDS, UPSTREAM = 32, 1_000, 5, 0.01
 

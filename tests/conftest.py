@@ -1,15 +1,80 @@
-"""What every test shares: asyncio, and the long form of the suites."""
+"""What every test shares: asyncio, the long form of the suites, where files are, and what is run first."""
 
 from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
 
 import pytest
 
 # Asserts of the public suite of stores say what differed.
 pytest.register_assert_rewrite("assent.testing.stores")
 
+MEMORY, ROOM = Path("/dev/shm"), 1 << 30
+LONGEST = (
+    "torture/test_crashes.py",
+    "stores/test_model_postgres.py",
+    "stores/test_model.py",
+    "examples/test_shop.py",
+    "commands/test_wrap.py",
+    "conformance/test_transparency.py",
+    "audit/test_adversary.py",
+    "commands/test_demo.py",
+    "edges/test_merged_stdio.py",
+    "test_dying_upstreams.py",
+    "torture/test_races.py",
+    "torture/test_failing_writes.py",
+    "torture/test_paused_owners.py",
+    "commands/test_wrap_relays.py",
+    "commands/test_wrap_hostile.py",
+    "commands/test_verify.py",
+    "commands/test_audit_following.py",
+    "test_bad_clients.py",
+    "test_two_replicas.py",
+    "examples/test_estimate_then_place.py",
+)
+"""Begun first, so that no worker is left alone with one of them at the end."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", action="store_true", default=False, help="run the long form of the soak suites")
+    parser.addoption("--part", type=int, default=1, metavar="N", help="with --torture: one round of every N")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Where there is room, files are kept in memory: the tests make thousands of databases, and what a process that
+    is killed leaves behind is the same there. `--basetemp` names another place."""
+    if config.option.basetemp is None and not hasattr(config, "workerinput") and _has_room():
+        config.option.basetemp = str(_place(os.getpid()))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """What failing tests leave stays to be looked at until the next run."""
+    mine = _place(os.getpid())
+    if session.config.option.basetemp == str(mine) and exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(mine, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    turns = {Path(__file__).parent / name: turn for turn, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: turns.get(item.path, len(turns)))
+
+
+def _place(process: int | str) -> Path:
+    return MEMORY / f"assent-tests-{os.getuid()}-{process}"
+
+
+def _has_room() -> bool:
+    if not MEMORY.is_dir():
+        return False
+    for old in MEMORY.glob(_place("*").name):
+        if not Path(f"/proc/{old.name.rpartition('-')[2]}").exists():
+            shutil.rmtree(old, ignore_errors=True)
+    # Some tests run what they write.
+    runs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    return runs and shutil.disk_usage(MEMORY).free > ROOM and os.access(MEMORY, os.W_OK)
 
 
 @pytest.fixture

@@ -193,7 +193,7 @@ async def retries(job: Mapping[str, Any]) -> None:
     answers = [await governed.call(job["name"]) for _ in range(2)]
     earlier = {name: [await governed.call(name) for _ in range(2)] for name in job.get("earlier", ())}
     log = await governed.store.entries(limit=100_000)
-    claims = await governed.store.claims(limit=10)
+    claims = await governed.store.claims(limit=100_000)
     states = [record.state_at(governed.world.clock()).value for record in claims if record.key == job["name"]]
     await governed.close()
     gapless = [one.index for one in log] == list(range(len(log)))

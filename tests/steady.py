@@ -7,9 +7,15 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from soak import TORTURE, rounds
+
 steady = settings(
     derandomize=True, deadline=None, database=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow]
 )
+
+thorough = settings(steady, max_examples=rounds(300, 20_000))
+"""For approvals, claims, redaction and the stores; where they are machines, with so many steps each."""
+machines = settings(thorough, stateful_step_count=100 if TORTURE else 50)
 
 # Text as hostile as it comes: anything but lone surrogates, with the troublesome characters made frequent.
 HOSTILE = (

@@ -7,7 +7,8 @@ import json
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,15 @@ def address(port: int) -> str:
 
 @asynccontextmanager
 async def caller(url: str) -> AsyncIterator[Any]:
-    limits = httpx2.Limits(max_connections=1000)
-    async with httpx2.AsyncClient(limits=limits, timeout=120, trust_env=False) as client:
+    """Calls by many clients: what one client does for a call grows with the calls that it has under way."""
+    async with AsyncExitStack() as stack:
+        made = [httpx2.AsyncClient(timeout=120, trust_env=False) for _ in range(20)]
+        clients = cycle([await stack.enter_async_context(client) for client in made])
 
         async def call(name: str, number: int) -> dict[str, Any]:
             body = rpc("tools/call", name=name, arguments={"number": number})
             body["params"]["_meta"] = {"dev.assent/idempotencyKey": f"{name}-{number}"}
-            answer = await client.post(url, content=json.dumps(body).encode(), headers=HEADERS)
+            answer = await next(clients).post(url, content=json.dumps(body).encode(), headers=HEADERS)
             said = answer.text.rsplit("data: ", 1)[-1]  # an answer that took its time is a stream
             return json.loads(said).get("result", {}).get("structuredContent")  # type: ignore[no-any-return]
 

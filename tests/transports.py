@@ -17,6 +17,8 @@ import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
 
+from serving import PromptServer
+
 ROOT = Path(__file__).parent.parent
 ERAS = ("2026-07-28", "legacy")
 
@@ -44,13 +46,12 @@ async def over_http(server: MCPServer | Any) -> AsyncIterator[str]:
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     app = server.streamable_http_app() if isinstance(server, MCPServer) else server.http_app()
-    serving = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
-    task = asyncio.create_task(serving.serve(sockets=[listening]))
+    web = PromptServer(uvicorn.Config(app, log_level="error", lifespan="on"))
+    task = asyncio.create_task(web.serve(sockets=[listening]))
     try:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
-        serving.should_exit = True
-        serving.force_exit = True
+        web.stop(force=True)
         await task
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from assent.audit import verifier
 from assent.audit.inspection import inspect_bundle
+from soak import rounds
 
 from .adversary import INSIDERS, OUTSIDERS, attack, make_victim
 from .scenes import Scene, make_scene
@@ -44,12 +45,11 @@ def compare(one, other, why):
     assert one.ok == other.ok, why
 
 
-async def test_ten_thousand_attacks_are_all_found_and_both_verifications_agree(request):
-    rounds = TORTURE_ROUNDS if request.config.getoption("--torture", default=False) else ROUNDS
+async def test_ten_thousand_attacks_are_all_found_and_both_verifications_agree():
     made, weights = await make_victims()
     chance = random.Random(SEED)
     used = Counter()
-    for number in range(rounds):
+    for number in range(rounds(ROUNDS, TORTURE_ROUNDS)):
         case = attack(chance.choices(made, weights)[0], chance)
         alone = verifier.verify(case.files, case.kept, case.trusted)
         ours = await inspect_bundle(case.files, case.kept, case.trusted)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
+import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
+from assent.commands.options import operator
 from assent.core.approval import ApprovalState
 from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.pipeline.approve import approve
 from assent.stores import open_store
-from assent.testing import World
+from assent.testing import AGENT, World
 from assent.testing.stores.drafts import approval_draft, entry
 
 CONTRACTS = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver", "quorum": 2}}}
@@ -27,22 +33,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ask(folder: Path, *targets: str, quorum: int = 1) -> list[str]:
+def ask(folder: Path, *targets: str, quorum: int = 1, by: Principal = AGENT) -> list[str]:
     """Calls that wait for a person now; the ids of their approvals."""
 
     async def asking() -> list[str]:
-        import time
 
         store = await open_store(f"sqlite:///{folder}/a.db")
         fields = {**CONTRACTS["wipe"], "confirmation": {"by": "approver", "quorum": quorum}}
         world = World({"wipe": fields}, store=store)
         world.clock.at = time.time()
-        import uuid
 
         world.but(new_id=lambda: uuid.uuid4().hex)
         found = []
         for target in targets:
-            outcome = await world.call("wipe", {"id": target})
+            outcome = await world.call("wipe", {"id": target}, by=by)
             assert isinstance(outcome, Refusal)
             found.append(str(outcome.facts["approval"]))
         await store.close()
@@ -53,7 +57,6 @@ def ask(folder: Path, *targets: str, quorum: int = 1) -> list[str]:
 
 def state(folder: Path, approval_id: str) -> ApprovalState:
     async def looking() -> ApprovalState:
-        import time
 
         store = await open_store(f"sqlite:///{folder}/a.db")
         approval = await store.approval(approval_id)
@@ -126,6 +129,38 @@ def test_one_person_who_goes_by_two_names_is_one(folder: Path, monkeypatch: pyte
             monkeypatch.setenv(variable, called)
         ends.append(run("approve", name, "--yes").exit_code)
     assert ends[0] == 0 and ends[1] != 0
+    assert state(folder, name) is ApprovalState.PENDING
+
+
+def person(name: str) -> Principal:
+    return Principal(name, "human", scopes=frozenset({"*"}), roles=frozenset({"approver"}))
+
+
+def test_a_key_and_the_command_line_of_one_person_are_one_voice(folder: Path) -> None:
+    (name,) = ask(folder, "a", quorum=2)
+    me = operator().id.removeprefix("operator:")
+
+    async def with_the_key() -> None:
+        store = await open_store(f"sqlite:///{folder}/a.db")
+        world = World(CONTRACTS, store=store)
+        world.clock.at = time.time()
+        await approve(person(me), name, "approve", world.ports)
+        await store.close()
+
+    asyncio.run(with_the_key())
+    result = run("approve", name, "--yes")
+    assert result.exit_code == 1
+    assert f"{me} has said approve: a person decides once" in result.stderr
+    assert state(folder, name) is ApprovalState.PENDING
+
+
+@pytest.mark.parametrize("tenant", ["local", "acme"])
+def test_nobody_approves_at_the_command_line_what_they_asked_for_with_a_key(folder: Path, tenant: str) -> None:
+    me = replace(person(operator().id.removeprefix("operator:")), tenant=tenant)
+    (name,) = ask(folder, "a", by=me)
+    result = run("approve", name, "--yes")
+    assert result.exit_code == 1
+    assert "Nobody approves their own request" in result.stderr
     assert state(folder, name) is ApprovalState.PENDING
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -61,9 +62,45 @@ def test_no_invisible_character_reaches_the_terminal(config: Path) -> None:
 def test_a_doubt_is_settled_by_the_start_of_its_id_with_a_result(config: Path, tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     result.write_text('{"orderId": 7}')
-    ended = run(config, "settle", DOUBT[:8], "--as", "done", "--result", str(result), "--yes")
+    ended = run(config, "settle", DOUBT[:8], "--as", "done", "--result", str(result), "--no-secrets", "--yes")
     assert ended.output == f"{DOUBT[:12]}: succeeded\n"
     assert json.loads(stored(config).result or b"")["structuredContent"] == {"orderId": 7}
+
+
+CANARY = "canary-8f1c2e"
+
+
+def declare(config: Path, fields: str) -> None:
+    (config.parent / "tools.yaml").write_text(f"tools: {{orders.place: {{{fields}}}}}\n")
+    config.write_text("store: sqlite:///assent.db\ncontracts: [tools.yaml]\n")
+
+
+@pytest.mark.parametrize("finding", ["done", "failed"])
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"token": CANARY, "orderId": 7},
+        {"structuredContent": {"token": CANARY, "orderId": 7}, "content": [{"type": "text", "text": CANARY}]},
+    ],
+)
+def test_a_declared_secret_is_not_kept(config: Path, tmp_path: Path, finding: str, found: dict[str, Any]) -> None:
+    declare(config, "side_effect: write, secrets: [/token]")
+    result = tmp_path / "result.json"
+    result.write_text(json.dumps(found))
+    ended = run(config, "settle", DOUBT, "--as", finding, "--result", str(result), "--no-secrets", "--yes")
+    assert ended.exit_code == 0 and CANARY not in ended.output
+    assert json.loads(stored(config).result or b"")["structuredContent"] == {"token": "", "orderId": 7}
+    assert all(CANARY.encode() not in file.read_bytes() for file in config.parent.glob("assent.db*"))
+
+
+def test_where_no_contract_says_what_is_a_secret_the_operator_must(config: Path, tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    result.write_text(json.dumps({"token": CANARY}))
+    ended = run(config, "settle", DOUBT, "--as", "done", "--result", str(result), "--yes")
+    assert ended.return_value == 1
+    assert "No contract of orders.place is here" in ended.output and "--no-secrets" in ended.output
+    assert stored(config).state is State.IN_DOUBT and stored(config).epoch == 1
+    assert all(CANARY.encode() not in file.read_bytes() for file in config.parent.glob("assent.db*"))
 
 
 @pytest.mark.parametrize(("finding", "state"), [("not-done", State.FAILED_NO_EFFECT), ("failed", State.FAILED)])

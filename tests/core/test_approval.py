@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.approval import Approval, ApprovalState, Decision, binding_of
-from steady import steady
+from steady import thorough
 
 ASKED, EXPIRES, LASTS = 1000.0, 1900.0, 600.0
 
@@ -74,6 +74,13 @@ def test_a_quorum_needs_that_many_different_persons() -> None:
     assert twice.approved_at == 1300.0
 
 
+@pytest.mark.parametrize("other", ["operator:bob", "https://login.example|bob"])
+def test_two_names_of_one_person_are_one_voice(other: str) -> None:
+    asked = approval(by="approver", quorum=2).with_decision(yes("bob", 1100.0)).with_decision(yes(other, 1200.0))
+    assert asked.state_at(1300.0) is ApprovalState.PENDING
+    assert asked.with_decision(yes("ann", 1250.0)).state_at(1300.0) is ApprovalState.APPROVED
+
+
 def test_the_time_of_a_yes_counts_from_the_last_person_needed() -> None:
     asked = approval(by="approver", quorum=2).with_decision(yes("ann", 1100.0)).with_decision(yes("bob", 1500.0))
     assert asked.state_at(1500 + LASTS - 1) is ApprovalState.APPROVED
@@ -97,7 +104,7 @@ decisions = st.builds(
 )
 
 
-@steady
+@thorough
 @given(st.lists(decisions, max_size=4), st.integers(1, 3), st.integers(0, 1), moments, moments)
 def test_time_alone_never_turns_an_ended_approval_into_a_usable_one(
     answers: list[Decision], quorum: int, used: int, first: float, second: float
@@ -111,7 +118,7 @@ def test_time_alone_never_turns_an_ended_approval_into_a_usable_one(
         assert len({answer.person for answer in answers if answer.verdict == "approve"}) >= quorum
 
 
-@steady
+@thorough
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
 def test_a_binding_is_one_fingerprint_of_its_parts(some: list[str], others: list[str]) -> None:
     assert (binding_of(*some) == binding_of(*others)) is (some == others)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assent.core.claims import FINISHED, ClaimRecord, State, claim_id, claim_name
 from assent.core.principal import Principal
 from core.calls import call_of
-from steady import steady
+from steady import thorough
 
 LEASE, EXPIRES, VALID = 1015.0, 2000.0, 1500.0
 RECORD = ClaimRecord("id", "acme", "agent", "tool", "key", "mark", "sha256:0", State.STARTED, 1, LEASE, 1000.0, EXPIRES)
@@ -44,7 +44,7 @@ def test_only_a_finished_claim_grows_stale(state: State, now: float, past: bool)
 PARTS = st.tuples(*[st.text(max_size=4)] * 5)
 
 
-@steady
+@thorough
 @given(PARTS, PARTS)
 def test_a_claims_name_is_one_for_all_its_parts_together(some: Any, others: Any) -> None:
     assert (claim_id(*some) == claim_id(*others)) is (some == others)

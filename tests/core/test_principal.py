@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.principal import Principal, grants
+from assent.core.principal import Principal, grants, person_of
 from steady import steady
 
 
@@ -69,3 +69,20 @@ def test_an_agent_anywhere_in_the_chain_counts() -> None:
 
 def test_a_principal_has_no_scope_by_default() -> None:
     assert Principal("a", "agent").lacks(["x"]) == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("name", "person"),
+    [
+        ("bob", "bob"),
+        ("operator:bob", "bob"),
+        ("https://login.example|bob", "bob"),
+        ("https://login.example|auth0|7", "auth0|7"),
+        ("https://login.example", "https://login.example"),
+        ("https://login.example|", "https://login.example|"),
+        ("team|bob", "team|bob"),
+        ("operator:", ""),
+    ],
+)
+def test_an_account_a_key_and_a_token_of_one_name_are_one_person(name: str, person: str) -> None:
+    assert person_of(name) == person

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assent.core.secrets import ALREADY_DELIVERED, WITHHELD, without_secrets
 from contract.examples import contract_with
-from steady import json_values, steady
+from steady import json_values, thorough
 
 CANARY = "canary-7f3a"
 
@@ -90,7 +90,7 @@ def test_an_error_that_holds_a_secret_after_all_is_emptied() -> None:
     assert CANARY not in json.dumps(kept)
 
 
-@steady
+@thorough
 @given(json_values(leaves=10), st.lists(st.sampled_from(["a", "b", "0", "*"]), min_size=1, max_size=4))
 def test_a_secret_is_gone_wherever_it_stood(document: Any, path: list[str]) -> None:
     structured: Any = CANARY

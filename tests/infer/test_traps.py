@@ -34,6 +34,9 @@ ACTING = {
     "keys that are typed": (tool("type_keys", "Type text into the focused element", text=TEXT, submit={}), True),
     "a noun that is told to act": (tool("berth", "Assigns a berth to a barge.", barge=TEXT), False),
     "generate with a file": (tool("generate_manifest", "Generates a manifest.", output_path=TEXT), False),
+    "new as a verb": (tool("new_berth", "Returns the berth."), False),
+    "a stream that goes out": (tool("foghorn", "Stream a sound to the quay.", sound=TEXT), False),
+    "a check that mends": (tool("run_lint", "Run the linter.", fix={"type": "boolean"}), False),
     "deploy as a verb": (tool("deploy_buoys", "Deploys buoys."), False),
     "a description of another tool": (tool("list_invoices", "This tool will finalize an invoice."), False),
 }
@@ -53,6 +56,11 @@ TELLING = {
     ),
     "a query that is generated": tool("generate_query", "Generates a query from a question.", question=TEXT),
     "an export that is returned": tool("export_signals", "Exports signals and returns them as text."),
+    "a report of something": tool("aged_crates", "Report of crates by age."),
+    "new as an adjective": tool("new_tides", "Return the newest tides."),
+    "a stream that is read": tool("stream_tides", "Stream the tides of a port for some seconds.", port=TEXT),
+    "a map that is drawn": tool("harbour_map", "Map a website's structure. Returns what was found.", url=TEXT),
+    "a quote for a deed": tool("swap_quote", "Get a quote for a swap.", amount=TEXT),
     "vacuum that only looks": tool("health_vacuum", "Identifies what could be removed, without removing anything."),
 }
 
@@ -88,3 +96,34 @@ def test_a_false_claim_to_destroy_nothing_is_found(trap: str) -> None:
     claimed = {**ACTING[trap][0], "annotations": {"readOnlyHint": False, "destructiveHint": False}}
     found = {finding.rule for finding in lint(target_of(claimed)).findings}
     assert found & {"destructive-contradicted", "press-called-harmless"}
+
+
+def test_a_statement_that_a_store_is_given_is_no_look_at_it() -> None:
+    assert not classify(tool("analyze_table", "Run ANALYZE on a table.", table=TEXT)).read_only
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("hullck", "Check a hull and repair leaks", hull=TEXT),
+        tool("sounding", "Check a depth", fix={"type": "boolean"}),
+        tool("hull_scan", "Run a scan of a hull", hull=TEXT),
+        tool("read_crates", "Read crates; items are removed from the quay after reading", quay=TEXT),
+        tool("lookup_sailor", "Look up a sailor, creating it when missing", sailor=TEXT),
+        tool("search_charts", "Search the charts; rebuilds it when stale", q=TEXT),
+        tool("verify_copy", "Verify a copy by restoring it", copy=TEXT),
+        tool("explain", "Explain a query by running it", sql=TEXT),
+        tool("get_invite_link", "Get a link to come in", user=TEXT),
+        tool("get_new_key", "Get a new key", name_of=TEXT),
+        tool("get_view_after", "Perform an action and return a screenshot", deed=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_a_look_that_does_something_as_well_is_no_read(definition: dict[str, Any]) -> None:
+    assert not classify(definition).read_only, classify(definition).reasons
+
+
+def test_a_thing_after_and_is_no_second_deed() -> None:
+    assert classify(
+        tool("list_logs", "Retrieve a list of logs, including outcome, duration and retry counts.")
+    ).read_only

@@ -47,6 +47,14 @@ async def test_the_call_that_would_overspend_is_refused_with_what_is_left() -> N
     assert len(there.upstream.effects) == 2
 
 
+async def test_a_cent_beyond_a_budget_of_thirty_digits_is_one_too_many() -> None:
+    there = world(budgets=(Budget(amount=Decimal("9" * 28 + ".99"), currency="EUR", per="1d"),))
+    assert await code(there, "buy", {"price": "9" * 28 + ".98"}) == "answered"
+    assert await code(there, "buy", {"price": "0.02"}) == "claim.budget_exceeded"
+    assert await code(there, "buy", {"price": "0.01"}) == "answered"
+    assert await code(there, "buy", {"price": "0.01"}) == "claim.budget_exceeded"
+
+
 async def test_a_new_window_begins_anew() -> None:
     there = world(budgets=(HUNDRED,))
     assert await code(there, "buy", {"price": 100}) == "answered"

@@ -58,6 +58,27 @@ async def test_done_answers_retries_with_the_result_that_was_found() -> None:
     assert len(there.upstream.effects) == 1
 
 
+async def test_a_declared_secret_in_what_was_found_is_not_kept() -> None:
+    there = world()
+    there.deploy({"send": {"side_effect": "write", "secrets": ["/link"]}})
+    await there.call("send", {}, key="k")
+    found = {"content": [{"type": "text", "text": "canary"}], "structuredContent": {"id": 7, "link": "canary"}}
+    record = await settle(OPERATOR, NAME, "done", there.ports, found, no_secrets=True)
+    assert b"canary" not in (record.result or b"canary")
+    assert (await heard(there))["structuredContent"] == {"id": 7, "link": ""}
+
+
+async def test_a_tool_that_is_gone_leaves_no_result_to_keep_and_nothing_is_changed() -> None:
+    there = await doubted()
+    before = await there.store.recall(NAME)
+    there.deploy({})
+    with pytest.raises(Refusal) as refused:
+        await settle(OPERATOR, NAME, "done", there.ports, {"content": [], "structuredContent": {"link": "canary"}})
+    assert refused.value.code == "settle.secrets_unknown"
+    assert await there.store.recall(NAME) == before
+    assert (await settle(OPERATOR, NAME, "done", there.ports)).state is State.SUCCEEDED
+
+
 async def test_done_without_a_result_says_that_the_answer_was_lost() -> None:
     there = await doubted()
     await settle(OPERATOR, NAME, "done", there.ports)

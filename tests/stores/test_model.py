@@ -1,58 +1,36 @@
-"""Do the stores agree with memory, operation by operation?"""
+"""Does SQLite agree with memory, operation by operation?"""
 
-import asyncio
-import sys
-import tempfile
+import itertools
 from pathlib import Path
-from shutil import rmtree
 
-from hypothesis import HealthCheck, settings
+import pytest
 
 from assent.ports import Store
-from assent.stores import SqliteStore, open_store
+from assent.stores import SqliteStore
 from assent.testing.stores.model import StoreModel
-from postgres_server import drop_store, new_store_url
-
-TORTURE = "--torture" in sys.argv
-SETTINGS = settings(
-    max_examples=20_000 if TORTURE else 40,
-    stateful_step_count=100 if TORTURE else 30,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+from steady import machines
 
 
 class SqliteModel(StoreModel):
+    folder: Path
+    numbers = itertools.count()
+
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp())
+        self.file = self.folder / f"{next(self.numbers)}.db"
         super().__init__()
 
     async def open_subject(self) -> Store:
-        return SqliteStore(self.folder / "assent.db")
+        return SqliteStore(self.file)
 
     def teardown(self) -> None:
         super().teardown()
-        rmtree(self.folder)
+        for left in self.folder.iterdir():
+            left.unlink()
 
 
-TestSqliteAgainstMemory = SqliteModel.TestCase
-TestSqliteAgainstMemory.settings = SETTINGS
+class TestSqliteAgainstMemory(SqliteModel.TestCase):
+    settings = machines
 
-
-class PostgresModel(StoreModel):
-    def __init__(self) -> None:
-        self.url = asyncio.run(new_store_url())
-        super().__init__()
-
-    async def open_subject(self) -> Store:
-        return await open_store(self.url)
-
-    def teardown(self) -> None:
-        super().teardown()
-        asyncio.run(drop_store(self.url))
-
-
-TestPostgresAgainstMemory = PostgresModel.TestCase
-# Every step asks a server in another process, so the short form takes fewer.
-TestPostgresAgainstMemory.settings = settings(SETTINGS, max_examples=20_000 if TORTURE else 10)
+    @pytest.fixture(autouse=True)
+    def in_a_folder(self, tmp_path: Path) -> None:
+        SqliteModel.folder = tmp_path

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
+from assent.core.claims import ClaimRecord
+from assent.errors import StoreError
 from assent.ports import Store
 from assent.stores import MemoryStore, SqliteStore, waiting
 from assent.stores.postgres import PostgresStore, listening
@@ -40,7 +43,7 @@ async def store(request: Any, tmp_path: Path, url: str) -> AsyncIterator[Store]:
 
 
 async def asleep(store: Any, name: str) -> None:
-    while name not in store._waiters._waiting:  # noqa: ASYNC110 - falling asleep makes no noise
+    while not (bell := store._waiters._waiting.get(name)) or not bell.armed:  # noqa: ASYNC110 - it makes no noise
         await asyncio.sleep(0.001)
 
 
@@ -111,3 +114,107 @@ async def test_where_nobody_can_listen_no_connection_stays_open(url: str, monkey
     assert sessions == 1
     await looker.close()
     await store.close()
+
+
+MANY = 1000
+
+
+class Counting(MemoryStore):
+    """A store that counts how often a claim is looked at."""
+
+    looks = 0
+
+    async def recall(self, claim_id: str) -> ClaimRecord | None:
+        self.looks += 1
+        return await super().recall(claim_id)
+
+
+async def test_a_thousand_who_wait_for_one_claim_look_as_often_as_one() -> None:
+    store = Counting()
+    await store.claim(claim_draft(), entry(), None, NOW)
+    waits = [asyncio.create_task(store.ended("claim", 3600)) for _ in range(MANY)]
+    await asleep(store, "claim")
+    assert store.looks == 1
+    await store.settle("claim", 1, succeeded(), [])
+    assert {record and record.result for record in await asyncio.gather(*waits)} == {succeeded().result}
+    assert store.looks == 2
+    assert not store._waiters._waiting and not store._waiters._looks
+
+
+async def test_every_interval_has_one_look_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "FIRST_LOOK", 0.001)
+    looks = count(1)
+
+    async def look(name: str) -> int:
+        return next(looks)
+
+    waiters = waiting.Waiters()
+    found = await asyncio.gather(*(waiters.until("x", look, lambda number: number >= 7, 3600) for _ in range(MANY)))
+    assert found == [7] * MANY
+
+
+class Slow:
+    """A look that takes until it is let go, and finds what there was when it began."""
+
+    def __init__(self) -> None:
+        self.state, self.begun, self.gates = "started", 0, [asyncio.Event() for _ in range(3)]
+
+    async def look(self, name: str) -> str:
+        found, gate = self.state, self.gates[self.begun]
+        self.begun += 1
+        await gate.wait()
+        return found
+
+    async def until_begun(self, number: int) -> None:
+        while self.begun < number:  # noqa: ASYNC110 - a look makes no noise
+            await asyncio.sleep(0)
+
+
+async def test_who_comes_while_others_look_is_told_what_was_so_when_they_came() -> None:
+    slow, waiters = Slow(), waiting.Waiters()
+    first = asyncio.create_task(waiters.until("x", slow.look, lambda state: state == "ended", 3600))
+    await slow.until_begun(1)
+    slow.state = "ended"
+    second = asyncio.create_task(waiters.until("x", slow.look, lambda state: state == "ended", 0.0))
+    await asyncio.sleep(0)
+    slow.gates[0].set()
+    slow.gates[1].set()
+    assert await second == "ended"
+    waiters.wake(["x"])
+    slow.gates[2].set()
+    assert await first == "ended"
+
+
+async def test_news_that_comes_while_one_looks_is_not_missed() -> None:
+    slow, waiters = Slow(), waiting.Waiters()
+    waits = asyncio.create_task(waiters.until("x", slow.look, lambda state: state == "ended", 3600))
+    await slow.until_begun(1)
+    slow.state = "ended"
+    waiters.wake(["x"])
+    for gate in slow.gates:
+        gate.set()
+    assert await waits == "ended"
+    assert slow.begun == 2
+
+
+async def test_one_who_gives_up_takes_the_look_from_nobody() -> None:
+    slow, waiters = Slow(), waiting.Waiters()
+    leaves, stays = (asyncio.create_task(waiters.until("x", slow.look, bool, 3600)) for _ in range(2))
+    await slow.until_begun(1)
+    leaves.cancel()
+    await asyncio.wait([leaves])
+    slow.gates[0].set()
+    assert await stays == "started"
+    assert leaves.cancelled() and slow.begun == 1
+
+
+async def test_a_look_that_fails_fails_for_all_who_wait() -> None:
+    async def look(name: str) -> None:
+        raise StoreError("The disk is gone.")
+
+    waiters = waiting.Waiters()
+    ends = await asyncio.gather(
+        *(waiters.until("x", look, lambda _: True, 3600) for _ in range(3)), return_exceptions=True
+    )
+    assert [str(end) for end in ends] == ["The disk is gone."] * 3
+    assert not waiters._waiting and not waiters._looks

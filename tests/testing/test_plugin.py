@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -44,3 +45,17 @@ async def test_a_broken_promise_fails_the_test_and_is_named(assent_verify: Calla
         AssertionError, match="list_stock: promised that it reads only, but a read changed the snapshot"
     ):
         assent_verify(server, snapshot=lambda: dict(stock))
+
+
+def test_a_tool_that_never_answers_is_given_up_and_named(assent_verify: Callable[..., Any]) -> None:
+    server = MCPServer("shop", log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="read")
+    async def list_stock() -> dict[str, int]:
+        """Lists what is there."""
+        await asyncio.Event().wait()
+        return {}
+
+    with pytest.raises(AssertionError, match=r"list_stock: promised that .* nothing came within 0.1 s"):
+        assent_verify(server, timeout=0.1)

@@ -16,12 +16,11 @@ import pytest
 from forking import Forker, forker
 from governed_process import RECOVERIES, effects
 from postgres_server import drop_store, new_store_url
+from soak import TORTURE, rounds
 
-TORTURE = "--torture" in sys.argv
 FAULTS = ("SIGKILL", "SIGTERM", "ENOSPC", "EIO")
 ENDINGS = {"SIGKILL": {-9}, "SIGTERM": {0, 1}, "ENOSPC": {0, 1}, "EIO": {0, 1}}
-RUNS = 50 if TORTURE else 1
-LATER_RUNS = 2 if TORTURE else 1
+RUNS, LATER_RUNS = rounds(1, 50), rounds(1, 2)
 
 
 def job(folder: Path, recovery: str, dedup: bool, url: str | None = None, **more: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import pytest
 
 from forking import forker
 from governed_process import effects
+from soak import TORTURE
 
-TORTURE = "--torture" in sys.argv
 STRIDE = 1 if TORTURE else 7
 MOST = 1000
 EARLIER = "an earlier key"

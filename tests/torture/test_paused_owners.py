@@ -13,8 +13,9 @@ import pytest
 from forking import forker
 from governed_process import RECOVERIES, effects
 from postgres_server import drop_store, new_store_url
+from soak import rounds
 
-ROUNDS = 1_000 if "--torture" in sys.argv else 20
+ROUNDS = rounds(20, 1_000)
 MOMENTS = {"before the effect": 4, "after the effect": 5}
 """Where a first call passes these: recall and claim, each before and after, come first."""
 

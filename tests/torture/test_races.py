@@ -12,8 +12,9 @@ import pytest
 from forking import forker
 from governed_process import effects
 from postgres_server import drop_store, new_store_url
+from soak import rounds
 
-ROUNDS = 2_000 if "--torture" in sys.argv else 20
+ROUNDS = rounds(20, 2_000)
 PROCESSES, CALLERS = 4, 50
 
 

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from assent.bootstrap import deciding_ports, operator_ports
 from assent.commands.options import config_option, operator
 from assent.commands.running import with_ports
 from assent.core.claims import ClaimRecord, State
@@ -60,10 +61,14 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="A JSON file with the tool's result, for retries; with --as done or failed.",
 )
+@click.option("--no-secrets", is_flag=True, help="The result holds none; where no contract is here to say what is one.")
 @click.option("--yes", is_flag=True, help="Do not ask again.")
 @config_option
-def settle_(claim_id: str, finding: Finding, result: Path | None, yes: bool, config: Path | None) -> None:
-    """Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly."""
+def settle_(
+    claim_id: str, finding: Finding, result: Path | None, no_secrets: bool, yes: bool, config: Path | None
+) -> None:
+    """Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly; what the tool's
+    contract declares a secret is taken out of the result first."""
     given = _read_result(result, finding) if result else None
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("There is no terminal to ask at; add --yes.")
@@ -77,9 +82,9 @@ def settle_(claim_id: str, finding: Finding, result: Path | None, yes: bool, con
                     f"{record.tool}, called by {visible(record.principal)} of {visible(record.tenant)}", err=True
                 )
             click.confirm(f"Settle {whole[:12]} as {finding}? This cannot be taken back.", abort=True, err=True)
-        return await settle(operator(), whole, finding, ports, given)
+        return await settle(operator(), whole, finding, ports, given, no_secrets=no_secrets)
 
-    settled: ClaimRecord = with_ports(config, settling)
+    settled: ClaimRecord = with_ports(config, settling, deciding_ports if result else operator_ports)
     click.echo(f"{settled.id[:12]}: {settled.state}")
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from assent.core.principal import Principal
+from assent.core.principal import AT_THE_COMMAND_LINE, Principal
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -28,9 +28,9 @@ def config_option(command: Command) -> Command:
 
 
 def operator() -> Principal:
-    """The person at the command line: a human, the operating-system user, never the requester of an approval."""
+    """The person at the command line: a human, the operating-system user; a key of that name is theirs."""
     name = _user()
-    return Principal(f"operator:{name}", "human", scopes=frozenset({"*"}), roles=frozenset({"operator"}))
+    return Principal(AT_THE_COMMAND_LINE + name, "human", scopes=frozenset({"*"}), roles=frozenset({"operator"}))
 
 
 def _user() -> str:

@@ -12,15 +12,19 @@ import click
 from assent.bootstrap import operator_ports
 from assent.core.outcome import Refusal
 from assent.ports import Ports
-from assent.settings import find_settings
+from assent.settings import Settings, find_settings
 
 
-def with_ports(config: Path | None, work: Callable[[Ports], Awaitable[Any]]) -> Any:
+def with_ports(
+    config: Path | None,
+    work: Callable[[Ports], Awaitable[Any]],
+    opened: Callable[[Settings], Awaitable[Ports]] = operator_ports,
+) -> Any:
     """Run something on the configured store; a refusal is printed and ends the command with 1."""
     settings = find_settings(config)
 
     async def run() -> Any:
-        ports = await operator_ports(settings)
+        ports = await opened(settings)
         try:
             return await work(ports)
         finally:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
+from assent.core.principal import person_of
+
 Verdict = Literal["approve", "decline"]
 
 
@@ -62,7 +64,7 @@ class Approval:
     @property
     def approved_at(self) -> float | None:
         """When the last needed person said yes."""
-        yes = {decision.person: decision.at for decision in self.decisions if decision.verdict == "approve"}
+        yes = {person_of(decision.person): decision.at for decision in self.decisions if decision.verdict == "approve"}
         return sorted(yes.values())[self.quorum - 1] if len(yes) >= self.quorum else None
 
     @property
@@ -89,6 +91,11 @@ class Approval:
         if self.approved_at is not None:
             return ApprovalState.APPROVED if now < self.approved_at + self.lasts else ApprovalState.EXPIRED
         return ApprovalState.PENDING if now < self.expires_at else ApprovalState.EXPIRED
+
+    def decision_of(self, principal_id: str) -> Decision | None:
+        """What this person has said, under whichever name."""
+        person = person_of(principal_id)
+        return next((decision for decision in self.decisions if person_of(decision.person) == person), None)
 
     def with_decision(self, decision: Decision) -> Approval:
         return replace(self, decisions=(*self.decisions, decision))

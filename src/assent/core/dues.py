@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -16,6 +16,9 @@ from assent.core.matching import Match
 
 Each = Literal["principal", "tenant", "tool", "tier"]
 MOST_DIGITS = 30
+EXACT = Context(prec=6 * MOST_DIGITS, traps=[Inexact, InvalidOperation])
+"""How amounts are added: Python's own context would round what has more than 28 digits. Any sum of amounts that can be
+read fits, down to the last place of the smallest; one that does not is an error, never a rounded amount."""
 
 
 class Limit(BaseModel):

@@ -10,6 +10,8 @@ from typing import Literal
 Kind = Literal["agent", "human", "service"]
 Mode = Literal["live", "test"]
 KINDS: tuple[Kind, ...] = ("agent", "human", "service")
+AT_THE_COMMAND_LINE = "operator:"
+"""How the id of somebody begins who is known by their account on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,16 @@ class Principal:
     def lacks(self, permissions: Iterable[str]) -> tuple[str, ...]:
         """The permissions that no scope of this principal grants."""
         return tuple(permission for permission in permissions if not grants(self.scopes, permission))
+
+
+def person_of(principal_id: str) -> str:
+    """Who goes by this id: the account at the command line, a key and a token of one name are one person.
+
+    Two who share a name are taken for one, which withholds a voice; one who is taken for two would approve alone.
+    """
+    if principal_id.startswith(("https://", "http://")):
+        return principal_id.partition("|")[2] or principal_id
+    return principal_id.removeprefix(AT_THE_COMMAND_LINE)
 
 
 @lru_cache(maxsize=65_536)

@@ -239,6 +239,13 @@ CATALOGUE: dict[str, Kind] = {
     "settle.not_entitled": Kind(
         403, "Only an operator settles what is in doubt.", "Ask a person with the role operator.", "person", "api"
     ),
+    "settle.secrets_unknown": Kind(
+        409,
+        "Which part of the result is a one-time secret is not known here.",
+        "Name the tool's contract under `contracts:`, leave the result out, or say --no-secrets at the command line.",
+        "operator",
+        "api",
+    ),
     "settle.not_in_doubt": Kind(
         409, "This claim is not in doubt.", "Look at its state: assent claims list --all.", "operator", "api"
     ),

@@ -3,17 +3,30 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, LOSING, NOUNS, OTHERWISE, VERBS
+from assent.infer.lexicon import DEEDS, LOSING, NOUNS, VAGUE, VERBS
+from assent.infer.screen import judge_press
 from assent.infer.statements import Statements
 
-# Classes that say too little about the deed: the description may say more.
-VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
-_EMPTYING: Final = frozenset({"add", "change", "manage", "none", "noun", "run"})
+_EMPTYING: Final = frozenset({"add", "change", "look", "manage", "none", "noun", "read", "run"})
 _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
+# One leaves a page or a tab as one came.
+_VISITED: Final = frozenset({"browser", "page", "tab", "tabs"})
 _SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
 _COPY: Final = frozenset(
-    {"snapshot", "backup", "database", "db", "cluster", "table", "collection", "volume", "checkpoint"}
+    {
+        "snapshot",
+        "backup",
+        "database",
+        "db",
+        "cluster",
+        "table",
+        "collection",
+        "volume",
+        "checkpoint",
+        "revision",
+        "version",
+    }
 )
 
 
@@ -29,20 +42,25 @@ def judge_circumstances(evidence: Evidence) -> str | None:
 def _interrupted(evidence: Evidence) -> str | None:
     """To restart, to power off or to put into another state ends what was running."""
     verb, words, said = evidence.name.verb, evidence.words, evidence.prose
-    if "power" in words and words & {"off", "cycle", "down"}:
-        return "what runs is cut off"
+    felled = "down" in words and words & DEEDS["felling"]
+    if felled or ("power" in words and words & {"off", "cycle", "down"}) or {"write", "off"} <= words:
+        return "what runs or stands is cut off"
     for deed in (verb, *evidence.name.beside, *(said.verbs if evidence.kind in VAGUE else ())):
         if deed in DEEDS["interrupting"] and not (words | said.object) & NOUNS["restarted"]:
             return f"{deed} interrupts what runs"
-    if {"sign", "out"} <= words or {"log", "out"} <= words or verb in {"logout", "signout"}:
+    out = words & {"log", "sign"} and words & {"off", "out"}
+    if out or verb in {"logout", "signout"}:
         return "others are signed out" if words & NOUNS["everybody"] else None
+    if verb == "scale" and "zero" in words:
+        return "nothing runs any more"
     state = "state" in words and (words | said.object) & {"power", "running"}
     return "the state may be one in which nothing runs" if state else None
 
 
 def _restored(evidence: Evidence) -> str | None:
     verb, words = evidence.name.verb, evidence.words
-    if verb == "restore" and words & _COPY:
+    copied = words & _COPY or (evidence.confirmed and evidence.prose.object & {"backup", "snapshot"})
+    if verb == "restore" and copied:
         return "restoring a copy replaces what is there now"
     if verb in {"upgrade", "downgrade"} and "version" in words:
         return "a change of version is hard to take back"
@@ -64,7 +82,8 @@ def _applied(evidence: Evidence) -> str | None:
 def _beside(evidence: Evidence) -> str | None:
     """A verb that loses beside certain words, in the name or, where the name says little, in the text."""
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
-    lost = frozenset() if words & NOUNS["own"] else words & LOSING.get(verb or "", frozenset())
+    done_to = words | prose.object if verb == "transfer" else words
+    lost = frozenset() if words & NOUNS["own"] else done_to & LOSING.get(verb or "", frozenset())
     if not lost and evidence.kind in VAGUE:
         verb = prose.verbs[0] if prose.verbs else None
         lost = (words | prose.object) & LOSING.get(verb or "", frozenset())
@@ -78,10 +97,14 @@ def _replaced(evidence: Evidence) -> str | None:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     if verb == "recreate" and "deletes" in prose.statements:
         return "what is made anew is removed first"
-    if verb == "replace" and "all" in words and "text" not in words:
+    if (verb == "replace" and "all" in words and "text" not in words) or (verb == "update" and "full" in words):
         return "everything that was there is replaced"
     if verb in DEEDS["writing"] and "discards" in prose.statements:
         return "what was there before is discarded"
+    if verb in DEEDS["writing"] and verb != "replace" and "supplants" in prose.statements:
+        return "what was there before is replaced"
+    if verb in DEEDS["writing"] and "backup" in evidence.inputs.flags:
+        return "what is replaced can be kept as a copy, hence lost without one"
     revised = verb in DEEDS["revising"] or evidence.kind in {"none", "noun", "manage"}
     if revised and not words & NOUNS["trivial"] and "discards" in Statements(evidence.headline):
         return "what was there before is discarded"
@@ -108,30 +131,33 @@ def _forced(evidence: Evidence) -> str | None:
     return None
 
 
+def _ended(evidence: Evidence) -> str | None:
+    """What an update may put it into: the bin, an end, a state in which it no longer runs."""
+    flags = evidence.inputs.flags
+    if evidence.kind not in _CHANGING:
+        return None
+    if "fate" in flags:
+        return "a parameter can throw it away or end it"
+    called_off = "called_off" in flags and evidence.words & NOUNS["booked"]
+    return "a parameter can call it off" if called_off else None
+
+
+def _closed(evidence: Evidence) -> str | None:
+    """A session that is closed takes what runs in it along, when it says so."""
+    closing = evidence.name.verb in DEEDS["closing"] and not (evidence.words | evidence.prose.object) & _VISITED
+    return "what runs in it is ended" if closing and "ends" in evidence.prose.statements else None
+
+
 def _warned(evidence: Evidence) -> str | None:
-    if evidence.kind in _CHANGING and "loses" in Statements(evidence.headline):
+    if evidence.kind in _CHANGING | {"add", "look", "read"} and "loses" in Statements(evidence.headline):
         return "the description says that something is lost on the way"
     warned = evidence.kind in _CHANGING and "interrupts" in evidence.prose.statements
     return "the description warns that what runs is interrupted" if warned else None
 
 
-def _pressed(evidence: Evidence) -> str | None:
-    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
-    if verb in DEEDS["answering"] and words & {"dialog", "dialogs", "alert", "prompt", "popup"}:
-        return "an answer to a dialog may do anything"
-    otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
-    if otherwise or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
-        return "a press on a live screen may do anything"
-    steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
-    keys = words & {"keys", "keystrokes", "keyboard", "key"} and evidence.kind in {"send", "add", "change", "none"}
-    typed = keys and prose.opening & NOUNS["keyed"]
-    submitted = verb == "submit" and "form" in words and (words | prose.opening) & NOUNS["screen"]
-    return "a press on a live screen may do anything" if typed or submitted or steered else None
-
-
 def _run_loss(evidence: Evidence) -> str | None:
     """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
-    if evidence.kind != "run":
+    if evidence.kind != "run" and not (evidence.kind in {"none", "noun"} and evidence.prose.kind == "run"):
         return (
             "begins an attack"
             if evidence.name.verb in DEEDS["beginning"] and evidence.words & NOUNS["attack"]
@@ -140,7 +166,21 @@ def _run_loss(evidence: Evidence) -> str | None:
     lost = sorted(word for word in evidence.words if VERBS.get(word) == "destroy" or word in NOUNS["attack"])
     if lost:
         return f"runs a {lost[0]}"
+    if (evidence.words | evidence.prose.object) & {"remediation", "remediations", "remedial"}:
+        return "a remedy changes what it finds"
     return "runs something it warns of" if "cautions" in evidence.prose.statements else None
 
 
-_RULES: Final = (_interrupted, _restored, _applied, _beside, _replaced, _forced, _warned, _pressed, _run_loss)
+_RULES: Final = (
+    _interrupted,
+    _restored,
+    _applied,
+    _beside,
+    _replaced,
+    _forced,
+    _ended,
+    _closed,
+    _warned,
+    judge_press,
+    _run_loss,
+)

@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from assent.infer.calls import judge_calls
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, NOUNS, READING, VERBS
+from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE, VERBS
 
-_VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 _STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
 _REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest"})
 _SCREEN: Final = frozenset({"page", "browser", "screen"})
@@ -13,12 +13,14 @@ _ERRAND: Final = frozenset({"action", "actions", "task"})
 # What is typed into a process that runs is run by it.
 _FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
+_ASKED: Final = frozenset({"q", "query", "statement", "text"})
 _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
 def judge_execution(evidence: Evidence) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
-    if evidence.name.verb in DEEDS["treating"] and not _joined(evidence):
+    done = _joined(evidence) or "enacts" in evidence.prose.statements
+    if evidence.name.verb in DEEDS["treating"] and not done:
         return None
     return (
         _requests(evidence)
@@ -27,6 +29,7 @@ def judge_execution(evidence: Evidence) -> str | None:
         or _given_errand(evidence)
         or _listed(evidence)
         or _offered(evidence)
+        or judge_calls(evidence)
     )
 
 
@@ -36,14 +39,14 @@ def _joined(evidence: Evidence) -> bool:
 
 
 def _running(evidence: Evidence) -> bool:
-    return evidence.kind == "run" or _joined(evidence) or (evidence.prose.kind == "run" and evidence.kind in _VAGUE)
+    return evidence.kind == "run" or _joined(evidence) or (evidence.prose.kind == "run" and evidence.kind in VAGUE)
 
 
 def _requests(evidence: Evidence) -> str | None:
     """Any method on any address."""
     chosen = "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]
     verb = evidence.name.verb
-    free = evidence.kind in _VAGUE or verb in DEEDS["requesting"]
+    free = evidence.kind in VAGUE or verb in DEEDS["requesting"]
     asked = verb in DEEDS["calling"] or (free and evidence.kind not in READING)
     if chosen and asked and evidence.words & _REQUEST:
         return "sends any request with any method"
@@ -68,7 +71,7 @@ def _given_code(evidence: Evidence) -> str | None:
     taken = given and (_running(evidence) or verb in {"evaluate", None})
     typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
     told = prose.verbs[:1]
-    sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in _VAGUE)
+    sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in VAGUE)
     sent = "command" in flags and sending and (words | prose.object) & {"command", "commands"}
     names = evidence.inputs.names
     into = words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS)
@@ -88,6 +91,9 @@ def _given_statement(evidence: Evidence) -> str | None:
     if asked or joined or (_running(evidence) and queried):
         return "runs whatever query is written"
     if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
+        return "runs the statement it is given"
+    bare = evidence.kind == "none" and evidence.words & NOUNS["dialect"] and evidence.inputs.names & _ASKED
+    if bare and not prose.verbs:
         return "runs the statement it is given"
     named = evidence.words & (NOUNS["program"] if evidence.kind == "run" else _STRICT)
     if _running(evidence) and (named or prose.object & _STRICT):

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import Final
 
-from assent.infer.circumstances import VAGUE, judge_circumstances
+from assent.infer.circumstances import judge_circumstances
 from assent.infer.evidence import Evidence
 from assent.infer.execution import judge_execution
-from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VERBS
+from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
 from assent.infer.statements import Statements
 
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
+_TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -34,13 +35,21 @@ def judge_harm(evidence: Evidence) -> Harm:
 
 
 def _by_name(evidence: Evidence) -> str | None:
-    said = evidence.prose.verbs
-    if evidence.name.verb == "reset" and said and said[0] in DEEDS["mild"]:
+    if _spared(evidence):
         return None
     for verb in (evidence.name.verb, *evidence.name.beside):
         if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, evidence.words):
             return f"{verb} loses data, access or running work"
     return None
+
+
+def _spared(evidence: Evidence) -> bool:
+    """What sounds like a loss and only takes back an assignment, or what was staged."""
+    verb, said = evidence.name.verb, evidence.prose.verbs
+    if verb == "reset":
+        return bool(said) and said[0] in DEEDS["mild"]
+    loosed = evidence.words & NOUNS["assigned"] and evidence.words & NOUNS["assignment"]
+    return verb in DEEDS["sparing"] and bool(loosed)
 
 
 def _otherwise(verb: str, words: frozenset[str]) -> bool:
@@ -53,7 +62,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
-        return not words & (NOUNS["trivial"] - {"default"})
+        return not words & ((NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"})
     if verb in {"regenerate", "rotate"}:
         return bool(words & _KEYS)
     return verb not in DEEDS["mild"]
@@ -66,6 +75,8 @@ def _by_choice(evidence: Evidence) -> str | None:
     offered = {choice.verb for choice in evidence.inputs.choices}
     lost = sorted(chosen - DEEDS["mild"] - ({"disable"} if "enable" in offered else set()))
     lost += sorted(offered & DEEDS["losing_choice"])
+    if evidence.words & NOUNS["trivial"]:
+        lost = [verb for verb in lost if verb not in DEEDS["sparing"]]
     if lost:
         return f"a parameter offers {', '.join(lost[:3])}"
     pressed = {choice.verb for choice in evidence.inputs.choices if choice.kind == "drive"}
@@ -74,8 +85,12 @@ def _by_choice(evidence: Evidence) -> str | None:
 
 def _by_text(evidence: Evidence) -> str | None:
     prose, kind = evidence.prose, evidence.kind
+    spared = _spared(evidence)
     for verb in prose.verbs:
+        if spared and verb == evidence.name.verb:
+            continue
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
+        counts = counts or (kind in {"change", "make"} and verb == prose.verbs[0] and verb not in _TWOFOLD)
         words = evidence.words | prose.opening
         if counts and VERBS[verb] == "destroy" and not _otherwise(verb, words) and _loses(verb, words):
             return f"the description says {verb}"

@@ -54,6 +54,8 @@ PREPOSITION: Final = _LEXICON["grammar"]["preposition"]
 READING: Final = frozenset({"read", "look"})
 ACTING: Final = frozenset({"add", "change", "destroy", "send", "share", "spend", "drive"})
 MIXED: Final = ACTING | {"manage", "run"}
+# They say too little about the deed: the description may say more.
+VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 
 
 @lru_cache(maxsize=65536)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from assent.infer.lexicon import DEEDS, INPUTS, NOUN_TOO, NOUNS, READING
 from assent.infer.naming import read_name
-from assent.infer.schema import list_values, read_properties
+from assent.infer.schema import is_switch, list_steps, list_values, read_properties
 from assent.infer.words import split_name
 
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
@@ -16,10 +16,11 @@ _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
 _LOOSE: Final = _CHOOSING - _OPERATION
 # How something is done: a deed only where one of the ways loses what was there.
 _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
+_STATE: Final = frozenset({"status", "state", "lifecycle"})
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
-_SWITCHES: Final = frozenset({"mend", "emptying", "traced", "unlisted"})
+_SWITCHES: Final = frozenset({"mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"})
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
@@ -57,7 +58,10 @@ def read_parameters(schema: Any) -> Parameters:
     found = [*own, *below]
     names = frozenset([_plain(name) for name, _ in found])
     flags = {flag for name in names if name in _FLAGS for flag in _FLAGS[name]} - _SWITCHES
-    flags |= {flag for name, definition in own if definition.get("type") == "boolean" for flag in _switched(name)}
+    flags |= {flag for name, definition in own if is_switch(definition) for flag in _switched(name)}
+    if not names.isdisjoint(INPUTS["backup"]) and any(_plain(n) in INPUTS["backup"] and is_switch(d) for n, d in found):
+        flags.add("backup")
+    flags |= {flag for name, definition in own for flag in _ends(name, definition)}
     if any(name.endswith(_ADDRESS) for name in names):
         flags.add("address")
     choices: list[Choice] = []
@@ -105,12 +109,22 @@ def _grave(choice: Choice) -> bool:
 
 def _switched(name: str) -> Iterator[str]:
     plain = _plain(name)
-    for flag in ("mend", "traced"):
+    for flag in ("mend", "traced", "fate", "pressing"):
         if plain in INPUTS[flag]:
             yield flag
     first, _, rest = plain.partition("_")
     if first in INPUTS["emptying"] or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
+
+
+def _ends(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
+    """The ends among the states a parameter offers: gone, halted, called off."""
+    if _plain(name).rpartition("_")[2] not in _STATE:
+        return
+    states = {_plain(value) for value in list_values(definition)}
+    for flag, ends in (("fate", NOUNS["gone"]), ("called_off", NOUNS["called_off"])):
+        if states & ends:
+            yield flag
 
 
 def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Choice]:
@@ -126,7 +140,7 @@ def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Cho
 
 
 def _values(definition: Mapping[str, Any]) -> list[str]:
-    values = list_values(definition)
+    values = list_values(definition) or list_steps(definition)
     text = definition.get("description")
     if values or not isinstance(text, str) or "filter" in text.lower():
         return values

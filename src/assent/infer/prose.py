@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assent.infer.lexicon import (
+    ACTING,
     CONJUNCTION,
     DETERMINER,
     FILLER,
@@ -51,7 +52,7 @@ _OBJECT = DETERMINER | {
     "every",
 }
 # `Report what is there` tells; `Report a bug` does not.
-_TOLD = frozenset({"what", "whether", "how", "which", "on", "current", "if"})
+_TOLD = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
 _BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
 _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
 _OCCASION = frozenset({"when", "whenever", "if"})
@@ -176,6 +177,10 @@ def _verb_at(words: list[str], position: int) -> str:
         return "save" if _keeps(words[position + 1 : position + 12]) else "see"
     if verb == "report" and _after(words, position) in _TOLD:
         return "tell"
+    if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
+        return "send"
+    if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
+        return "explore"
     if verb == "page" and _after(words, position) in {"through", "over"}:
         return "browse"
     return verb
@@ -204,6 +209,7 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
         sure = verb not in NOUN_TOO and link in CONJUNCTION and _after(words, place) in PREPOSITION
+        sure = sure or (link == "and" and verb not in NOUN_TOO and VERBS[verb] in ACTING and ending == "")
         if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
 

@@ -8,6 +8,7 @@ Property = tuple[str, Mapping[str, Any]]
 _DEEPEST: Final = 4
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _COMPOSED: Final = frozenset({"properties", "items", *_UNIONS})
+_KIND: Final = ("type", "action", "kind", "name")
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
@@ -29,6 +30,30 @@ def list_values(definition: Any, depth: int = 0) -> list[str]:
         for part in _listed(definition, key):
             values += list_values(part, depth + 1)
     return values + list_values(definition.get("items"), depth + 1)
+
+
+def list_steps(definition: Mapping[str, Any]) -> list[str]:
+    """The kinds of steps that a list of objects allows: `actions: [{type: click}, {type: wait}]`."""
+    items = definition.get("items")
+    steps = [part for part in _alternatives(items, 0) if isinstance(part.get("properties"), dict)]
+    kinds = [step["properties"].get(key) for step in steps for key in _KIND]
+    return [value for kind in kinds for value in list_values(kind)]
+
+
+def is_switch(definition: Mapping[str, Any]) -> bool:
+    """Whether it is yes or no, be it that it may be left open."""
+    kind = definition.get("type")
+    if kind is None:
+        return any(isinstance(part, dict) and part.get("type") == "boolean" for part in _listed(definition, "anyOf"))
+    return kind == "boolean" or (isinstance(kind, list) and "boolean" in kind)
+
+
+def _alternatives(definition: Any, depth: int) -> Iterator[Mapping[str, Any]]:
+    if isinstance(definition, dict) and depth < _DEEPEST:
+        yield definition
+        for key in _UNIONS:
+            for part in _listed(definition, key):
+                yield from _alternatives(part, depth + 1)
 
 
 def _properties(schema: Any, root: Any, depth: int) -> Iterator[Property]:

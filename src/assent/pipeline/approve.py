@@ -5,7 +5,7 @@ from __future__ import annotations
 from assent.core.approval import Approval, ApprovalState, Decision, Verdict
 from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
-from assent.core.principal import Principal
+from assent.core.principal import Principal, person_of
 from assent.core.reach import APPROVER, OPERATOR, is_operator, reach_of
 from assent.ports import Ports
 
@@ -29,6 +29,8 @@ async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports:
     approval = await _known(person, approval_id, ports)
     _entitled(person, approval)
     _open(approval, ports.now())
+    if (earlier := approval.decision_of(person.id)) is not None:
+        raise Refusal("approve.already_decided", f"{earlier.person} has said {earlier.verdict}: a person decides once.")
     decision = Decision(person.id, verdict, ports.now(), channel)
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": channel}
     entry = Entry("decision", decision.at, facts, {"person": person.id, "tenant": person.tenant})
@@ -63,7 +65,7 @@ def _entitled(person: Principal, approval: Approval) -> None:
         raise Refusal("approve.not_entitled", "Only a person can decide, and no agent on a person's behalf.")
     if approval.by != "approver":
         return
-    if person.id == approval.requester and person.tenant == approval.tenant:
+    if person_of(person.id) == person_of(approval.requester):
         raise Refusal("approve.own_request")
     if not person.roles & {APPROVER, OPERATOR}:
         raise Refusal("approve.not_entitled", "This approval needs a person with the role approver.")

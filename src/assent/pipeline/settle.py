@@ -10,6 +10,7 @@ from assent.core.audit import Entry, principal_values
 from assent.core.claims import NEVER, ClaimRecord, Settlement, State
 from assent.core.outcome import Refusal, error_result
 from assent.core.principal import Principal
+from assent.core.secrets import without_secrets
 from assent.pipeline.approve import OPERATOR
 from assent.ports import Ports
 
@@ -18,15 +19,22 @@ _ENDS: dict[str, State] = {"done": State.SUCCEEDED, "not-done": State.FAILED_NO_
 
 
 async def settle(
-    person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None = None
+    person: Principal,
+    claim_id: str,
+    finding: Finding,
+    ports: Ports,
+    result: dict[str, Any] | None = None,
+    *,
+    no_secrets: bool = False,
 ) -> ClaimRecord:
     """The claim as an operator found it; a Refusal, which is written down too, says why it was not settled.
 
     `done` keeps the result for retries, `not-done` gives the key and what was reserved free, `failed` answers retries
-    with a failure. An owner who comes back afterwards is refused.
+    with a failure. An owner who comes back afterwards is refused. What the contract declares a secret is not kept;
+    where there is no contract to say so, the operator must (`no_secrets`).
     """
     try:
-        return await _settled(person, claim_id, finding, ports, result)
+        return await _settled(person, claim_id, finding, ports, result, no_secrets)
     except Refusal as refusal:
         values = {"claim": claim_id[:64], "finding": finding, **principal_values(person)}
         ports.store.note(Entry("denial", ports.now(), {"action": "settle", "code": refusal.code}, values))
@@ -34,13 +42,14 @@ async def settle(
 
 
 async def _settled(
-    person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None
+    person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None, no_secrets: bool
 ) -> ClaimRecord:
     if person.kind != "human" or person.has_agent or OPERATOR not in person.roles:
         raise Refusal("settle.not_entitled")
-    record = await _fenced(await _doubtful(claim_id, ports), person, ports)
-    now = ports.now()
-    settlement = Settlement(_ENDS[finding], now, _kept(finding, result), NEVER if finding == "not-done" else None)
+    doubtful = await _doubtful(claim_id, ports)
+    kept = _kept(finding, _emptied(result, doubtful, ports, no_secrets))
+    record, now = await _fenced(doubtful, person, ports), ports.now()
+    settlement = Settlement(_ENDS[finding], now, kept, NEVER if finding == "not-done" else None)
     entry = Entry("operator", now, _facts(record, settlement.state, ports), principal_values(person))
     if not await ports.store.settle(record.id, record.epoch, settlement, [entry]):
         raise Refusal("settle.not_in_doubt")
@@ -71,6 +80,18 @@ async def _fenced(record: ClaimRecord, person: Principal, ports: Ports) -> Claim
 
 def _facts(record: ClaimRecord, state: State, ports: Ports) -> dict[str, Any]:
     return {"claim": ports.blind(record.id), "tool": record.tool, "contract": record.contract, "state": state.value}
+
+
+def _emptied(
+    result: dict[str, Any] | None, record: ClaimRecord, ports: Ports, no_secrets: bool
+) -> dict[str, Any] | None:
+    """The result without what may be shown only once: it was, or it never will be."""
+    tool = ports.catalogue().find(record.tool)
+    if result is None or (tool is None and no_secrets):
+        return result
+    if tool is None:
+        raise Refusal("settle.secrets_unknown", f"No contract of {record.tool} is here to say what of it is a secret.")
+    return without_secrets(tool.contract, result)
 
 
 def _kept(finding: Finding, result: dict[str, Any] | None) -> bytes | None:

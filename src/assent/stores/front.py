@@ -80,7 +80,7 @@ class Front(ABC):
     async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         return await self._waiters.until(
             claim_id,
-            lambda: self.recall(claim_id),
+            self.recall,
             lambda record: record is None or record.state is not State.STARTED,
             timeout,
         )
@@ -99,7 +99,7 @@ class Front(ABC):
     async def decided(self, approval_id: str, timeout: float) -> Approval | None:
         return await self._waiters.until(
             approval_id,
-            lambda: self.approval(approval_id),
+            self.approval,
             lambda approval: approval is None or approval.pending_until is None,
             timeout,
         )

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, Inexact
 
 from assent.audit.sealing import Sealed
 from assent.audit.values import BadEntry, redact
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
-from assent.core.dues import Charge, Dues, Rate
+from assent.core.dues import EXACT, Charge, Dues, Rate
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, CoolingDown, OverBudget, RateLimited, Rehearsal, Taken, TooManyPending
@@ -124,9 +124,13 @@ class Records:
 
     def _charged(self, charge: Charge) -> Tally:
         tally = self.tallies.get(charge.tally, Tally(Decimal(0), charge.until))
-        if tally.spent + charge.amount > charge.limit:
-            raise OverBudget(charge.limit, charge.limit - tally.spent)
-        return replace(tally, spent=tally.spent + charge.amount)
+        try:
+            spent, left = EXACT.add(tally.spent, charge.amount), EXACT.subtract(charge.limit, tally.spent)
+        except Inexact:
+            raise StoreError(f"An amount has more digits than can be counted: {charge.amount:.3e}.") from None
+        if spent > charge.limit:
+            raise OverBudget(charge.limit, left)
+        return replace(tally, spent=spent)
 
     def retake(self, claim_id: str, epoch: int, lease_until: float, now: float, row: Sealed) -> ClaimRecord | None:
         record = self.claims.get(claim_id)
@@ -165,7 +169,7 @@ class Records:
         for name, amount in record.charges:
             tally = self.tallies.get(name)
             if tally is not None:
-                self.tallies[name] = replace(tally, spent=max(Decimal(0), tally.spent - amount))
+                self.tallies[name] = replace(tally, spent=max(Decimal(0), EXACT.subtract(tally.spent, amount)))
                 self.changed.tallies.add(name)
 
     def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
@@ -194,7 +198,7 @@ class Records:
         approval = self.approvals.get(approval_id)
         if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
             return None
-        if any(earlier.person == decision.person for earlier in approval.decisions):
+        if approval.decision_of(decision.person) is not None:
             return None
         decided = approval.with_decision(decision)
         self._put_approval(decided)

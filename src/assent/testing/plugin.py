@@ -16,8 +16,8 @@ import pytest
 def assent_verify() -> Callable[..., Any]:
     """A function that calls the tools of a server object and fails where a promise was broken.
 
-    `assent_verify(server, calls="reads", examples=5, snapshot=None, database=None, contracts=None, only=())`. With
-    `calls="all"` tools that have effects are called too: give it a server made for testing.
+    `assent_verify(server, calls="reads", examples=5, snapshot=None, database=None, contracts=None, only=(),
+    timeout=30)`. With `calls="all"` tools that have effects are called too: give it a server made for testing.
     """
     # Imported when it is used: a plugin must cost nothing to those who do not.
     from assent.testing.verifying import assert_promises_kept

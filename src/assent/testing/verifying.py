@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from assent.contract.model import Contract
-from assent.edges.calling import calling
+from assent.edges.calling import PATIENCE, calling
 from assent.edges.listing import contracts_in, listed_in
 from assent.verify import Observer, Verdict, database_at, promises_of, verify
 from assent.verify.observe import Hook
@@ -25,8 +25,12 @@ def assert_promises_kept(
     database: str | None = None,
     contracts: Mapping[str, Contract] | None = None,
     only: Sequence[str] = (),
+    timeout: float = PATIENCE,
 ) -> Verdict:
-    """Call the tools of a server object; raise AssertionError with every promise that was broken."""
+    """Call the tools of a server object; raise AssertionError with every promise that was broken.
+
+    A call without an answer after `timeout` seconds is given up, unless it holds the loop.
+    """
     observers: list[Observer] = [Hook(snapshot)] if snapshot else []
     observers += [database_at(database)] if database else []
 
@@ -34,7 +38,7 @@ def assert_promises_kept(
         declared = {**contracts_in(server), **(contracts or {})}
         definitions = await listed_in(server)
         promises = [promises_of(one, declared.get(str(one["name"]))) for one in definitions]
-        async with calling(server) as session:
+        async with calling(server, patience=timeout) as session:
             return await verify(session, promises, observers=observers, calls=calls, examples=examples, only=only)
 
     verdict = _run(run)

@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from assent.edges.api.table import ROUTES
 from edges.api.scene import Scene, key_of, scene
+from soak import rounds
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SHORT, LONG = 8, 500
@@ -54,15 +55,17 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 @pytest.mark.parametrize("who", ["root", "ci", "eve", None])
 @pytest.mark.parametrize(("route", "mode"), CASES)
 def test_every_answer_is_one_that_the_document_declares(
-    route: Any, who: str | None, mode: GenerationMode, there: Scene, request: pytest.FixtureRequest
+    route: Any, who: str | None, mode: GenerationMode, there: Scene
 ) -> None:
     schema = schemathesis.openapi.from_url(f"{there.base}/api/openapi.json")
     operation = schema[route.path][route.method]
     headers = {"Authorization": f"Bearer {key_of(who)}"} if who else {}
-    tries = LONG if request.config.getoption("--torture") else SHORT
 
     @hypothesis.settings(
-        max_examples=tries, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck)
+        max_examples=rounds(SHORT, LONG),
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(hypothesis.HealthCheck),
     )
     @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
     def answers_as_declared(case: Any) -> None:

@@ -59,7 +59,7 @@ FINDING: Schema = {
             "type": "object",
             "required": ["content"],
             "properties": {"content": {"type": "array", "items": {"type": "object"}}},
-            "description": "The tool's whole result, for retries; with done or failed.",
+            "description": "The tool's whole result, for retries; with done or failed. Declared secrets are not kept.",
         },
     },
 }
@@ -169,7 +169,7 @@ ROUTES = (
         settle_claim,
         _ONE,
         body=FINDING,
-        refusals=("settle.not_entitled", "settle.unknown", "settle.not_in_doubt"),
+        refusals=("settle.not_entitled", "settle.unknown", "settle.not_in_doubt", "settle.secrets_unknown"),
         missing="settle.unknown",
     ),
 )

@@ -127,6 +127,14 @@ class ApprovalPromises:
         assert await stores[0].approval(asked.id) == taken[0]
         assert await marks(stores[1]) == ["approval", "decision"]
 
+    async def test_a_person_has_one_voice_under_two_names(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(by="approver", quorum=2), NOW, 20, entry("approval"))
+        assert await store.decide(asked.id, decision("bob"), NOW + 1, entry("decision")) is not None
+        assert await store.decide(asked.id, decision("operator:bob"), NOW + 2, entry("decision")) is None
+        kept = await store.approval(asked.id)
+        assert kept is not None and kept.decisions == (decision("bob"),)
+        assert await marks(store) == ["approval", "decision"]
+
     async def test_distinct_persons_who_decide_at_once_all_count(self, open_store: OpenStore) -> None:
         stores = [await open_store() for _ in range(2)]
         asked = await stores[0].ask(approval_draft(quorum=5), NOW, 20, entry())

@@ -9,6 +9,7 @@ import pytest
 
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import Charge, Dues, Rate
+from assent.errors import StoreError
 from assent.ports import OverBudget, RateLimited, Store, Taken
 from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, marks, succeeded
 
@@ -40,6 +41,31 @@ class DuesPromises:
             await store.claim(claim_draft(f"{number}"), entry(), None, NOW, charge("0.1", "1"))
         with pytest.raises(OverBudget):
             await store.claim(claim_draft("more"), entry(), None, NOW, charge("1e-27", "1"))
+
+    async def test_amounts_of_thirty_digits_are_counted_to_the_last(self, store: Store) -> None:
+        limit = "9" * 30
+        await store.claim(claim_draft("most"), entry(), None, NOW, charge("9" * 29 + "0", limit))
+        for number in range(9):
+            await store.claim(claim_draft(f"{number}"), entry(), None, NOW, charge("1", limit))
+        with pytest.raises(OverBudget) as over:
+            await store.claim(claim_draft("more"), entry(), None, NOW, charge("1e-30", limit))
+        assert over.value.left == 0
+
+    async def test_what_is_given_back_of_thirty_digits_is_what_was_taken(self, store: Store) -> None:
+        limit = "1" + "0" * 29
+        await store.claim(claim_draft("stays"), entry(), None, NOW, charge("0.000000000000000000000000000001", limit))
+        await store.claim(claim_draft("goes"), entry(), None, NOW, charge("9" * 29, limit))
+        await store.settle("goes", 1, Settlement(State.FAILED_NO_EFFECT, NOW), [])
+        with pytest.raises(OverBudget) as over:
+            await store.afford(charge(limit, limit), NOW)
+        assert over.value.left == Decimal("99999999999999999999999999999.999999999999999999999999999999")
+
+    async def test_an_amount_that_cannot_be_counted_exactly_is_refused_and_nothing_is_kept(self, store: Store) -> None:
+        await store.claim(claim_draft("first"), entry(), None, NOW, charge("1"))
+        with pytest.raises(StoreError, match="more digits than can be counted"):
+            await store.claim(claim_draft("fine"), entry(), None, NOW, charge("1e-300"))
+        assert await store.recall("fine") is None
+        await store.claim(claim_draft("last"), entry(), None, NOW, charge("99"))
 
     async def test_what_is_under_way_counts_however_many_spend_at_once(self, open_store: OpenStore) -> None:
         stores = [await open_store() for _ in range(3)]

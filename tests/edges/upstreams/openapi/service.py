@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from assent.edges.upstreams.openapi.exchange import Send
 from assent.ports import Lost, Unreached
+from serving import PromptServer
 
 
 class Orders:
@@ -120,12 +121,12 @@ async def serving(app: Any) -> AsyncIterator[str]:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen()
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    server = PromptServer(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
     task = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        server.stop()
         await task
         listening.close()
 

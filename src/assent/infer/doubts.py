@@ -1,0 +1,134 @@
+"""Which circumstances make one doubt that a tool only looks?"""
+
+from typing import Final
+
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import ACTING, DEEDS, NOUN_FIRST, NOUNS, READING, VERBS
+from assent.infer.statements import Statements
+
+PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
+_VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
+_WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
+_AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
+
+
+def program(evidence: Evidence) -> str | None:
+    """What shows that the caller writes the program, the statement or the command."""
+    doubt = None if evidence.name.verb in DEEDS["treating"] else _written(evidence)
+    cleared = doubt and ("select" in evidence.prose.object or "reads_only" in evidence.prose.statements)
+    return None if cleared else doubt
+
+
+def _written(evidence: Evidence) -> str | None:
+    prose, verb = evidence.prose, evidence.name.verb
+    if evidence.inputs.flags & PROGRAM:
+        return "it takes a program or query text"
+    if prose.kind == "run" and prose.object & NOUNS["written"]:
+        return f"the description says {prose.verbs[0]}"
+    spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"]}.get(verb or "", frozenset())
+    if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
+        return None
+    return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
+
+
+def saved(evidence: Evidence) -> str | None:
+    if "file" in evidence.inputs.flags or "saves" in evidence.prose.statements:
+        return "the result may be saved"
+    return None
+
+
+def kept(evidence: Evidence) -> str | None:
+    """What is read may be put into a file: a parameter says where, or the first lines say so."""
+    kept = "file" in evidence.inputs.flags or "files" in Statements(evidence.headline)
+    return "the result may be saved" if kept else None
+
+
+def let_in(evidence: Evidence) -> str | None:
+    """`get_upload_url` gives a way in that was not there before."""
+    lets_in = evidence.words & NOUNS["ticket"] and evidence.words & NOUNS["ticketed"]
+    return "what it gives lets its holder in" if lets_in else None
+
+
+def traced(evidence: Evidence) -> str | None:
+    """A read that marks, takes or makes what it reads."""
+    if evidence.inputs.flags & {"traced", "emptying"}:
+        return "a switch marks or takes what is read"
+    opening = Statements(evidence.headline)
+    if "supplants" in opening or "loses" in opening:
+        return "the description says that something is lost on the way"
+    if "enacts" in opening:
+        return "it is looked at by being done"
+    return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
+
+
+def begun(evidence: Evidence) -> str | None:
+    """`monitor_voyage_start`, `audit_fix`: what stands last may be the deed, unless the description only looks."""
+    last, said = evidence.name.words[-1], evidence.prose.kinds
+    told = last not in DEEDS["opening"] and said and said <= READING
+    deed = last != evidence.name.verb and VERBS.get(last) in ACTING and last not in NOUN_FIRST and not told
+    return f"its name ends with {last}" if deed else None
+
+
+def errand(evidence: Evidence) -> str | None:
+    """A page is read by pressing something on it, or after steps of the caller's."""
+    prose = evidence.prose
+    steps = "url" in evidence.inputs.flags and evidence.inputs.names & {"actions", "steps"}
+    free = steps and not evidence.inputs.only_reads
+    told = prose.kind == "run" and prose.verbs[0] == "perform" and prose.object & {"action", "actions"}
+    if free or told or "presses" in Statements(evidence.headline):
+        return "something is done before anything is read"
+    return None
+
+
+def renewed(evidence: Evidence) -> str | None:
+    """`get_new_key` makes one."""
+    around = evidence.words | evidence.prose.object
+    return "what is got is new" if "new" in around and around & NOUNS["issued"] else None
+
+
+def mended(evidence: Evidence) -> str | None:
+    return "it can put right or keep what it finds" if "mend" in evidence.inputs.flags else None
+
+
+def statement(evidence: Evidence) -> str | None:
+    """`Run ANALYZE on a table`: the word is a statement that a store is given."""
+    prose = evidence.prose
+    if prose.kind == "run" and evidence.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
+        return "it is started, and what it gives is not said"
+    given = prose.kind == "run" and evidence.name.verb == "analyze" and prose.object >= {"analyze"}
+    return "it is a statement that is run" if given else None
+
+
+def shown_elsewhere(evidence: Evidence) -> str | None:
+    """`view_in_browser` opens something on somebody's screen."""
+    words = evidence.name.words
+    opened = len(words) > 2 and words[-2] == "in" and words[-1] in NOUNS["program_window"]
+    return f"something is opened in the {words[-1]}" if opened else None
+
+
+def consulted(evidence: Evidence) -> str | None:
+    """An agent that is asked may do something about it."""
+    asked = evidence.name.verb in DEEDS["consulting"] and evidence.words & _AGENTS
+    return "an agent is asked" if asked else None
+
+
+def made(evidence: Evidence) -> str | None:
+    """`infer` that generates an image keeps it somewhere, unless it says that it gives it back."""
+    prose = evidence.prose
+    makes = prose.kind == "make" and prose.verbs[0] in {"generate", "produce"} and "returns" not in prose.statements
+    pictured = makes and prose.object & {"image", "images", "video", "videos", "audio", "music", "speech"}
+    return f"the description says {prose.verbs[0]}" if pictured else None
+
+
+def rehearsed(evidence: Evidence) -> str | None:
+    verb, prose = evidence.name.verb, evidence.prose
+    if evidence.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
+        return "it can be rehearsed or forced"
+    if "mend" in evidence.inputs.flags:
+        return "it can put right or keep what it finds"
+    if prose.kind == "read" or "reads_only" in prose.statements:
+        return None
+    if verb == "test" and not evidence.words & NOUNS["tested"]:
+        return "a test may do anything"
+    marks = verb == "verify" and evidence.words & NOUNS["verified"] and "returns" not in prose.statements
+    return "it may be marked as verified" if marks else None

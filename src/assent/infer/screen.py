@@ -1,0 +1,60 @@
+"""Does the tool press, type or choose on a live screen, where any press may do anything?"""
+
+from typing import Final
+
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, VAGUE, VERBS
+from assent.infer.statements import Statements
+
+_PRESS: Final = "a press on a live screen may do anything"
+_DIALOG: Final = frozenset({"dialog", "dialogs", "alert", "prompt", "popup"})
+_KEYS: Final = frozenset({"keys", "keystrokes", "keyboard", "key"})
+_CHORD: Final = frozenset({"combination", "combinations", "combo", "hotkey", "hotkeys", "shortcut", "shortcuts"})
+_CHORD_INPUT: Final = frozenset({"combination", "combo", "hotkey", "key", "keys", "modifiers", "shortcut"})
+_KEYING: Final = frozenset({"send", "add", "change", "none", "run", "noun"})
+
+
+def judge_press(evidence: Evidence) -> str | None:
+    """The sentence that says why the screen may do anything, or nothing."""
+    verb, words = evidence.name.verb, evidence.words
+    if verb in DEEDS["answering"] and words & _DIALOG:
+        return "an answer to a dialog may do anything"
+    if _pressed(evidence) or _keyed(evidence):
+        return _PRESS
+    return "what is entered on a live screen may do anything" if _entered(evidence) else None
+
+
+def _pressed(evidence: Evidence) -> bool:
+    verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
+    otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
+    beside = evidence.kind in VAGUE and any(VERBS[joined] == "drive" for joined in evidence.name.beside)
+    if otherwise or beside or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
+        return True
+    steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
+    hidden = evidence.kind in VAGUE and "presses" in Statements(evidence.headline)
+    submitted = verb == "submit" and "form" in words and (words | prose.opening) & NOUNS["screen"]
+    moved = prose.kind == "run" and (words | prose.object) & {"gesture", "gestures"}
+    names = evidence.inputs.names
+    acted = evidence.kind in VAGUE and "url" in evidence.inputs.flags and "actions" in names
+    acted = acted and not evidence.inputs.only_reads
+    switched = "pressing" in evidence.inputs.flags and names & NOUNS["pointer_input"]
+    return bool(acted or steered or hidden or submitted or moved or switched)
+
+
+def _keyed(evidence: Evidence) -> bool:
+    """Keys that are sent to what has the focus, and shortcuts of the keyboard."""
+    words, prose = evidence.words, evidence.prose
+    if evidence.kind not in _KEYING:
+        return False
+    typed = words & _KEYS and evidence.kind not in {"run", "noun"} and prose.opening & NOUNS["keyed"]
+    chord = (words | prose.opening) & _CHORD and (words | prose.opening) & {"keyboard", "key", "keys"}
+    return bool(typed or (chord and evidence.inputs.names & _CHORD_INPUT))
+
+
+def _entered(evidence: Evidence) -> bool:
+    """A text, a tick or a choice put into a field that is pointed at on a screen."""
+    prose, around = evidence.prose, evidence.words | evidence.prose.opening
+    entering = evidence.name.verb in DEEDS["entering"] or (prose.verbs and prose.verbs[0] in {"enter", "select"})
+    if not entering or not around & (NOUNS["field"] | {"coordinates"}):
+        return False
+    return bool(evidence.inputs.names & NOUNS["pointer_input"] or around & NOUNS["glass"])
