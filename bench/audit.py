@@ -1,41 +1,43 @@
-"""What does the audit log cost: to append, to sign, to prove, to verify?
+"""What does the audit log cost: to append to, to sign, to prove, to verify, and what does it cost the calls?
 
-    python -m bench.audit [--entries 1000000] [--verify 200000]
+    python -m bench.audit [--entries 1000000]
 
-Times are CPU times of this process, best of several where that makes sense.
+A log is grown to so many entries in an SQLite store, signed and tiled as a gateway does it. Along the way it takes
+turns with two young logs, made anew ten times: what an append costs at a size is held against what it costs at the
+start, and one young log against the other shows how far to trust that. Proofs and verification are of the grown log;
+governed calls take turns with and without a log that is signed meanwhile. `bench.turns` says how the machine is kept
+out of it.
 """
 
+from __future__ import annotations
+
 import argparse
-import asyncio
-import os
 import random
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
+import uvloop
+
 from assent.audit import verifier
-from assent.audit.bundle import DirectorySink, Evidence, write_bundle
+from assent.audit.bundle import DirectorySink, write_bundle
 from assent.audit.checkpoints import Checkpoint
-from assent.audit.directory import DirectoryTiles
-from assent.audit.keys import Keys
-from assent.audit.log import Log, open_log
-from assent.audit.notes import SecretKey
-from assent.audit.sealing import Sealed, seal
-from assent.audit.sources import MemoryCheckpoints, MemoryTiles
 from assent.core.audit import Entry
-from assent.core.outcome import Answer
+from assent.edges.server import spare_collector
 from assent.ledger import Ledger
-from assent.signing import Signing
+from assent.stored import StoredEntries
 from assent.stores.rows import entry_row
 from assent.stores.sqlite.store import SqliteStore
-from assent.testing import World
+from bench.signed_calls import measure_calls
+from bench.turns import growth, range_of, spent, take_turns
 
-ROUNDS, CALLS = 7, 3200
-ORIGIN, START, BATCH = "bench.example/log", 1_764_000_000_000, 100
+WINDOWS, PIECE, BATCH = 100, 1000, 100
+PROOFS = 500
+START = 1_764_000_000_000
 DIGEST = "sha256:5b0f2c7a9d1e48c3b6a7f0e2d4c19b8370a6e5d2c1f4b39807e6a5d4c3b2f1e0"
 FACTS = {"upstream": "billing", "open_world": True, "tool": "place_order", "tier": "external_spend"}
 FACTS |= {"risk": "critical", "event": "order.placed", "contract": DIGEST, "mode": "live"}
@@ -52,191 +54,155 @@ def entry(number: int) -> Entry:
     return Entry("intent", at, {**FACTS, "claim": claim}, {**who, "arguments": ARGUMENTS, "call": DIGEST})
 
 
-def sealed(number: int) -> Sealed:
-    made = entry(number)
-    return seal(made.kind, round(made.at * 1000), made.facts, made.values, os.urandom)
+class Grown:
+    """A log that takes in entries of calls, and is signed."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.store, self._number = SqliteStore(folder / "assent.db"), count()
+        self.ledger = Ledger(self.store, folder / "secrets", now=self._now)
+        self.signed: list[Checkpoint] = []
+
+    def _now(self) -> float:
+        """A clock on which a checkpoint is kept for good now and then, as in a day of calls."""
+        return START / 1000 + 60 * len(self.signed)
+
+    async def append(self, many: int = PIECE, batch: int = BATCH) -> None:
+        for done in range(0, many, batch):
+            for _ in range(min(batch, many - done)):
+                self.store.note(entry(next(self._number)))
+            await self.store.flush()
+
+    async def sign(self) -> None:
+        signed = await self.ledger.sign(always=True)
+        assert signed is not None
+        self.signed.append(signed)
 
 
-class Repeated:
-    """A source of as many entries as wanted that takes no room: a thousand rows over and over."""
+@dataclass
+class Shares:
+    """Of each window: the size, grown against young, young against young; and the seconds spent."""
 
-    def __init__(self, count: int = 0) -> None:
-        self.size = count
-        self._rows = [sealed(number) for number in range(1000)]
+    grown: list[tuple[float, float]] = field(default_factory=list)
+    control: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
 
-    async def count(self) -> int:
-        return self.size
+    def take(self, size: int, costs: dict[str, float]) -> None:
+        self.grown.append((size, costs["grown"] / costs["young"]))
+        self.control.append(costs["other"] / costs["young"])
+        self.seconds.append(costs["grown"])
 
-    async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
-        return [self._rows[at % 1000].leaf for at in range(start, min(stop, self.size))]
+    def show(self, name: str) -> None:
+        each = statistics.median(self.seconds) / PIECE * 1e6
+        print(f"{name}: {each:.2f} us an entry; beside a young log, by tenths of the way:")
+        tenth = max(1, len(self.grown) // 10)
+        parts = [self.grown[at : at + tenth] for at in range(0, len(self.grown), tenth)]
+        print("   " + "  ".join(f"{statistics.median(share for _, share in part):.2f}" for part in parts))
+        print(f"   growth from the first entry to the last, times      {range_of(self.grown, growth)}")
+        print(f"   one young log beside the other (control)            {range_of(self.control)}", flush=True)
 
-    async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
-        return [self._rows[at % 1000].values for at in range(start, min(stop, self.size))]
+
+async def grow(log: Grown, total: int, folder: Path) -> None:
+    """Grow a log in windows, each of which begins with entries nobody measures."""
+    appending, signing, young = Shares(), Shares(), []
+    step = total // WINDOWS
+    for turn in range(WINDOWS):
+        if turn % max(1, WINDOWS // 10) == 0:
+            young = [await anew(one, folder / f"{turn}-{at}") for at, one in enumerate(young or [None, None])]
+        await log.append(step - PIECE, 1000)
+        await log.sign()
+        logs = {"grown": log, "young": young[0], "other": young[1]}
+        size = (turn + 1) * step
+        appending.take(size, await take_turns(turn, {name: one.append for name, one in logs.items()}))
+        signing.take(size, await take_turns(turn, {name: one.sign for name, one in logs.items()}))
+    for one in young:
+        await one.store.close()
+    appending.show(f"append, {BATCH} to a durable commit")
+    signing.show(f"sign, {PIECE} entries to a checkpoint")
 
 
-def per_entry(seconds: float, count: int) -> str:
-    return f"{seconds / count * 1e6:7.2f} us/entry {count / seconds:12,.0f} entries/s"
+async def anew(before: Grown | None, folder: Path) -> Grown:
+    if before is not None:
+        await before.store.close()
+    log = Grown(folder)
+    await log.append()
+    await log.sign()
+    return log
 
 
 def measure_floor() -> None:
     """How fast this machine hashes just now, to hold the rest against."""
-    row = sealed(0)
-    best = min(_timed(lambda: [sha256(row.leaf).digest() for _ in range(5000)]) for _ in range(7))
-    print(f"one SHA-256 of a leaf of {len(row.leaf)} bytes        {per_entry(best, 5000)}")
-
-
-def measure_seal() -> None:
-    for name, one in (("intent, five values", entry(2)), ("outcome, no values", entry(3))):
-        best = min(_timed(partial(_seal_many, one)) for _ in range(7))
-        print(f"seal ({name})".ljust(41) + per_entry(best, 5000))
-
-
-def _seal_many(one: Entry) -> None:
-    for _ in range(5000):
-        entry_row(one)
-
-
-def _timed(act) -> float:
-    start = time.process_time()
-    act()
-    return time.process_time() - start
-
-
-async def measure_append(log: Log, entries: Repeated, total: int) -> None:
-    """Append in batches, one checkpoint per batch, as a busy gateway does."""
-    windows, window = [], max(BATCH, total // 10)
-    for start in range(0, total, window):
+    leaf = entry_row(entry(0)).leaf
+    took = []
+    for _ in range(21):
         before = time.process_time()
-        for at in range(start, min(total, start + window), BATCH):
-            entries.size = min(total, at + BATCH)
-            await log.extend(await entries.leaves(at, entries.size))
-            await log.checkpoint(START // 1000 + at // 1000)
-        windows.append((time.process_time() - before) / window)
-    for number, cost in enumerate(windows, 1):
-        print(f"append and sign, up to {min(total, number * window):>9,} entries {per_entry(cost, 1)}")
-    print(f"last tenth / first tenth                 {windows[-1] / windows[0]:7.2f}")
+        for _ in range(2000):
+            sha256(leaf).digest()
+        took.append((time.process_time() - before) / 2000)
+    print(f"SHA-256 of a leaf of {len(leaf)} bytes: {statistics.median(took) * 1e6:.2f} us", flush=True)
 
 
-async def measure_proofs(log: Log, entries: Repeated, cold: bool) -> None:
-    chance = random.Random(1)
-    inclusion, consistency = [], []
-    for _ in range(200):
-        before = time.perf_counter()
-        await log.prove_inclusion(chance.randrange(log.size))
-        inclusion.append(time.perf_counter() - before)
-    old = Checkpoint(ORIGIN, log.size // 3, (await _root_at(log, entries, log.size // 3)))
-    for _ in range(50):
-        before = time.perf_counter()
-        await log.prove_consistency(old)
-        consistency.append(time.perf_counter() - before)
-    kind = "from files" if cold else "from memory"
-    for name, times in (("inclusion", inclusion), ("consistency", consistency)):
-        middle, worst = statistics.median(times) * 1e3, max(times) * 1e3
-        print(f"{name} proof, {log.size:,} entries, {kind}: median {middle:.2f} ms, worst {worst:.2f} ms")
+async def measure_proofs(log: Grown) -> None:
+    chance, size = random.Random(1), await log.store.length()
+    old = log.signed[len(log.signed) // 3]
+    whole = [await spent(lambda: log.ledger.prove(chance.randrange(size))) for _ in range(PROOFS // 5)]
+    async with log.ledger._opened() as opened:
+        inclusion = [await spent(lambda: opened.prove_inclusion(chance.randrange(size))) for _ in range(PROOFS)]
+        consistency = [await spent(lambda: opened.prove_consistency(old)) for _ in range(PROOFS)]
+    named = {"inclusion": inclusion, "consistency": consistency, "`assent audit prove`, key to proof": whole}
+    for name, took in named.items():
+        at = sorted(took)
+        figures = statistics.median(at), at[len(at) * 99 // 100], at[-1]
+        median, most, worst = (f"{one * 1e3:.2f}" for one in figures)
+        print(f"proof, {name}, of {size:,} entries: median {median} ms, 99 % {most} ms, worst {worst} ms", flush=True)
 
 
-async def _root_at(log: Log, entries: Repeated, size: int) -> bytes:
-    return (await log._derivation.edge(size)).root
+async def measure_verification(log: Grown, folder: Path) -> None:
+    size = await log.store.length()
+
+    async def inspect() -> None:
+        report = await log.ledger.inspect()
+        assert report.ok and report.entries == size, report.faults[:3]
+
+    async def write() -> None:
+        await write_bundle(DirectorySink(folder / "bundle"), await log.ledger.evidence(), StoredEntries(log.store))
+
+    async def verify() -> None:
+        trusted = [log.ledger.keys().newest.text]
+        report = verifier.verify(verifier.open_bundle(folder / "bundle"), [], trusted)
+        assert report.ok and report.entries == size, report.faults[:3]
+
+    rates = {"write a bundle": [await spent(write)], "`assent audit verify`": [], "verifier.py": []}
+    for turn in range(3):
+        costs = await take_turns(turn, {"`assent audit verify`": inspect, "verifier.py": verify})
+        for name, cost in costs.items():
+            rates[name].append(cost)
+    for name, took in rates.items():
+        each = ", ".join(f"{size / one:,.0f}" for one in sorted(took))
+        print(f"{name}, {size:,} entries: {size / statistics.median(took):,.0f} entries/s ({each})", flush=True)
 
 
-async def measure_resume(log: Log, entries: Repeated, tiles, store, keys: Keys) -> None:
-    before = time.perf_counter()
-    again = await open_log(ORIGIN, keys, entries, tiles, store)
-    print(f"resume a log of {again.size:,} entries       {(time.perf_counter() - before) * 1e3:9.1f} ms")
-
-
-async def measure_verification(key: SecretKey, count: int, folder: Path) -> None:
-    entries, store, tiles = Repeated(count), MemoryCheckpoints(), MemoryTiles()
-    log = await open_log(ORIGIN, Keys((key.public,), (key,)), entries, tiles, store)
-    await log.checkpoint(START // 1000 + count)
-    await log.flush()
-    evidence = Evidence(ORIGIN, [key.public], await store.kept(), {})
-    before = time.process_time()
-    await write_bundle(DirectorySink(folder / "bundle"), evidence, entries)
-    print(f"write a bundle of {count:>9,} entries      {per_entry(time.process_time() - before, count)}")
-    for _ in range(3):
-        before = time.process_time()
-        report = verifier.verify(verifier.open_bundle(folder / "bundle"), [], [key.public.text])
-        print(f"stand-alone verifier, {count:>9,} entries  {per_entry(time.process_time() - before, count)}")
-        assert report.ok, report.faults[:3]
-    for values in (True, False):
-        await measure_store(count, folder / f"store-{values}", values)
-
-
-async def measure_store(count: int, folder: Path, values: bool) -> None:
-    """`assent audit verify` of an SQLite store with its tiles and checkpoints, without the command round it."""
-    folder.mkdir()
-    store = SqliteStore(folder / "assent.db")
-    ledger = Ledger(store, folder / "secrets", now=lambda: (START + count) / 1000)
-    for number in range(count):
-        store.note(entry(number if values else 2 * number + 1))
-        if number % 50_000 == 0:
-            await store.flush()
-    await ledger.sign()
-    rates = []
-    for _ in range(3):
-        before = time.process_time()
-        report = await ledger.inspect()
-        rates.append(time.process_time() - before)
-        assert report.ok and report.entries == count, report.faults[:3]
-    kind = "calls" if values else "no values"
-    print(f"inspection of a store ({kind})".ljust(41) + per_entry(min(rates), count))
-    await store.close()
-
-
-async def measure_calls(folder: Path) -> None:
-    """Governed calls on SQLite, 32 at a time, while the log is signed once a second, or not at all."""
-    spent: dict[bool, list[float]] = {True: [], False: []}
-    for number in range(2 * ROUNDS):
-        signed = bool(number % 2)
-        place = folder / f"calls-{number}"
-        place.mkdir()
-        store = SqliteStore(place / "assent.db")
-        world = World({"write": {"side_effect": "write"}}, store=store)
-        signing = Signing(Ledger(store, place / "secrets"), every=1.0)
-        if signed:
-            signing.start()
-        spent[signed].append(await _calls(world))
-        await signing.stop()
-        await store.close()
-    off, on = statistics.median(spent[False]), statistics.median(spent[True])
-    print(f"a governed call, unsigned / signed       {off:7.1f} / {on:.1f} us CPU, {on / off:.2f} times")
-
-
-async def _calls(world: World) -> float:
-    async def caller() -> None:
-        for _ in range(CALLS // 32):
-            outcome = await world.call("write", {"item": "SCENE", "amount": 120})
-            assert isinstance(outcome, Answer), outcome
-
-    before = time.process_time()
-    await asyncio.gather(*(caller() for _ in range(32)))
-    return (time.process_time() - before) / (CALLS // 32 * 32) * 1e6
-
-
-async def run(total: int, verify: int) -> None:
-    key = SecretKey.generate(ORIGIN, os.urandom)
-    keys = Keys((key.public,), (key,))
-    measure_floor()
-    measure_seal()
+async def run(total: int) -> None:
     with tempfile.TemporaryDirectory() as name:
-        folder, entries, store = Path(name), Repeated(), MemoryCheckpoints()
-        tiles = DirectoryTiles(folder / "log")
-        log = await open_log(ORIGIN, keys, entries, tiles, store)
-        await measure_append(log, entries, total)
-        await log.flush()
-        await measure_proofs(log, entries, cold=True)
-        await measure_resume(log, entries, tiles, store, keys)
-        await measure_verification(key, verify, folder)
+        folder = Path(name)
+        measure_floor()
+        log = Grown(folder / "grown")
+        spare_collector()
+        await grow(log, total, folder)
+        await measure_proofs(log)
+        await measure_verification(log, folder)
+        await log.store.close()
+        measure_floor()
         await measure_calls(folder)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--entries", type=int, default=1_000_000)
-    parser.add_argument("--verify", type=int, default=200_000)
     options = parser.parse_args()
-    asyncio.run(run(options.entries, options.verify))
+    if options.entries < 2 * WINDOWS * PIECE:
+        parser.error(f"--entries is at least {2 * WINDOWS * PIECE}")
+    uvloop.run(run(options.entries))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class IdentityProvider:
     def __init__(self) -> None:
         self.issuer, self.audience = "", "http://127.0.0.1:8420/mcp"
         self.fetched: list[str] = []
+        self.away = False
         self._number = 0
         self.rotate()
 
@@ -43,6 +44,8 @@ class IdentityProvider:
         if scope["type"] != "http":
             return
         self.fetched.append(scope["path"])
+        if self.away:
+            return await respond(send, 503, b"")
         if scope["path"] == "/.well-known/openid-configuration":
             said: dict[str, Any] = {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/jwks"}
         else:

@@ -76,6 +76,15 @@ async def test_scopes_decide_what_is_listed_and_what_is_called(tmp_path: Path) -
         assert there.provider.fetched == ["/.well-known/openid-configuration", "/jwks"], "once for all of them"
 
 
+async def test_other_settings_do_not_lose_the_keys_of_an_issuer_who_is_away(tmp_path: Path) -> None:
+    async with oauth(tmp_path) as there:
+        await there.names(there.provider.token(scope="orders:read"))
+        there.provider.away, before = True, len(there.provider.fetched)
+        await there.house.adopt(there.house.settings.model_copy(update={"mode": "observe"}))
+        assert await there.names(there.provider.token("bob", scope="orders:read"))
+        assert len(there.provider.fetched) == before + 1, "it was asked again"
+
+
 async def test_a_missing_scope_is_challenged_with_all_that_the_tool_needs(tmp_path: Path) -> None:
     async with oauth(tmp_path) as there:
         refused = await there.call(there.provider.token(scope="orders:write"), "place_order", item="x")

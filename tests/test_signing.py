@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,11 +16,13 @@ from assent.audit import checkpoints, verifier
 from assent.audit.anchors import DirectoryAnchor
 from assent.audit.bundle import BadBundle, MemorySink, write_bundle
 from assent.audit.inspection import inspect
+from assent.audit.keys import KeyFile
 from assent.audit.subjects import StoreSubject
 from assent.core.audit import Entry
-from assent.ledger import Ledger, LedgerError, StoredEntries
+from assent.ledger import Ledger, LedgerError
 from assent.ports import Store
 from assent.signing import Signing
+from assent.stored import StoredEntries
 from assent.stores import SqliteStore
 from assent.testing.stores.drafts import entry
 from assent.testing.world import Clock
@@ -78,7 +83,7 @@ async def test_a_log_that_was_rolled_back_is_not_signed_and_this_is_said_once(
         await signing.sign()
         await signing.sign()
     assert [record.message for record in caplog.records] == [f"audit log: {signing.trouble}"]
-    assert "5 entries were signed and 0 are here" in str(signing.trouble)
+    assert str(signing.trouble).startswith("The log is not signed: 5 entries were signed, and 0 are here.")
     await first.close()
     await second.close()
 
@@ -217,7 +222,7 @@ async def test_nothing_is_signed_that_contradicts_a_kept_checkpoint_wherever_the
     await ledger.sign()
     (tmp_path / "log" / "checkpoint").unlink() if lost else (tmp_path / "log" / "checkpoint").write_bytes(old)
     await grow(second, 2)
-    with pytest.raises(LedgerError, match="5 entries were signed and 2 are here"):
+    with pytest.raises(LedgerError, match="5 entries were signed, and 2 are here"):
         await Ledger(second, tmp_path).sign(always=True)
     await first.close()
     await second.close()
@@ -231,3 +236,97 @@ async def test_an_entry_that_names_no_key_is_refused_in_words(tmp_path: Path, st
     store.note(Entry("key", 1_764_000_000.0, {"key": key, "previous": ledger.keys().newest.text}))
     with pytest.raises(LedgerError, match="is not signed"):
         await ledger.sign()
+
+
+async def test_of_a_gateways_checkpoints_one_in_ten_minutes_is_kept_for_good(tmp_path: Path, store: Store) -> None:
+    clock = Clock()
+    ledger = Ledger(store, tmp_path, now=clock)
+    for _ in range(25):
+        await grow(store, 1)
+        await ledger.sign()
+        clock.advance(60)
+    kept = [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept]
+    assert kept == [1, 11, 21, 25]
+    assert (await ledger.inspect()).ok
+
+
+async def test_a_clock_that_went_back_keeps_no_checkpoint_from_being_kept(tmp_path: Path, store: Store) -> None:
+    clock = Clock()
+    ledger = Ledger(store, tmp_path, now=clock)
+    for step in (0, -100_000, 60):
+        clock.advance(step)
+        await grow(store, 1)
+        await ledger.sign()
+    kept = [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept]
+    assert kept == [1, 2, 3]
+    clock.advance(60)
+    await grow(store, 1)
+    await ledger.sign()
+    assert [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept] == [1, 2, 4]
+
+
+def delete_entry(path: Path, index: int) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM audit_entries WHERE idx = ?", (index,))
+
+
+async def test_a_log_with_a_gap_is_not_signed_and_the_gap_is_named(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 8)
+    delete_entry(tmp_path / "assent.db", 5)
+    with pytest.raises(LedgerError, match="entry 5 is missing, and later ones are there"):
+        await ledger.sign()
+    assert await ledger.latest() is None
+
+
+async def test_entries_behind_a_gap_do_not_move_up(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 300)
+    await ledger.sign()
+    delete_entry(tmp_path / "assent.db", 3)
+    faults = {(fault.code, fault.place) for fault in (await ledger.inspect()).faults}
+    assert faults == {("entries.torn", "tile/entries/000")}
+
+
+async def test_a_new_key_whose_entry_waits_for_its_checkpoint_accuses_nobody(tmp_path: Path, store: Store) -> None:
+    ledger = Ledger(store, tmp_path)
+    await grow(store, 3)
+    await ledger.sign()
+    old, new = ledger.keys().newest, KeyFile(tmp_path / "log.key").add(secrets.token_bytes).newest
+    store.note(Entry("key", 1_800_000_000.0, {"action": "rotate", "key": new.text, "previous": old.text}))
+    report = await ledger.inspect()
+    assert (report.faults, report.remarks[0]) == ([], "entries 3 to 3 are not signed yet")
+    await ledger.sign()
+    assert (await ledger.inspect()).ok and [key.public for key in ledger.keys().secret] == [new]
+
+
+class Moody:
+    """An anchor that fails as often as it is told to, in a way nobody thought of."""
+
+    name, failures = "moody", 0
+
+    async def publish(self, note: bytes) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise ZeroDivisionError("no such thing")
+
+    async def read(self) -> list[bytes]:
+        return []
+
+
+async def test_trouble_nobody_thought_of_is_said_and_over_when_it_is_over(
+    tmp_path: Path, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    anchor = Moody()
+    signing = Signing(Ledger(store, tmp_path, anchors=[anchor]))
+    with caplog.at_level(logging.ERROR, "assent"):
+        for failures, trouble in (
+            (2, "ZeroDivisionError: no such thing"),
+            (0, None),
+            (1, "ZeroDivisionError: no such thing"),
+        ):
+            anchor.failures = failures
+            for _ in range(max(1, failures)):
+                await signing.sign(always=True)
+                assert signing.trouble == trouble
+    assert [record.message for record in caplog.records] == ["audit log: ZeroDivisionError: no such thing"] * 2

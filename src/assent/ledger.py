@@ -18,61 +18,29 @@ from urllib.parse import urlsplit
 from assent.audit import notes
 from assent.audit.anchors import Anchor, AnchorFailed, publish_all
 from assent.audit.bundle import Evidence
-from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
+from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof, encode_growth, open_checkpoint
 from assent.audit.directory import DirectoryCheckpoints, DirectoryTiles
-from assent.audit.entries import BadEntry
 from assent.audit.faults import Report
 from assent.audit.inspection import inspect
 from assent.audit.keys import KeyFile, Keys
 from assent.audit.log import Log, RolledBack, open_log
+from assent.audit.merkle import BadProof
 from assent.audit.notes import BadKey, BadNote, PublicKey
 from assent.audit.sources import StaleCheckpoint
 from assent.audit.subjects import StoreSubject
 from assent.audit.tiles import WIDTH, Tile
+from assent.audit.values import BadEntry
 from assent.core.audit import Entry
 from assent.errors import AssentError
-from assent.ports import SealedRow, Store
+from assent.ports import Store
+from assent.stored import Progress, StoredEntries, StoredLeaves
 
 EVERY, HEARTBEAT = 60.0, 3600.0
 PATIENCE = 10.0
-CHUNK, SHORT = 4096, 512
-"""How many entries are read at once: where nobody waits, and while calls are served."""
-Progress = Callable[[int], None]
 
 
 class LedgerError(AssentError):
     """The log cannot be signed or read; what it says stays true."""
-
-
-class StoredEntries:
-    """The log's entries as a store keeps them. What comes after a gap is not there."""
-
-    def __init__(self, store: Store, progress: Progress = lambda done: None, page: int = CHUNK) -> None:
-        self._store, self._progress, self._size = store, progress, page
-        self._page: list[SealedRow] = []
-
-    async def count(self) -> int:
-        return await self._store.length()
-
-    async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
-        rows = await self.rows(start, stop)
-        self._progress(stop)
-        await asyncio.sleep(0)  # a store may answer at once, and whoever else lives in this loop must not wait
-        return [row.leaf for row in rows]
-
-    async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
-        return [row.vals for row in await self.rows(start, stop)]
-
-    async def rows(self, start: int, stop: int) -> list[SealedRow]:
-        """Read in pages: whoever wants leaves wants the values beside them next, and then those that follow."""
-        if start < 0 or stop <= start:
-            return []
-        if not self._page or not self._page[0].index <= start <= stop <= self._page[-1].index + 1:
-            page = await self._store.sealed(after=start - 1, limit=max(self._size, stop - start))
-            whole = page and page[-1].index - start == len(page) - 1
-            self._page = page if whole else [row for place, row in enumerate(page, start) if row.index == place]
-        first = self._page[0].index if self._page else start
-        return self._page[start - first : stop - first]
 
 
 class Ledger:
@@ -152,12 +120,24 @@ class Ledger:
 
     async def prove(self, index: int) -> tuple[Proof, bytes]:
         """The proof that an entry is in the log as signed last, and its leaf; signs first what is not signed yet."""
-        await self.sign()
         async with self._opened() as log:
+            await self._signed(log)
             if not 0 <= index < log.size:
                 raise LedgerError(f"There is no entry {index}; the log has {log.size}.")
-            [leaf] = await StoredEntries(self.store).leaves(index, index + 1)
+            [leaf] = await StoredLeaves(self.store).leaves(index, index + 1)
             return await log.prove_inclusion(index), leaf
+
+    async def prove_growth(self, note: bytes) -> bytes:
+        """The proof that the log as it was signed in this checkpoint is the beginning of the log as signed last."""
+        async with self._opened() as log:
+            await self._signed(log)
+            try:
+                old = open_checkpoint(note, log.origin, log.keys.public)
+                path = await log.prove_consistency(old)
+            except (BadProof, BadNote) as error:
+                raise LedgerError(f"From this checkpoint nothing can be proved: {error}.") from error
+            assert log.latest is not None
+            return encode_growth(old, path, log.latest)
 
     async def evidence(self) -> Evidence:
         """What is known of the log beside its entries: keys, checkpoints, and what the anchors kept."""
@@ -191,11 +171,14 @@ class Ledger:
         async with self._lock():
             keys = self.keys()
             try:
-                entries = StoredEntries(self.store, page=SHORT)
+                entries = StoredLeaves(self.store)
                 log = await open_log(keys.newest.name, keys, entries, self.tiles, self._checkpoints)
                 yield log
                 self._forget_secrets(log)
-            except (RolledBack, Inconsistent, StaleCheckpoint, BadNote, BadKey, BadEntry) as error:
+            except RolledBack as error:
+                remedy = f"Restore the entries. If they are lost, move {self._root} away and keep it as evidence"
+                raise LedgerError(f"The log is not signed: {error}. {remedy}; the log begins anew.") from error
+            except (Inconsistent, StaleCheckpoint, BadNote, BadKey, BadEntry) as error:
                 raise LedgerError(f"The log is not signed: {error}.") from error
             except OSError as error:
                 raise LedgerError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error

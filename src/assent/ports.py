@@ -302,6 +302,10 @@ class Store(Protocol):
         """The same entries as they lie there, believed by nobody yet."""
         ...
 
+    async def leaves(self, start: int, stop: int) -> list[bytes]:
+        """What is proved of the entries start to stop, without what lies beside it; fewer if some are not there."""
+        ...
+
     async def length(self) -> int:
         """How many entries are durable."""
         ...

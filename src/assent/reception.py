@@ -33,6 +33,7 @@ class Reception:
     def __init__(self, settings: Settings, store: Store) -> None:
         self.keys = KeptKeys(store, time.monotonic)
         self.strangers = Strangers(store.note, time.time)
+        self.admission = Admission()
         self.adopt(settings)
 
     def adopt(self, settings: Settings) -> None:
@@ -93,7 +94,10 @@ class Reception:
         if jwt is None:
             return None
         issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
-        return Tokens(issuer, fetch_json, time.time)
+        tokens = Tokens(issuer, fetch_json, time.time)
+        if self.admission.tokens is not None:
+            tokens.inherit(self.admission.tokens)
+        return tokens
 
 
 def principal_of(caller: Caller, name: str | None = None) -> Principal:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from assent.audit import checkpoints, notes
 from assent.audit.bundle import head_bytes, pack_values
 from assent.audit.checkpoints import Checkpoint
-from assent.audit.entries import pack, unpack
 from assent.audit.merkle import hash_leaf, root_of
 from assent.audit.sealing import seal
 from assent.audit.tiles import ENTRIES, VALUES, WIDTH, Edge, bundle_path, bundles_of, pack_entries
+from assent.audit.values import pack, unpack
 
 from .scenes import ORIGIN, START, Scene, call_entry, secret_key
 

@@ -4,12 +4,12 @@ import random
 from dataclasses import dataclass, field
 
 from assent.audit import bundle
-from assent.audit.entries import redact
 from assent.audit.keys import Keys
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
 from assent.audit.sealing import Sealed, redaction, seal
 from assent.audit.sources import MemoryCheckpoints, MemoryEntries, MemoryTiles
+from assent.audit.values import redact
 
 ORIGIN = "audit.example/acme"
 START = 1_764_000_000_000

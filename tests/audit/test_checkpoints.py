@@ -68,6 +68,12 @@ def test_nothing_is_signed_that_contradicts_the_checkpoint_before():
             issue(first, new, proof, [secret_key()], NOW)
 
 
+def test_a_log_does_not_take_another_name_not_even_with_a_key_of_that_name():
+    first, other = issue(None, head(13), [], [secret_key()], NOW), "audit.example/other"
+    with pytest.raises(Inconsistent, match="cannot become"):
+        issue(first, head(20, origin=other), grown(13, 20), [secret_key(name=other)], NOW)
+
+
 def test_only_a_key_of_the_logs_name_signs_it():
     for signers in ([], [secret_key(name="other")]):
         with pytest.raises(Inconsistent, match="key of that name"):

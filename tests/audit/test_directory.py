@@ -2,19 +2,20 @@
 
 import contextlib
 import itertools
+import os
 import random
 
 import pytest
 
 from assent.audit.directory import DirectoryCheckpoints, DirectoryEntries, DirectoryTiles, TornLog
 from assent.audit.disk import Disk
-from assent.audit.entries import redact
 from assent.audit.keys import KeyFile
 from assent.audit.log import open_log
 from assent.audit.merkle import hash_leaf, root_of
 from assent.audit.notes import BadKey, PublicKey
 from assent.audit.sealing import redaction
 from assent.audit.sources import StaleCheckpoint
+from assent.audit.values import redact
 
 from .scenes import ORIGIN, START, call_entry, keys_of, secret_key
 
@@ -57,6 +58,51 @@ class FailingDisk(Disk):
 
     def sync_directory(self, path):
         self._step()
+
+
+class ForgetfulDisk(Disk):
+    """Forgets at a power cut what was written and not synced, and what was renamed in a directory not synced since."""
+
+    def __init__(self):
+        self._sizes, self._undone = {}, []
+
+    def write(self, descriptor, data):
+        about = os.fstat(descriptor)
+        self._sizes.setdefault(about.st_ino, about.st_size)
+        super().write(descriptor, data)
+
+    def sync(self, descriptor):
+        self._sizes.pop(os.fstat(descriptor).st_ino, None)
+
+    def rename(self, source, target):
+        before = self.read(target)
+        super().rename(source, target)
+        self._undone.append((target, before))
+
+    def link(self, source, target):
+        super().link(source, target)
+        self._undone.append((target, None))
+
+    def sync_directory(self, path):
+        self._undone = [(target, before) for target, before in self._undone if target.parent != path]
+
+    def cut_power(self, root):
+        for path in [path for path in root.rglob("*") if path.is_file() and path.stat().st_ino in self._sizes]:
+            os.truncate(path, self._sizes[path.stat().st_ino])
+        for target, before in reversed(self._undone):
+            target.unlink() if before is None else target.write_bytes(before)
+
+
+def test_what_is_done_is_done_after_a_power_cut(tmp_path):
+    for number, act in enumerate((Disk.replace, Disk.create, Disk.create_in_place, Disk.append)):
+        disk, path = ForgetfulDisk(), tmp_path / str(number) / "file"
+        act(disk, path, b"what was promised")
+        disk.cut_power(tmp_path)
+        assert path.read_bytes() == b"what was promised", act.__name__
+    disk = ForgetfulDisk()
+    disk.replace(path, b"more", durable=False)
+    disk.cut_power(tmp_path)
+    assert path.read_bytes() == b"what was promised"
 
 
 async def open_in(root, disk):

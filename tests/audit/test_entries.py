@@ -8,20 +8,9 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.audit.entries import (
-    BadEntry,
-    agree,
-    check,
-    commit,
-    commitments_of,
-    leaf_bytes,
-    make_salts,
-    pack,
-    parse_leaf,
-    redact,
-    unpack,
-)
+from assent.audit.entries import agree, check, leaf_bytes, parse_leaf
 from assent.audit.sealing import redaction, seal
+from assent.audit.values import BadEntry, commit, commitments_of, make_salts, pack, redact, unpack
 from assent.contract.digest import NotCanonicalError, canonical
 
 from .scenes import START
@@ -232,8 +221,16 @@ def test_a_leaf_is_read_only_if_it_is_exactly_canonical(change):
 
 def test_a_value_that_is_there_twice_is_refused():
     row = sealed(values={"a": 1})
-    with pytest.raises(BadEntry, match="twice"):
-        commitments_of(row.values + row.values)
+    for read in (commitments_of, unpack):
+        with pytest.raises(BadEntry, match="twice"):
+            read(row.values + row.values)
+
+
+@pytest.mark.parametrize("size", range(18))
+def test_a_value_too_short_for_salt_and_name_is_torn(size):
+    for read in (commitments_of, unpack):
+        with pytest.raises(BadEntry, match="torn"):
+            read(size.to_bytes(4, "big") + bytes(size))
 
 
 TEXTS = st.text(max_size=6) | st.sampled_from(

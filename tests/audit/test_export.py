@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from assent.audit.entries import BadEntry, redact
-from assent.audit.export import Selection, StaleCursor, export, json_line, read_row, timestamp
+from assent.audit.export import StaleCursor, export, json_line, timestamp
 from assent.audit.merkle import hash_leaf
 from assent.audit.ocsf import ocsf_event, shape_for
 from assent.audit.sealing import seal
+from assent.audit.selection import Selection, read_row
+from assent.audit.values import BadEntry, redact
 
 from .scenes import ORIGIN, START, Scene, make_scene
 
@@ -92,6 +93,49 @@ async def test_a_selection_takes_what_it_names(scene, selection, wanted):
     lines, _, _ = await everything(scene.entries)
     selected, _, _ = await everything(scene.entries, selection=selection, limit=3)
     assert selected == [line for line in lines if wanted(line)]
+
+
+def of_calls(*callers):
+    """What calls leave, all of them begun before the first one ends."""
+    begun = [("intent", {"claim": f"c_{at}"}, {"principal": name, "kind": "human"}) for at, name in enumerate(callers)]
+    ended = [("outcome", {"claim": f"c_{at}", "state": "succeeded"}, {}) for at, _ in enumerate(callers)]
+    return [seal(kind, START, facts, values, bytes) for kind, facts, values in (*begun, *ended)]
+
+
+async def test_the_outcome_of_a_call_is_found_by_who_began_it_wherever_an_export_goes_on():
+    scene = await Scene().open()
+    await scene.append(*of_calls("ann", "bob", "ann"))
+    for limit in (1, 1000):
+        lines, _, _ = await everything(scene.entries, selection=Selection(principal="ann"), limit=limit)
+        assert [line["index"] for line in lines] == [0, 2, 3, 5]
+    only = Selection(principal="bob", outcome="succeeded")
+    assert [line["index"] for line in (await everything(scene.entries, selection=only))[0]] == [4]
+
+
+async def test_the_outcome_of_a_call_names_its_caller_to_others():
+    scene = await Scene().open()
+    await scene.append(*of_calls("ann"))
+    lines, _ = await export(scene.entries, shape=shape_for(ORIGIN))
+    users = [json.loads(line)["actor"]["user"] for line in lines]
+    assert users == [{"uid": "ann", "type_id": 1, "type": "User"}] * 2
+
+
+async def test_what_somebody_else_did_about_a_call_is_not_laid_at_its_callers_door():
+    scene = await Scene().open()
+    settled = seal("settlement", START, {"claim": "c_0", "state": "failed"}, {"principal": "operator"}, bytes)
+    await scene.append(*of_calls("ann")[:1], settled)
+    lines, _, _ = await everything(scene.entries, selection=Selection(principal="ann"))
+    assert [line["index"] for line in lines] == [0]
+    await scene.entries.replace_values(1, redact(settled.values, ["principal"]))
+    lines, _, _ = await everything(scene.entries, selection=Selection(principal="ann"))
+    assert [line["index"] for line in lines] == [0]
+
+
+async def test_an_entry_altered_behind_the_cursor_does_not_stop_an_export(scene):
+    _, cursor = await export(scene.entries, limit=20)
+    scene.entries.rows[4] = (b"{}", None)
+    page, _ = await export(scene.entries, cursor)
+    assert [json.loads(line)["index"] for line in page] == list(range(20, 50))
 
 
 async def test_what_was_erased_is_named_and_not_shown(scene):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.audit.entries import redact
 from assent.audit.feed import LINE_LIMIT, BadTemplate, Line, Template, feed, open_world, visible
 from assent.audit.sealing import seal
+from assent.audit.values import redact
 
 from .scenes import START
 

@@ -23,6 +23,12 @@ LEAVES = {
     "a field that is none": AT + b'"commitments":{"a\\u001b":"x"},"facts":{},"kind":"operator","v":1}',
     "spaces": AT + b'"commitments":{},"facts":{"entry":0,"fields":["tenant"]}, "kind":"redaction","v":1}',
     "a fact twice": AT + b'"commitments":{},"facts":{"entry":9,"entry":0,"fields":["a"]},"kind":"redaction","v":1}',
+    "an outcome with a fact twice": AT + b'"commitments":{},"facts":{"claim":"c1","state":"failed","state":"succeeded"}'
+    + b',"kind":"outcome","v":1}',
+    "facts in another order": AT + b'"commitments":{},"facts":{"claim":"c1","tool":"t","tier":"read"}'
+    + b',"kind":"outcome","v":1}',
+    "a fact before the claim": AT + b'"commitments":{},"facts":{"tool":"t","claim":"c1"},"kind":"outcome","v":1}',
+    "two claims": AT + b'"commitments":{},"facts":{"claim":"c1","claim":"c2"},"kind":"outcome","v":1}',
     "a free text": AT + b'"commitments":{},"facts":{"entry":0,"fields":["a"],"x":"a b"},"kind":"redaction","v":1}',
     "deep lists": AT + b'"commitments":{},"facts":{"entry":0,"fields":['
     + b"[" * 900 + b"]" * 900 + b']},"kind":"redaction","v":1}',
@@ -179,7 +185,7 @@ async def test_names_in_a_bundle_cannot_write_the_verdict(victim, tmp_path, caps
     assert verifier.main([str(path)]) == 1
     said = capsys.readouterr().out
     assert said.replace("\n", "").isprintable() and said.isascii()
-    assert next(line for line in said.splitlines() if line.startswith("entries:")).endswith("1 things are wrong")
+    assert next(line for line in said.splitlines() if line.startswith("entries:")).endswith("1 thing is wrong")
 
 
 async def test_many_keys_and_many_checkpoints_are_not_multiplied(victim):
@@ -197,3 +203,21 @@ async def test_many_keys_and_many_checkpoints_are_not_multiplied(victim):
     walk = verifier.Walk(victim.files, {"entries": victim.size, "values": True}, verifier.Report())
     verifier.check_claims(claims, walk, chain, ORIGIN, walk.report)
     assert calls < 10 * 300
+
+
+@pytest.mark.parametrize("how", ["torn", "missing"])
+async def test_entries_that_cannot_be_read_do_not_make_signatures_wrong(victim, how):
+    path = f"tile/entries/000.p/{victim.size}"
+    files = {name: data for name, data in victim.files.items() if name != path}
+    if how == "torn":
+        files[path] = victim.files[path][:-1]
+    assert await both(files, (), victim.trusted) == {(f"entries.{how}", path)}
+    files["keys"] = victim.files["keys"].split(b"\n")[0] + b"\n"
+    assert ("checkpoint.unsigned", "checkpoint") in await both(files, (), victim.trusted)
+
+
+@pytest.mark.parametrize("size", [0, 1, 16, 17])
+async def test_a_value_too_short_to_be_one_is_torn(victim, size):
+    leaf = AT + b'"commitments":{},"facts":{},"kind":"operator","v":1}'
+    files = signed_with(victim, leaf, size.to_bytes(4, "big") + bytes(size))
+    assert await both(files, (), victim.trusted) == {("value.torn", f"entry {victim.size}")}

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from base64 import b64decode
 from contextlib import closing
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.audit import verifier
-from assent.audit.checkpoints import Proof
+from assent.audit.checkpoints import Proof, parse
 from assent.audit.keys import KeyFile
+from assent.audit.merkle import verify_consistency
 from assent.cli import cli
 from assent.core.audit import Entry
 from assent.core.outcome import Answer
@@ -160,7 +162,7 @@ def test_what_is_erased_is_nowhere_and_every_proof_holds(config: Path, tmp_path:
     erased = run(config, "redact", "0", "arguments", "principal", "--because", "a wish", "--yes")
     assert "arguments, principal erased" in erased.output
     said = verified(config)
-    assert "2 values erased" in said
+    assert "values erased: 2" in said
     shown = json.loads(run(config, "show", "0").output)
     assert shown["erased"] == ["arguments", "principal"]
     data = b"".join(path.read_bytes() for path in tmp_path.glob("assent.db*"))
@@ -260,6 +262,15 @@ def test_an_anchor_that_is_none_is_refused_with_the_remedy(config: Path) -> None
     assert "audit.anchors.0" in str(run(config, "anchor").exception)
 
 
+def test_an_anchor_that_did_not_get_the_checkpoint_is_named_and_the_others_got_it(config: Path) -> None:
+    (config.parent / "taken").write_text("a file where a directory should be")
+    config.write_text("store: sqlite:///assent.db\naudit: {anchors: [{directory: taken}, {directory: elsewhere}]}\n")
+    result = run(config, "anchor")
+    assert result.return_value == 1
+    assert "The anchor directory has not got it" in result.stderr and "taken" in result.stderr
+    assert [path.read_text() for path in (config.parent / "elsewhere").iterdir()] == [result.stdout]
+
+
 def key_file(config: Path) -> list[str]:
     return (config.parent / ".assent" / "log.key").read_text().splitlines()
 
@@ -353,3 +364,93 @@ def test_an_archive_that_is_there_is_not_replaced(config: Path) -> None:
     taken.write_text("mine")
     assert "is there already" in run(config, "export", "--format", "bundle", "--output", str(taken)).output
     assert taken.read_text() == "mine"
+
+
+def test_the_feed_and_the_tail_can_be_asked_about_one_caller(config: Path) -> None:
+    said = run(config, "tail", "--feed", "--principal", AGENT.id).output
+    assert said.count("Ordered") == 3
+    assert run(config, "tail", "--feed", "--principal", "somebody").output == ""
+    ended = run(config, "tail", "--principal", AGENT.id, "--outcome", "succeeded").output.splitlines()
+    assert [line.split("\t")[2::4] for line in ended] == [["outcome", AGENT.id]] * 3
+
+
+def test_an_export_ends_before_the_time_named(config: Path) -> None:
+    at = json.loads(run(config, "tail", "-n", "1", "--format", "json").output)["time"]
+    assert run(config, "export", "--until", at).stdout == ""
+    assert len(run(config, "export", "--since", at, "--until", "9999-01-01").stdout.splitlines()) == 8
+    assert "is no time" in str(run(config, "export", "--until", "soon").exception)
+
+
+def test_a_proof_that_was_written_is_verified_and_its_leaf_is_needed(config: Path, tmp_path: Path) -> None:
+    path = tmp_path / "one.tlog-proof"
+    run(config, "prove", "3", "--output", str(path))
+    assert not run(config, "verify", str(path)).exception
+    assert not run(config, "verify", str(path), "--key", str(public_keys(config))).exception
+    path.with_suffix(".leaf").write_bytes(b"{}")
+    assert "proof.wrong: entry 3" in found_wrong(config, str(path))
+    path.with_suffix(".leaf").unlink()
+    assert "No such file" in str(run(config, "verify", str(path)).exception)
+
+
+def public_keys(config: Path) -> Path:
+    path = config.parent / "public.keys"
+    path.write_text("".join(f"{key.text}\n" for key in KeyFile(config.parent / ".assent" / "log.key").load().public))
+    return path
+
+
+def test_growth_since_a_checkpoint_is_proved_as_a_witness_takes_it(config: Path, tmp_path: Path) -> None:
+    kept, path = tmp_path / "kept", tmp_path / "growth"
+    kept.write_text(run(config, "anchor").stdout)
+    append_notes(config, 3)
+    assert not run(config, "prove", "--since", str(kept), "--output", str(path)).exception
+    head, _, note = path.read_bytes().partition(b"\n\n")
+    first, *hashes = head.split(b"\n")
+    old, new = parse(kept.read_bytes())[0], parse(note)[0]
+    assert (first, new.size) == (b"old %d" % old.size, old.size + 3)
+    verify_consistency(old.size, new.size, old.root, new.root, [b64decode(one) for one in hashes])
+    kept.write_text("nothing of the kind")
+    assert "From this checkpoint nothing can be proved" in run(config, "prove", "--since", str(kept)).output
+    assert "Name the entry" in str(run(config, "prove").exception)
+
+
+def test_a_key_that_is_none_is_refused_before_anything_is_read(config: Path) -> None:
+    result = run(config, "verify", "--key", "nonsense")
+    assert "--key nonsense: a public key is written name+id+base64" in str(result.exception)
+
+
+def test_a_directory_of_kept_checkpoints_counts_too(config: Path, tmp_path: Path) -> None:
+    run(config, "anchor")
+    sql(config, "DELETE FROM audit_entries WHERE idx >= 6")
+    shutil.copytree(tmp_path / "elsewhere", tmp_path / "mine")
+    said = found_wrong(config, "--kept", str(tmp_path / "mine"))
+    assert "checkpoint.beyond: kept 0000" in said
+
+
+def test_erasing_arguments_says_what_still_speaks_of_them(config: Path) -> None:
+    assert "short arguments can be guessed" in run(config, "redact", "0", "arguments", "--because", "x", "--yes").stderr
+    assert run(config, "redact", "2", "arguments", "call", "--because", "x", "--yes").stderr == ""
+
+
+def test_a_log_that_was_rolled_back_says_how_to_go_on_and_goes_on(config: Path) -> None:
+    run(config, "anchor")
+    sql(config, "DELETE FROM audit_entries WHERE idx >= 6")
+    said = run(config, "anchor").output
+    assert "8 entries were signed, and 6 are here. Restore the entries. If they are lost, move" in said
+    (config.parent / ".assent" / "log").rename(config.parent / "evidence")
+    assert "\n6\n" in run(config, "anchor").output
+    assert "checkpoint.beyond: anchors/directory" in found_wrong(config)
+
+
+def test_the_tail_finds_what_ended_with_a_code_and_says_what_happened_without_a_call(config: Path) -> None:
+    ended = run(config, "tail", "--outcome", "discover.*").output.splitlines()
+    assert [line.split("\t")[2] for line in ended] == ["denial"]
+
+    async def note() -> None:
+        store = SqliteStore(config.parent / "assent.db")
+        store.note(Entry("authentication", 1_800_000_000.0, {"event": "authentication.failed", "count": 20}))
+        store.note(Entry("configuration", 1_800_000_000.0, {"event": "configuration.started"}))
+        await store.close()
+
+    asyncio.run(note())
+    last = run(config, "tail", "-n", "2").output.splitlines()
+    assert [line.split("\t")[5] for line in last] == ["failed (20)", "started"]

@@ -46,6 +46,48 @@ async def test_the_tail_goes_on_as_entries_come_in_until_it_is_stopped(tmp_path:
     assert (process.returncode, said.decode().strip()) == (0, "Stopped.")
 
 
+async def test_an_export_that_was_interrupted_says_where_to_go_on(tmp_path: Path) -> None:
+    config, many = tmp_path / "assent.yaml", 2_500
+    config.write_text("store: sqlite:///assent.db\n")
+    store = SqliteStore(tmp_path / "assent.db")
+    for number in range(many):
+        store.note(entry(f"{number}", padding="x" * 200))
+    await store.close()
+    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # as in many images; then a signal can cut a write short
+    command = (*ASSENT, "audit", "export", "-c", str(config))
+    process = await asyncio.create_subprocess_exec(*command, env=environment, **pipes)
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        first = await process.stdout.readline()  # the rest of these lines is more than a pipe holds
+        process.send_signal(signal.SIGINT)
+        rest, said = await process.communicate()
+    assert process.returncode == 130
+    cursor = said.decode().partition("cursor: ")[2].split()[0]
+    more = await assent(config, "audit", "export", "--after", cursor)
+    lines = [*(first + rest).decode().splitlines(), *more.splitlines()]
+    assert [json.loads(line)["index"] for line in lines if line.startswith("{")] == list(range(many))
+    assert len(rest.splitlines()) < many - 1
+
+
+async def test_an_export_whose_reader_went_away_names_no_cursor_behind_what_was_read(tmp_path: Path) -> None:
+    config = tmp_path / "assent.yaml"
+    config.write_text("store: sqlite:///assent.db\n")
+    store = SqliteStore(tmp_path / "assent.db")
+    for number in range(1_200):
+        store.note(entry(f"{number}", padding="x" * 200))
+    await store.close()
+    ours, theirs = os.pipe()
+    command = (*ASSENT, "audit", "export", "-c", str(config))
+    process = await asyncio.create_subprocess_exec(*command, stdout=theirs, stderr=asyncio.subprocess.PIPE)
+    os.close(theirs)
+    assert (await asyncio.to_thread(os.read, ours, 100)).startswith(b"{")
+    os.close(ours)
+    async with asyncio.timeout(60):
+        _, said = await process.communicate()
+    assert said == b""
+
+
 async def test_long_work_shows_how_far_it_is_where_somebody_looks(tmp_path: Path) -> None:
     config = tmp_path / "assent.yaml"
     config.write_text("store: sqlite:///assent.db\n")
@@ -53,15 +95,23 @@ async def test_long_work_shows_how_far_it_is_where_somebody_looks(tmp_path: Path
     for _ in range(LONG):
         store.note(entry("one"))
     await store.close()
+    said, shown = await watched(config, "verify")
+    assert f"{LONG} entries" in said
+    assert "Verifying" in shown and "100%" in shown
+    assert "Verifying" not in await assent(config, "audit", "verify")
+    said, shown = await watched(config, "export", "--kind", "denial")
+    assert said == "" and "Exporting" in shown and "100%" in shown
+
+
+async def watched(config: Path, *words: str) -> tuple[str, str]:
+    """What a command prints, and what it shows on the terminal of whoever looks."""
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
-        *ASSENT, "audit", "verify", "-c", str(config), stdout=asyncio.subprocess.PIPE, stderr=theirs
+        *ASSENT, "audit", *words, "-c", str(config), stdout=asyncio.subprocess.PIPE, stderr=theirs
     )
     os.close(theirs)
     (said, _), shown = await asyncio.gather(process.communicate(), asyncio.to_thread(read_all, ours))
-    assert f"{LONG} entries" in said.decode()
-    assert "Verifying" in shown and "100%" in shown
-    assert "Verifying" not in await assent(config, "audit", "verify")
+    return said.decode(), shown
 
 
 def read_all(terminal: int) -> str:

@@ -57,10 +57,10 @@ async def gateway(
     call: Callable[[Incoming], Any] = echo, authenticate: Any = anybody, **limits: Any
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, SessionTable]]:
     numbers = count(1)
-    bounds, passage = limits.pop("bounds", Bounds()), limits.pop("passage", None)
+    bounds, passage, more = limits.pop("bounds", Bounds()), limits.pop("passage", None), limits.pop("more", {})
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
     passage = passage or OwnPassage(lambda: IDENTITY, sessions)
-    app = Gateway(authenticate, listing, call, passage, sessions, nowhere, Doors(), bounds)
+    app = Gateway(authenticate, listing, call, passage, sessions, nowhere, Doors(), bounds, more=more)
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         yield client, sessions
 
@@ -328,7 +328,14 @@ class Endless:
         await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def listen(incoming: Incoming) -> bytes:
+    """The same, where it is not passed on."""
+    await incoming.reply.open()
+    await asyncio.Event().wait()
+    return b""
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern", "modern, served here"])
 async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
     era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,7 +352,8 @@ async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
         return "ann"
 
     passage = Endless() if era == "modern" else None
-    async with gateway(authenticate=while_known, passage=passage) as (client, _):
+    more = {"subscriptions/listen": listen} if era == "modern, served here" else {}
+    async with gateway(authenticate=while_known, passage=passage, more=more) as (client, _):
         if era == "handshake":
             stream = client.stream("GET", "", headers={**await begin(client), "accept": "text/event-stream"})
         else:
@@ -358,6 +366,38 @@ async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
             await unsure.wait()  # nobody can say just now: it goes on
             revoked.set()
             assert b"error" not in await response.aread()
+
+
+async def test_a_stream_ends_when_its_credentials_have_become_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vigil, "EVERY", 0.01)
+    names = ["ann"]
+
+    async def by_now(headers: Headers, scope: Scope) -> str:
+        return names[-1]
+
+    async with gateway(authenticate=by_now) as (client, _):
+        headers = {**await begin(client), "accept": "text/event-stream"}
+        async with client.stream("GET", "", headers=headers) as response:
+            assert response.status_code == 200
+            names.append("bob")
+            assert b"error" not in await response.aread()
+
+
+async def test_a_look_that_fails_does_not_end_the_vigil(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vigil, "EVERY", 0.0)
+    looks, sent = iter([True, RuntimeError("the pool is closed"), True, False]), []
+
+    async def is_welcome() -> bool:
+        if isinstance(found := next(looks), Exception):
+            raise found
+        return bool(found)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async with asyncio.timeout(10):
+        await vigil.keep_vigil(asyncio.Event().wait(), is_welcome, send)
+    assert sent == [{"type": "http.response.body", "body": b""}]
 
 
 # Everything improper

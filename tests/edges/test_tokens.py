@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -77,6 +78,26 @@ async def test_a_good_token_names_its_subject_scopes_and_chain(clock: Clock) -> 
     assert [(actor.id, actor.kind) for actor in found.actors] == [("https://id.example.com|assistant", "agent")]
     assert found.has_agent
     assert found.bearer
+
+
+async def test_whoever_comes_while_the_keys_are_fetched_waits_for_them(clock: Clock) -> None:
+    keys, fetching, go = Keys(jwk("k1", EC_KEY)), asyncio.Event(), asyncio.Event()
+
+    async def fetch(url: str) -> Any:
+        fetching.set()
+        await go.wait()
+        return await keys(url)
+
+    tokens = Tokens(ISSUER, fetch, clock)
+    first = asyncio.create_task(tokens.principal(signed(clock)))
+    await fetching.wait()
+    second = asyncio.create_task(tokens.principal(signed(clock, sub="bob")))
+    stranger = asyncio.create_task(refused(tokens, signed(clock, kid="unknown")))
+    await asyncio.sleep(0)
+    go.set()
+    assert [(await one).id[-3:] for one in (first, second)] == ["ann", "bob"]
+    assert await stranger == "authenticate.invalid"
+    assert len(keys.fetched) == 1
 
 
 @pytest.mark.parametrize(

@@ -60,12 +60,24 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool("harbour-crew-reader", "Select and run one of these read operations (read-only): get-crew.", pick=TEXT),
         tool("tide_status", "Report what the gauge says about the tide."),
         tool("check_update", "Checks whether there is an update"),
+        tool("estimate_order", "Says what an order would cost.", item=TEXT),
+        tool("run_read_only_query", "Runs a read-only query; writes are rejected.", query=TEXT),
+        tool("harbour_run_readonly_command", "Run a command if it is on the read-only list.", command=TEXT),
         tool("get_type_info", "Get information about a type", method={"description": "Which one: create, list."}),
     ],
     ids=lambda definition: definition["name"],
 )
 def test_a_read_that_only_sounds_like_a_deed_is_read_only(definition: dict[str, Any]) -> None:
     assert classify(definition).read_only, classify(definition).reasons
+
+
+def test_a_name_that_claims_to_only_read_is_not_enough() -> None:
+    assert classify(tool("run_read_only_query", "Runs any query.", query=TEXT)).destructive
+
+
+def test_a_budget_that_is_removed_is_lost_and_a_cache_that_is_cleared_is_not() -> None:
+    assert classify(tool("remove_budget", "Remove the budget of a period.")).destructive
+    assert not classify(tool("clear_cache", "Clears the cache.")).destructive
 
 
 def test_a_program_in_front_of_the_verb_is_only_where_it_is_done() -> None:

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from assent.core.call import Call, Request
 from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
@@ -128,6 +130,19 @@ async def test_such_an_effect_too_is_in_doubt_when_the_process_cannot_wait_for_i
     await begun.wait()
     assert await world.ports.work.drain(0) == 1
     await asyncio.gather(calling, return_exceptions=True)
+    (record,) = await world.store.claims()
+    assert record.state is State.IN_DOUBT
+
+
+@pytest.mark.parametrize("stopping", [True, False])
+async def test_an_effect_that_the_http_server_ends_is_in_doubt_and_counted(stopping: bool) -> None:
+    world, begun, _ = hanging()
+    calling = asyncio.create_task(govern(Request("send", {}, AGENT, ("k",), presence=Door()), world.ports))
+    await begun.wait()
+    calling.cancel()
+    if not stopping:
+        await asyncio.gather(calling, return_exceptions=True)
+    assert await world.ports.work.drain(60) == 1
     (record,) = await world.store.claims()
     assert record.state is State.IN_DOUBT
 

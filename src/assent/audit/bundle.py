@@ -20,7 +20,7 @@ from assent.contract.digest import canonical
 
 from . import checkpoints
 from .entries import erased_by
-from .merkle import hash_leaf
+from .merkle import hash_leaves
 from .notes import PublicKey
 from .sources import EntrySource
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, pack_entries
@@ -104,7 +104,7 @@ async def write_bundle(
         first = number * 256
         leaves = await entries.leaves(first, first + width)
         sink.put(bundle_path(ENTRIES, number, width), pack_entries(leaves))
-        _put_tiles(sink, edge.extend([hash_leaf(leaf) for leaf in leaves]))
+        _put_tiles(sink, edge.extend(hash_leaves(leaves)))
         if values:
             blobs = await entries.values(first, first + width)
             sink.put(bundle_path(VALUES, number, width), pack_values(blobs))

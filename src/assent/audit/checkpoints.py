@@ -130,6 +130,12 @@ class Proof:
         return checkpoint
 
 
+def encode_growth(old: Checkpoint, path: Sequence[bytes], new: Checkpoint) -> bytes:
+    """That one log is the beginning of another, as a witness is asked to sign it (C2SP tlog-witness)."""
+    lines = [f"old {old.size}", *(base64.b64encode(item).decode() for item in path)]
+    return "\n".join(lines).encode() + b"\n\n" + new.note
+
+
 def _hash(item: bytes | None) -> bytes:
     if item is None or len(item) != 32:
         raise BadProof("a line of a proof is a base64 hash of 32 bytes")

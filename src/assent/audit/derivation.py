@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from .merkle import complete_root, hash_leaf
+from .merkle import complete_root, hash_leaves
 from .sources import EntrySource, TileStore
 from .tiles import HASH, WIDTH, Edge, Tile, split, tiles_of
 
@@ -41,7 +41,7 @@ class Derivation:
             below = [Tile(tile.level - 1, first + at) for at in range(tile.width)]
             return b"".join([complete_root(split(await self.fetch(item))) for item in below])
         leaves = await self.entries.leaves(first, first + tile.width)
-        return b"".join([hash_leaf(leaf) for leaf in leaves])
+        return b"".join(hash_leaves(leaves))
 
     async def edge(self, size: int) -> Edge:
         """The right edge of the log of this size, from the rightmost tiles."""
@@ -57,7 +57,7 @@ class Derivation:
         """Every tile anew from the entries; those that differ are written and named."""
         edge = Edge()
         async for leaves in self._chunks(size):
-            await self._settle(edge.extend([hash_leaf(leaf) for leaf in leaves]))
+            await self._settle(edge.extend(hash_leaves(leaves)))
         await self._settle(edge.partial())
         return edge
 

@@ -118,6 +118,9 @@ class DirectoryCheckpoints:
         newest = await self.latest()
         return [*kept, newest] if newest is not None and newest not in kept[-1:] else kept
 
+    async def last_kept(self) -> bytes | None:
+        return _last_of(self._kept)
+
     async def save(self, note: bytes, previous: bytes | None, *, keep: bool) -> None:
         if await self.latest() != previous:
             raise StaleCheckpoint("another process signed a checkpoint of this log; open the log again")

@@ -1,13 +1,13 @@
-"""What exactly is written down, so that it can be proved later and yet be erased?
+"""What exactly is written down, so that it can be proved later?
 
 A leaf is canonical JSON of facts that are nobody's personal data, and of commitments: one salted hash per
-value. Values and salts lie beside the leaf, packed into one blob; deleting them leaves every proof intact.
+value. The values lie beside it.
 """
 
 import re
 import struct
 from binascii import b2a_base64 as _base64
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -15,9 +15,8 @@ from typing import Any
 
 import orjson
 
-from assent.contract.digest import NotCanonicalError, canonical
-
 from .tiles import LEAF_LIMIT
+from .values import DOMAIN, SALT, BadEntry, commit, unpack_length
 
 KINDS = frozenset(
     {
@@ -76,9 +75,7 @@ FACTS: Mapping[str, type] = {
     "key": str,
     "previous": str,
 }
-SALT = 16
 MOST_TEXT = 512
-DOMAIN = b"assent/commitment/v1\n"
 VERSION = 1
 LAST_TIME = 253_402_300_799_999  # the end of the year 9999
 
@@ -89,14 +86,12 @@ STRICT = (
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-_LENGTH = struct.Struct(">I")
-pack_length, _unpack = _LENGTH.pack, _LENGTH.unpack_from
-_FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
 _FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|0|[1-9]\d{0,15}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*+\])"
 _COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
-_REST = rb'\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
+_REST = rb'\},"facts":\{((?:%s(?:,%s)*+)?)\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
 _AFTER = re.compile(_REST)
+_NAMES = re.compile(rb'"([a-z_]++)":')
 _LEAF = re.compile(rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT) + _REST)
 _FIELD_BYTES = re.compile(rb"[a-z][a-z0-9_]{0,62}")
 _CLAIM = b'},"facts":{"claim":"'
@@ -107,10 +102,6 @@ FACT_RULE = (
 )
 
 
-class BadEntry(ValueError):
-    """An entry that cannot be written down, or one that is not what was written down."""
-
-
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """What a leaf says, read back."""
@@ -119,19 +110,6 @@ class Leaf:
     at: int
     facts: Mapping[str, Any]
     commitments: Mapping[str, str]
-
-
-def make_salts(fields: Collection[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
-    pool, at, salts = randomness(SALT * len(fields)), 0, {}
-    for field in fields:
-        salts[field] = pool[at : at + SALT]
-        at += SALT
-    return salts
-
-
-def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:
-    """Field by field, the salted hash that stands in the leaf for the value."""
-    return {field: _commitment(_record(field, values[field], salts[field])) for field in values}
 
 
 def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Mapping[str, str]) -> bytes:
@@ -163,55 +141,6 @@ def fitting(leaf: bytes) -> bytes:
     return leaf
 
 
-def pack(values: Mapping[str, object], salts: Mapping[str, bytes]) -> bytes | None:
-    """The blob beside the leaf; None when nothing is left in it."""
-    return _frame([_record(field, values[field], salts[field]) for field in sorted(values)])
-
-
-def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Values (canonical JSON) and salts of a blob."""
-    values: dict[str, bytes] = {}
-    salts: dict[str, bytes] = {}
-    for record in records_of(blob):
-        field, start = field_of(record)
-        if field in values:
-            raise BadEntry(f"the value of {field} is there twice")
-        values[field], salts[field] = record[start:], record[:SALT]
-    return values, salts
-
-
-def records_of(blob: bytes | None) -> list[bytes]:
-    records, at = [], 0
-    blob = blob or b""
-    while at < len(blob):
-        end = at + 4 + int.from_bytes(blob[at : at + 4], "big")
-        if end > len(blob) or end < at + 4 + SALT + 2:
-            raise BadEntry(f"the values are torn at byte {at} of {len(blob)}")
-        records.append(blob[at + 4 : end])
-        at = end
-    return records
-
-
-def field_of(record: bytes) -> tuple[str, int]:
-    """The field a record is about, and where its value begins."""
-    start = SALT + 1 + record[SALT]
-    field = record[SALT + 1 : start].decode("ascii", "replace")
-    if start >= len(record):
-        raise BadEntry("the values are torn: a field has no value")
-    return field, start
-
-
-def commitments_of(blob: bytes | None) -> dict[str, str]:
-    """Field by field, the commitment that the value gives."""
-    found: dict[str, str] = {}
-    for record in records_of(blob):
-        field, _ = field_of(record)
-        if field in found:
-            raise BadEntry(f"the value of {field} is there twice")
-        found[field] = _commitment(record)
-    return found
-
-
 def agree(leaf: bytes, blob: bytes | None) -> bool:
     """Whether a leaf with a time of thirteen digits is one, and every value is there and is the one committed to.
 
@@ -223,7 +152,7 @@ def agree(leaf: bytes, blob: bytes | None) -> bool:
     try:
         while at < end:
             start = at + 4
-            at = start + _unpack(blob, at)[0]
+            at = start + unpack_length(blob, at)[0]
             record = blob[start:at]
             names.append(record[SALT + 1 : SALT + 1 + record[SALT]])
             digests.append(_base64(sha256(DOMAIN + record).digest(), newline=False))
@@ -249,12 +178,19 @@ def _goes_on(leaf: bytes, at: int) -> bool:
         claim = leaf[at + len(_CLAIM) : cut]
         if claim.isalnum() and len(claim) <= MOST_TEXT:
             return _ends_leaf(leaf[cut:])
-    return _AFTER.fullmatch(leaf, at) is not None
+    return _is_rest(leaf, at)
 
 
 @lru_cache(maxsize=4096)
 def _ends_leaf(rest: bytes) -> bool:
-    return _AFTER.fullmatch(_CLAIM + b"c" + rest) is not None
+    return _is_rest(_CLAIM + b"c" + rest)
+
+
+def _is_rest(leaf: bytes, at: int = 0) -> bool:
+    """Whether facts and kind follow here, each fact once, and in their order."""
+    match = _AFTER.fullmatch(leaf, at)
+    names = _NAMES.findall(match[1]) if match else []
+    return match is not None and names == sorted(set(names))
 
 
 def read_leaf(leaf: bytes) -> dict[str, Any]:
@@ -300,45 +236,7 @@ def check(leaf: bytes, values: Mapping[str, object], salts: Mapping[str, bytes])
     )
 
 
-def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
-    """The blob without value and salt of these fields."""
-    values, salts = unpack(blob)
-    gone = set(fields)
-    missing = sorted(gone - values.keys())
-    if missing:
-        raise BadEntry(f"there is no value to erase for {', '.join(missing)}")
-    return pack({field: value for field, value in values.items() if field not in gone}, salts)
-
-
 def why_not(name: str) -> str:
     if name not in FACTS:
         return f"{name!r} is no fact of a leaf; what is not a fact is a value, and committed to"
     return f"the fact {name} is of type {FACTS[name].__name__}"
-
-
-@lru_cache(maxsize=256)
-def heading_of(field: str) -> bytes:
-    if not _FIELD.fullmatch(field):
-        raise BadEntry(f"{field!r} names no field: a lower-case letter, then letters, digits and underscores")
-    return bytes([len(field)]) + field.encode()
-
-
-def _record(field: str, value: object, salt: bytes) -> bytes:
-    if len(salt) != SALT:
-        raise BadEntry(f"a salt has {SALT} bytes")
-    return salt + heading_of(field) + (value if isinstance(value, bytes) else written_value(field, value))
-
-
-def written_value(field: str, value: object) -> bytes:
-    try:
-        return orjson.dumps(value) if type(value) is str else canonical(value)
-    except (NotCanonicalError, orjson.JSONEncodeError) as error:
-        raise BadEntry(f"the value of {field} cannot be recorded: {error}") from error
-
-
-def _commitment(record: bytes) -> str:
-    return _base64(sha256(DOMAIN + record).digest(), newline=False).decode()
-
-
-def _frame(records: list[bytes]) -> bytes | None:
-    return b"".join([len(record).to_bytes(4, "big") + record for record in records]) or None

@@ -2,80 +2,23 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from typing import Any
 
 import orjson
 
-from .entries import BadEntry, Leaf, parse_leaf, unpack
 from .merkle import hash_leaf
+from .selection import Callers, Row, Selection
 from .sources import EntrySource
+from .values import BadEntry
 
-CHUNK = 1024
+CHUNK, LOOK_BACK = 1024, 10_000
 _CURSOR = re.compile(r"(0|[1-9][0-9]{0,15})\.([0-9a-f]{16}|-)")
 
 
 class StaleCursor(ValueError):
     """A cursor that is none, or of another log."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One entry as it is handed out."""
-
-    index: int
-    leaf: Leaf
-    leaf_hash: bytes
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def erased(self) -> list[str]:
-        return sorted(self.leaf.commitments.keys() - self.values.keys())
-
-    def fact(self, name: str) -> Any:
-        return self.leaf.facts.get(name)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which entries are wanted; what is not said does not matter. Names may hold `*`."""
-
-    principal: str | None = None
-    tool: str | None = None
-    tier: str | None = None
-    outcome: str | None = None
-    kind: str | None = None
-    since: int | None = None
-    until: int | None = None
-    open_world: bool | None = None
-
-    def takes(self, row: Row) -> bool:
-        texts = [
-            (self.principal, row.values.get("principal") or row.values.get("person")),
-            (self.tool, row.fact("tool")),
-            (self.tier, row.fact("tier")),
-            (self.outcome, row.fact("state") or row.fact("code")),
-            (self.kind, row.leaf.kind),
-        ]
-        if any(want is not None and not fnmatchcase(str(have or ""), want) for want, have in texts):
-            return False
-        if self.open_world is not None and bool(row.fact("open_world")) != self.open_world:
-            return False
-        return (self.since is None or row.leaf.at >= self.since) and (self.until is None or row.leaf.at < self.until)
-
-
-def read_row(index: int, leaf: bytes, blob: bytes | None) -> Row:
-    values = {name: _load(value) for name, value in unpack(blob)[0].items()}
-    return Row(index, parse_leaf(leaf), hash_leaf(leaf), values)
-
-
-def _load(value: bytes) -> Any:
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return {"uninspectable": value.hex()}
 
 
 def json_line(row: Row) -> dict[str, Any]:
@@ -103,13 +46,18 @@ async def export(
     selection: Selection | None = None,
     shape: Callable[[Row], Mapping[str, Any]] = json_line,
     limit: int = 1000,
+    callers: Callers | None = None,
 ) -> tuple[list[bytes], str]:
-    """Up to so many lines of JSON, and the cursor that goes on after them."""
-    wanted = selection or Selection()
+    """Up to so many lines of JSON, and the cursor that goes on after them.
+
+    Whoever goes on at once hands the same `callers` in again, so that nobody need look back for them.
+    """
+    wanted, callers = selection or Selection(), callers or Callers()
     position, last = await _resume(entries, cursor)
+    await _look_back(entries, callers, position)
     lines: list[bytes] = []
     while len(lines) < limit:
-        rows = await _read(entries, position, position + CHUNK)
+        rows = await _read(entries, callers, position, position + CHUNK)
         if not rows:
             break
         for row in rows:
@@ -133,13 +81,25 @@ async def _resume(entries: EntrySource, cursor: str | None) -> tuple[int, bytes]
     return position, last
 
 
-async def _read(entries: EntrySource, start: int, stop: int) -> list[Row]:
-    leaves = await entries.leaves(start, stop)
-    blobs = await entries.values(start, start + len(leaves))
+async def _look_back(entries: EntrySource, callers: Callers, position: int) -> None:
+    """Learn who began what ends after this place, unless it is known."""
+    for start in range(max(callers.position, position - LOOK_BACK), position, CHUNK):
+        for index, leaf, blob in await _rows(entries, start, min(position, start + CHUNK)):
+            with suppress(BadEntry):  # it has left already, or never will
+                callers.read(index, leaf, blob)
+
+
+async def _read(entries: EntrySource, callers: Callers, start: int, stop: int) -> list[Row]:
     rows = []
-    for index, (leaf, blob) in enumerate(zip(leaves, blobs, strict=True), start):
+    for index, leaf, blob in await _rows(entries, start, stop):
         try:
-            rows.append(read_row(index, leaf, blob))
+            rows.append(callers.read(index, leaf, blob))
         except BadEntry as error:
             raise BadEntry(f"entry {index} cannot be exported: {error}") from error
     return rows
+
+
+async def _rows(entries: EntrySource, start: int, stop: int) -> list[tuple[int, bytes, bytes | None]]:
+    leaves = await entries.leaves(start, stop)
+    blobs = await entries.values(start, start + len(leaves))
+    return list(zip(range(start, start + len(leaves)), leaves, blobs, strict=True))

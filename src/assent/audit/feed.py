@@ -10,7 +10,8 @@ import orjson
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.core.render import visible
 
-from .entries import BadEntry, Leaf, parse_leaf, unpack
+from .entries import Leaf, parse_leaf
+from .values import BadEntry, unpack
 
 TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, OPEN_CALLS = 500, 80, 400, 10_000
 ENDINGS = frozenset({"outcome", "read", "replay", "denial"})

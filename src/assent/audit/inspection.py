@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from . import checkpoints, notes
 from .bundle import BadBundle
-from .checkpoints import Checkpoint
+from .checkpoints import Checkpoint, Proof
 from .entries import erased_by
 from .faults import Report
+from .merkle import BadProof, hash_leaf, verify_inclusion
 from .notes import BadKey, BadNote, PublicKey
 from .subjects import BundleSubject, Subject
 from .walk import CLOCK_SLACK, Walk
@@ -95,7 +96,9 @@ class Inspection:
                 self.report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
             elif key != chain[-1][1]:
                 chain.append((index + 1, key))
-        if not self.walk.broken and [key.text for _, key in chain] != list(self.subject.keys):
+        if self.walk.broken:  # what brought in the others is in what could not be read
+            return chain + [(self.walk.count + 1, key) for key in listed[len(chain) :]]
+        if [key.text for _, key in chain] != list(self.subject.keys):
             self.report.wrong("key.broken", "keys", "not the first key and those the entries name, in order")
         return chain
 
@@ -103,6 +106,7 @@ class Inspection:
         """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
         seen: set[str] = set()
         endorsed: set[int] = set()
+        early: list[str] = []
         starts, followed = [start for start, _ in chain], _followed(chain)
         keys = {(key.name, key.key_id(notes.PLAIN)): key for _, key in chain}
         for place, claim, note in claims:
@@ -110,6 +114,8 @@ class Inspection:
             named = dict.fromkeys(keys.get((one.name, one.key_id)) for one in note.signatures)
             signers = [key for key in named if key is not None and signed_at(note, key) is not None]
             alone = place.startswith("kept ") or not note.strange(signers)
+            if self.walk.broken and claim.size > self.walk.count:  # nobody can tell which one it was
+                in_force = next(iter(signers), in_force)
             why = self._why_wrong(claim, in_force if in_force in signers and alone else None)
             if why:
                 self.report.wrong(why[0], place, why[1])
@@ -117,7 +123,10 @@ class Inspection:
                 seen |= {key.text for key in signers}
                 endorsed |= {start for key in signers for start in followed[key] if start <= claim.size}
                 if (signed_at(note, in_force) or 0) * 1000 + CLOCK_SLACK < self.walk.times.get(claim.size, 0):
-                    self.report.remarks.append(f"{place} was signed before its last entry says it was written")
+                    early.append(place)
+        if early:
+            more = f" (one of {len(early)})" if len(early) > 1 else ""
+            self.report.remarks.append(f"{early[0]} was signed before its last entry says it was written{more}")
         for start, _ in chain[1:]:
             if start not in endorsed and not self.walk.broken:
                 self.report.wrong("key.unendorsed", f"entry {start - 1}", "no checkpoint by the key before it")
@@ -129,8 +138,7 @@ class Inspection:
         if signer is None:
             return "checkpoint.unsigned", f"the key in force at size {claim.size} did not sign it"
         if claim.size > self.subject.size:
-            gone = claim.size - self.subject.size
-            return "checkpoint.beyond", f"it covers {claim.size} entries; {gone} are missing here"
+            return "checkpoint.beyond", f"it covers {claim.size} entries; here are {self.subject.size}"
         if self.walk.roots.get(claim.size, claim.root) != claim.root:
             return "checkpoint.inconsistent", f"the first {claim.size} entries give another root"
         return None
@@ -191,3 +199,22 @@ async def inspect_bundle(
         report.wrong("bundle.malformed", "bundle.json", str(error))
         return report
     return await inspect(subject, kept, trusted)
+
+
+def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> Report:
+    """Everything that is wrong with a proof that this leaf is in a log that one of these keys signed."""
+    report = Report(entries=1, checkpoints=1)
+    try:
+        proof = Proof.decode(data)
+        checkpoint, note = checkpoints.parse(proof.checkpoint)
+    except (BadProof, BadNote) as error:
+        report.wrong("proof.malformed", "proof", str(error))
+        return report
+    keys = [key for key in map(PublicKey.parse, trusted) if key.name == checkpoint.origin]
+    if not any(signed_at(note, key) is not None for key in keys):
+        report.wrong("checkpoint.unsigned", "checkpoint", f"no key you trust signed this for {checkpoint.origin}")
+    try:
+        verify_inclusion(proof.index, checkpoint.size, hash_leaf(leaf), proof.path, checkpoint.root)
+    except BadProof as error:
+        report.wrong("proof.wrong", f"entry {proof.index}", str(error))
+    return report

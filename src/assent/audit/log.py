@@ -15,9 +15,9 @@ from .merkle import (
     BadProof,
     Node,
     Range,
-    complete_root,
     consistency_ranges,
     hash_leaf,
+    hash_leaves,
     hash_ranges,
     inclusion_ranges,
     nodes_needed,
@@ -25,12 +25,13 @@ from .merkle import (
     verify_consistency,
     verify_inclusion,
 )
-from .notes import PublicKey, SecretKey
+from .notes import BadNote, PublicKey, SecretKey
 from .sources import CheckpointStore, EntrySource, TileStore
 from .tiles import HASH, Edge, Tile, node_in, tile_of
 
 HEARTBEAT = 60
 KEEP_EVERY = 600
+TOGETHER = 64
 _KEY_LEAF = b',"kind":"key","v":1}'
 
 
@@ -46,9 +47,10 @@ class Log:
         self._derivation, self._store = derivation, store
         self._edge = Edge()
         self._latest: Checkpoint | None = None
-        self._seconds = self._kept_at = 0
+        self._seconds = 0
+        self._kept_at: int | None = None
         self._signed_peaks: dict[Node, bytes] = {}
-        self._since: list[bytes] = []
+        self._since: dict[Tile, bytes] = {}
         self._in_force = keys.public[0]
         self._retiring: list[PublicKey] = []
         self._unwritten: dict[Tile, bytes] = {}
@@ -76,13 +78,16 @@ class Log:
 
     async def extend(self, leaves: Sequence[bytes]) -> None:
         """Takes in leaves that are already durable as the next entries."""
+        self._take(leaves)
+        await self._write_tiles()
+
+    def _take(self, leaves: Sequence[bytes]) -> None:
         for leaf in leaves:
             if leaf.endswith(_KEY_LEAF):
                 self._take_key(leaf)
-        hashes = [hash_leaf(leaf) for leaf in leaves]
-        self._since += hashes
-        self._unwritten.update(self._edge.extend(hashes))
-        await self._write_tiles()
+        full = self._edge.extend(hash_leaves(leaves))
+        self._since.update(full)
+        self._unwritten.update(full)
 
     async def _write_tiles(self) -> None:
         """Full tiles go to the store; if it cannot take them they wait here, for they are only derived."""
@@ -112,7 +117,8 @@ class Log:
         """Signs the log as it is now."""
         head = Checkpoint(self.origin, self._edge.size, self._edge.root)
         issued = checkpoints.issue(self._latest, head, self._growth(), self._signers(), seconds)
-        keep = bool(self._retiring) or not self._kept_at or seconds - self._kept_at >= KEEP_EVERY
+        recent = self._kept_at is not None and 0 <= seconds - self._kept_at < KEEP_EVERY
+        keep = bool(self._retiring) or not recent
         await self._store.save(issued.note, self._latest.note if self._latest else None, keep=keep)
         self._kept_at = seconds if keep else self._kept_at
         self._settle(issued, seconds)
@@ -124,17 +130,20 @@ class Log:
         return await self.checkpoint(seconds) if due else None
 
     def _growth(self) -> list[bytes]:
-        """The consistency proof from the last checkpoint to now."""
+        """The consistency proof from the last checkpoint to now, of what was signed then and of the tiles since."""
         if self._latest is None:
             return []
-        first = self._latest.size
+        first, size = self._latest.size, self._edge.size
+        near = {(tile.level, tile.number): data for tile, data in (*self._since.items(), *self._edge.partial())}
 
         def read(node: Node) -> bytes:
             height, position = node
-            start = (position << height) - first
-            return self._signed_peaks[node] if start < 0 else complete_root(self._since[start : start + (1 << height)])
+            if position << height < first:
+                return self._signed_peaks[node]
+            tile, start, stop = tile_of(node, size)
+            return node_in(near[tile.level, tile.number], start, stop)
 
-        return hash_ranges(consistency_ranges(first, self._edge.size), read)
+        return hash_ranges(consistency_ranges(first, size), read)
 
     def _signers(self) -> list[SecretKey]:
         signers = []
@@ -219,15 +228,21 @@ class Log:
     async def catch_up(self) -> None:
         """Takes in what has become durable since."""
         count = await self._derivation.entries.count()
-        for start in range(self.size, count, CHUNK):
-            await self.extend(await self._derivation.entries.leaves(start, min(count, start + CHUNK)))
+        while (start := self.size) < count:  # up to whole tiles: they cost less than their entries one by one
+            stop = min(count, start - start % CHUNK + CHUNK)
+            leaves = await self._derivation.entries.leaves(start, stop)
+            if len(leaves) != stop - start:
+                raise Inconsistent(f"entry {start + len(leaves)} is missing, and later ones are there; restore it")
+            self._take(leaves)
+            if len(self._unwritten) >= TOGETHER:  # to hand them to a thread costs more than to make them
+                await self._write_tiles()
+        await self._write_tiles()
 
     async def _resume_from(self, note: bytes) -> None:
         signed = checkpoints.open_checkpoint(note, self.origin, self.keys.public)
         count = await self._derivation.entries.count()
         if count < signed.size:
-            gone = signed.size - count
-            raise RolledBack(f"{signed.size} entries were signed and {count} are here: {gone} are gone")
+            raise RolledBack(f"{signed.size} entries were signed, and {count} are here")
         self._edge = await self._derivation.edge(signed.size)
         if self._edge.root != signed.root:
             self._edge = await self._derivation.rebuild(signed.size)
@@ -238,6 +253,15 @@ class Log:
         parsed = notes.parse(note)
         self._in_force = next(key for key in reversed(self.keys.public) if parsed.signed_by(key))
         self._settle(signed, parsed.stamped_by(self._in_force) or 0)
+        self._kept_at = self._time_of(await self._store.last_kept())
+
+    def _time_of(self, note: bytes | None) -> int | None:
+        """When one of the keys signed this, if any did."""
+        try:
+            parsed = notes.parse(note or b"")
+            return max(filter(None, map(parsed.stamped_by, self.keys.public)), default=None)
+        except BadNote:
+            return None
 
 
 async def open_log(origin: str, keys: Keys, entries: EntrySource, tiles: TileStore, store: CheckpointStore) -> Log:

@@ -22,6 +22,10 @@ def hash_leaf(data: bytes) -> bytes:
     return sha256(b"\x00" + data).digest()
 
 
+def hash_leaves(leaves: Iterable[bytes]) -> list[bytes]:
+    return [sha256(b"\x00" + leaf).digest() for leaf in leaves]
+
+
 def hash_pair(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
 

@@ -7,7 +7,7 @@ gateway itself change is Entity Management (3004). What has no name there is und
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .export import Row
+from .selection import Row
 
 SCHEMA = "1.6.0"
 _SEVERITY = {"low": 1, "medium": 2, "high": 3, "critical": 4, "forbidden": 4}
@@ -55,11 +55,11 @@ def _metadata(row: Row, origin: str) -> dict[str, Any]:
 
 
 def _user(row: Row) -> dict[str, Any]:
-    name = row.values.get("principal") or row.values.get("person")
+    name = row.who
     if name is None:
         name = "erased" if {"principal", "person"} & row.leaf.commitments.keys() else "unknown"
     kinds = {"human": (1, "User"), "agent": (4, "Service"), "service": (4, "Service")}
-    type_id, type_name = kinds.get(str(row.values.get("kind", "")), (0, "Unknown"))
+    type_id, type_name = kinds.get(str(row.values.get("kind") or row.caller.get("kind")), (0, "Unknown"))
     return {"uid": str(name), "type_id": type_id, "type": type_name}
 
 

@@ -41,6 +41,9 @@ class CheckpointStore(Protocol):
     async def kept(self) -> Sequence[bytes]:
         """The checkpoints kept for good, oldest first, the newest one included."""
 
+    async def last_kept(self) -> bytes | None:
+        """The last one that was kept for good."""
+
     async def save(self, note: bytes, previous: bytes | None, *, keep: bool) -> None:
         """Durably replaces the newest checkpoint; raises StaleCheckpoint unless it still is `previous`."""
 
@@ -87,6 +90,9 @@ class MemoryCheckpoints:
     async def kept(self) -> Sequence[bytes]:
         newest = [] if self._latest is None or self._latest in self._kept[-1:] else [self._latest]
         return [*self._kept, *newest]
+
+    async def last_kept(self) -> bytes | None:
+        return self._kept[-1] if self._kept else None
 
     async def save(self, note: bytes, previous: bytes | None, *, keep: bool) -> None:
         if self._latest != previous:

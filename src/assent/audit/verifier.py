@@ -3,8 +3,9 @@
 
     python verifier.py BUNDLE [--key FILE]... [--checkpoint FILE]... [--json]
 
-BUNDLE is a directory or a .zip file. This is one file on purpose: it needs Python 3.11, `cryptography` and
-nothing of Assent, so that it can be read and run by somebody who trusts neither the log nor its authors.
+BUNDLE is a directory or a .zip file; or the .tlog-proof of one entry, with its .leaf beside it. This is one file
+on purpose: it needs Python 3.11, `cryptography` and nothing of Assent, so that it can be read and run by somebody
+who trusts neither the log nor its authors.
 
 `--key` names the log's public keys as you got them from elsewhere; `--checkpoint` names checkpoints, a file
 or a directory of them, that you, an anchor or a witness kept. Without the first, a forger could have made
@@ -47,6 +48,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FORMAT = "assent-audit-bundle/1"
+PROOF = "c2sp.org/tlog-proof@v1"
 COMMITMENT = b"assent/commitment/v1\n"
 CLOCK_SLACK = 5000
 SHOWN = 20
@@ -60,8 +62,9 @@ _FIELD = re.compile(rb"[a-z][a-z0-9_]{0,62}")
 _COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
 _TEXT = rb'"[!#-\[\]-~]{1,512}"'
 _FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|0|[1-9]\d{0,15}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*+\])"
-_REST = rb'\},"facts":\{(?:%s(?:,%s)*+)?\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
+_REST = rb'\},"facts":\{((?:%s(?:,%s)*+)?)\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
 _AFTER = re.compile(_REST)
+_NAMES = re.compile(rb'"([a-z_]++)":')
 _HEAD = rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT)
 _LEAF = re.compile(_HEAD + _REST)
 _TIMES = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
@@ -394,7 +397,9 @@ class Walk:
         claimed = leaf.startswith(_CLAIM, at)
         if claimed and leaf[cut:] in self._endings and leaf[at + len(_CLAIM) : cut].isalnum():
             return cut - at - len(_CLAIM) <= 512
-        if _AFTER.fullmatch(leaf, at) is None:
+        match = _AFTER.fullmatch(leaf, at)
+        names = _NAMES.findall(match[1]) if match else []
+        if match is None or names != sorted(set(names)):
             return False
         if claimed and len(self._endings) < 4096:
             self._endings.add(leaf[cut:])
@@ -543,7 +548,9 @@ def check_keys(files: Mapping[str, bytes], walk: Walk, report: Report) -> list[t
             report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
         elif key != chain[-1][1]:
             chain.append((index + 1, key))
-    if not walk.broken and b"".join(key.text.encode() + b"\n" for _, key in chain) != files.get("keys"):
+    if walk.broken:  # what brought in the others is in what could not be read
+        return chain + [(walk.count + 1, key) for key in listed[len(chain) :]]
+    if b"".join(key.text.encode() + b"\n" for _, key in chain) != files.get("keys"):
         report.wrong("key.broken", "keys", "these are not the first key and those the entries name, in order")
     return chain
 
@@ -553,6 +560,7 @@ def check_claims(
 ) -> set[str]:
     """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
     seen: set[str] = set()
+    early: list[str] = []
     starts = [start for start, _ in chain]
     endorsed = {start: start == 0 for start in starts}
     keys: dict[tuple[str, bytes], list[Key]] = {}
@@ -564,16 +572,17 @@ def check_claims(
         if claim.origin != origin:
             report.wrong("checkpoint.origin", claim.place, f"it is of {claim.origin!r}, the bundle of {origin!r}")
             continue
-        in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
-        seconds = claim.signed_by(in_force) if in_force else None
         own, signers = not claim.place.startswith("kept "), claim.signers(keys)
+        in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
+        if walk.broken and claim.size > walk.count:  # nobody can tell which one it was
+            in_force = next(iter(signers.values()), in_force)
+        seconds = claim.signed_by(in_force) if in_force else None
         if seconds is None or (own and claim.strange(list(signers.values()))):
             name = in_force.text if in_force else "any key"
             report.wrong("checkpoint.unsigned", claim.place, f"at size {claim.size} it must be signed by {name}")
             continue
         if claim.size > walk.size:
-            gone = claim.size - walk.size
-            report.wrong("checkpoint.beyond", claim.place, f"it covers {claim.size} entries; {gone} are missing here")
+            report.wrong("checkpoint.beyond", claim.place, f"it covers {claim.size} entries; here are {walk.size}")
             continue
         root = walk.roots.get(claim.size)
         if root is not None and root != claim.root:
@@ -582,7 +591,10 @@ def check_claims(
         seen |= signers.keys()
         endorsed |= {start: True for text in signers for start in followed[text] if start <= claim.size}
         if seconds * 1000 + CLOCK_SLACK < walk.times.get(claim.size, 0):
-            report.remarks.append(f"{claim.place} was signed before its last entry says it was written")
+            early.append(claim.place)
+    if early:
+        more = f" (one of {len(early)})" if len(early) > 1 else ""
+        report.remarks.append(f"{early[0]} was signed before its last entry says it was written{more}")
     if not walk.broken:
         for start, ok in endorsed.items():
             if not ok:
@@ -644,6 +656,45 @@ def verify(files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), t
     if not walk.with_values:
         report.remarks.append("the bundle has no values, so no commitment was checked")
     report.entries, report.checkpoints = walk.count, len(claims)
+    return report
+
+
+def root_above(index: int, size: int, root: bytes, path: Sequence[bytes]) -> bytes | None:
+    """The root that an audit path leads to (RFC 9162, 2.1.3.2); None if it leads nowhere."""
+    node, last = index, size - 1
+    for sibling in path:
+        if last == 0:
+            return None
+        if node & 1 or node == last:
+            root = sha256(b"\x01" + sibling + root).digest()
+            while not node & 1 and node:
+                node, last = node >> 1, last >> 1
+        else:
+            root = sha256(b"\x01" + root + sibling).digest()
+        node, last = node >> 1, last >> 1
+    return root if last == 0 else None
+
+
+def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> Report:
+    """Everything that is wrong with a proof (C2SP tlog-proof) that this leaf is in a log one of these keys signed."""
+    report = Report(entries=1, checkpoints=1)
+    head, _, note = data.partition(b"\n\n")
+    first, *lines = head.decode("ascii", "replace").split("\n")
+    if lines and lines[0].startswith("extra ") and exact_base64(lines[0][6:]) is not None:
+        lines.pop(0)
+    place = lines.pop(0) if lines else ""
+    path = [exact_base64(line) or b"" for line in lines]
+    claim, named = parse_claim("checkpoint", note), place[:6] == "index " and _SIZE.fullmatch(place[6:])
+    if first != PROOF or not named or claim is None or any(len(item) != 32 for item in path):
+        report.wrong("proof.malformed", "proof", "it must be a tlog-proof: index, hashes, and a signed checkpoint")
+        return report
+    keys = [key for text in trusted if (key := parse_key(text)) and key.name == claim.origin]
+    if not any(claim.signed_by(key) is not None for key in keys):
+        report.wrong("checkpoint.unsigned", "checkpoint", f"no key you trust signed this for {claim.origin}")
+    index = int(place[6:])
+    root = root_above(index, claim.size, sha256(b"\x00" + leaf).digest(), path) if index < claim.size else None
+    if root != claim.root:
+        report.wrong("proof.wrong", f"entry {index}", "the proof does not lead from this leaf to the signed root")
     return report
 
 
@@ -727,7 +778,8 @@ def render(report: Report) -> str:
         rest = Counter(fault.code for fault in report.faults[SHOWN:])
         lines.append("WRONG  and more: " + ", ".join(f"{count} x {code}" for code, count in rest.items()))
     lines += [f"note   {remark}" for remark in report.remarks]
-    verdict = "nothing is wrong" if report.ok else f"{len(report.faults)} things are wrong"
+    many = len(report.faults)
+    verdict = "nothing is wrong" if report.ok else "1 thing is wrong" if many == 1 else f"{many} things are wrong"
     counts = f"entries: {report.entries}, checkpoints: {report.checkpoints}, erased values: {report.erased}"
     lines.append(f"{counts}; {verdict}")
     return "\n".join(map(plain, lines))
@@ -735,7 +787,7 @@ def render(report: Report) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("bundle", type=Path, help="a directory or a .zip file")
+    parser.add_argument("bundle", type=Path, help="a directory, a .zip file, or a .tlog-proof")
     parser.add_argument("--checkpoint", action="append", default=[], metavar="FILE", help="one kept elsewhere")
     parser.add_argument("--key", action="append", default=[], metavar="FILE", help="public keys you trust")
     parser.add_argument("--json", action="store_true", help="the report as JSON")
@@ -744,7 +796,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         trusted = [line for path in options.key for line in Path(path).read_text("utf-8").split()]
         if any(parse_key(line) is None for line in trusted) or (options.key and not trusted):
             raise ValueError("a --key file holds one public key (name+id+base64) per line")
-        report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
+        if options.bundle.suffix == ".tlog-proof":
+            if not trusted:
+                raise ValueError("a proof is checked with --key, since it holds no keys itself")
+            report = verify_proof(
+                options.bundle.read_bytes(), options.bundle.with_suffix(".leaf").read_bytes(), trusted
+            )
+        else:
+            report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         sys.stderr.write(plain(f"{options.bundle} could not be read: {error}") + "\n")
         return 2

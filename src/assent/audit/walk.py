@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
-from .entries import BadEntry, agree, commitments_of, read_leaf
+from .entries import agree, read_leaf
 from .faults import Report
-from .merkle import EMPTY_ROOT
+from .merkle import EMPTY_ROOT, hash_leaves
 from .subjects import Subject
 from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
+from .values import BadEntry, commitments_of
 
 CLOCK_SLACK = 5000
 _HEADS = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
@@ -44,7 +44,7 @@ class Walk:
                 leaves = await self.subject.leaves(number, width)
             except (KeyError, TornTile) as error:
                 code = "entries.missing" if isinstance(error, KeyError) else "entries.torn"
-                self.report.wrong(code, bundle_path(ENTRIES, number, width), str(error))
+                self._not_read(code, bundle_path(ENTRIES, number, width), error)
                 self.broken = True
                 return
             await self._take(number * 256, leaves, wanted)
@@ -58,7 +58,7 @@ class Walk:
             self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
 
     async def _take(self, first: int, leaves: Sequence[bytes], wanted: list[int]) -> None:
-        hashes = [sha256(b"\x00" + leaf).digest() for leaf in leaves]
+        hashes = hash_leaves(leaves)
         full: list[tuple[Tile, bytes]] = []
         done = 0
         while wanted and wanted[-1] <= first + len(leaves):
@@ -76,7 +76,7 @@ class Walk:
         except KeyError:
             self.report.wrong("tile.missing", tile.path, "the tile is not there")
         except TornTile as error:
-            self.report.wrong("tile.torn", tile.path, str(error))
+            self._not_read("tile.torn", tile.path, error)
         return None
 
     async def _compare(self, tiles: Sequence[tuple[Tile, bytes]]) -> None:
@@ -101,7 +101,7 @@ class Walk:
                 blobs = await self.subject.values(number, width)
             except (KeyError, TornTile) as error:
                 code = "values.missing" if isinstance(error, KeyError) else "values.torn"
-                self.report.wrong(code, bundle_path(VALUES, number, width), str(error))
+                self._not_read(code, bundle_path(VALUES, number, width), error)
         first = number * 256
         usual = self._check_times(first, leaves)
         if blobs is None:
@@ -112,6 +112,10 @@ class Walk:
                 self._check_values(first + at, leaves[at], blobs[at])
         for index, leaf in [one for one in enumerate(leaves, first) if one[1].endswith(_SPECIAL)]:
             self._take_special(index, leaf)
+
+    def _not_read(self, code: str, path: str, error: Exception) -> None:
+        detail = "it is not there" if isinstance(error, KeyError) else str(error).replace(path, "it", 1)
+        self.report.wrong(code, path, detail)
 
     def _check_times(self, first: int, leaves: Sequence[bytes]) -> bool:
         """Mostly one look at all of them: times of thirteen digits, as is said then, that only grow."""

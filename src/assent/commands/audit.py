@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,7 +13,9 @@ import click
 from assent.audit.bundle import BundleFiles, UnreadableBundle
 from assent.audit.checkpoints import Checkpoint
 from assent.audit.faults import Report
-from assent.audit.inspection import inspect_bundle
+from assent.audit.inspection import inspect_bundle, verify_proof
+from assent.audit.notes import BadKey, PublicKey
+from assent.audit.values import unpack
 from assent.commands.audit_reading import export_, show, tail
 from assent.commands.auditing import progress_bar, with_ledger
 from assent.commands.options import config_option, operator
@@ -20,6 +23,7 @@ from assent.core.audit import Entry, principal_values
 from assent.core.render import visible
 from assent.ledger import Ledger
 from assent.settings import Settings
+from assent.stored import StoredEntries
 
 
 @click.group()
@@ -36,19 +40,19 @@ audit.add_command(export_)
 @click.argument("bundle", type=click.Path(path_type=Path, exists=True), required=False)
 @click.option(
     "--kept",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=click.Path(path_type=Path, exists=True),
     multiple=True,
-    help="A file of checkpoints that you kept yourself; may be repeated.",
+    help="A file of checkpoints that you kept yourself, or a directory of them; may be repeated.",
 )
-@click.option("--key", "trusted", multiple=True, help="A public key you trust; may be repeated.")
+@click.option("--key", "keys", multiple=True, help="A public key you trust, or a file of them; may be repeated.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
-def verify(
-    bundle: Path | None, kept: tuple[Path, ...], trusted: tuple[str, ...], form: str, config: Path | None
-) -> None:
+def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], form: str, config: Path | None) -> None:
     """Hold every entry against every checkpoint that was kept, here and at the anchors; ends with 1 if something is
-    wrong, and says what and where. With BUNDLE, an exported log instead of the configured store."""
-    held = [(path.name, path.read_bytes()) for path in kept]
+    wrong, and says what and where. With BUNDLE, an exported log instead of the configured store, or the .tlog-proof of
+    one entry, with its .leaf beside it."""
+    held = [(path.name, path.read_bytes()) for one in kept for path in _files(one)]
+    trusted = [key for given in keys for key in _keys(given)]
 
     async def verifying(ledger: Ledger, settings: Settings) -> Report:
         with progress_bar(await ledger.store.length(), "Verifying") as progress:
@@ -59,6 +63,8 @@ def verify(
 
     if bundle is None:
         report = with_ledger(config, verifying)
+    elif bundle.suffix == ".tlog-proof":
+        report = _proved(bundle, trusted or with_ledger(config, _own_keys))
     else:
         try:
             report = asyncio.run(inspect_bundle(BundleFiles(bundle), held, trusted))
@@ -67,6 +73,31 @@ def verify(
     _print(report, form)
     if not report.ok:
         raise click.exceptions.Exit(1)
+
+
+async def _own_keys(ledger: Ledger, settings: Settings) -> list[str]:
+    return [key.text for key in ledger.keys().public]
+
+
+def _proved(path: Path, trusted: Sequence[str]) -> Report:
+    try:
+        return verify_proof(path.read_bytes(), path.with_suffix(".leaf").read_bytes(), trusted)
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be verified: {error.strerror}: {error.filename}.") from None
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+
+
+def _keys(given: str) -> list[str]:
+    """The keys of a file, or the one that is given itself."""
+    path = Path(given)
+    try:
+        found = path.read_text("utf-8").split() if path.is_file() else [given]
+        return [PublicKey.parse(key).text for key in found]
+    except (BadKey, OSError, UnicodeDecodeError):
+        raise click.UsageError(f"--key {given}: a public key is written name+id+base64, one to a line.") from None
 
 
 def _print(report: Report, form: str) -> None:
@@ -79,27 +110,36 @@ def _print(report: Report, form: str) -> None:
         click.echo(f"note: {visible(remark)}")
     for fault in report.faults:
         click.echo(f"{fault.code}: {visible(fault.place)}: {visible(fault.detail)}")
-    erased = f", {report.erased} values erased" if report.erased else ""
-    said = "as signed" if report.ok else f"{len(report.faults)} things are wrong"
+    erased = f", values erased: {report.erased}" if report.erased else ""
+    many = len(report.faults)
+    said = "as signed" if report.ok else "1 thing is wrong" if many == 1 else f"{many} things are wrong"
     click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {said}")
 
 
 @audit.command()
-@click.argument("index", type=click.IntRange(0))
+@click.argument("index", type=click.IntRange(0), required=False)
+@click.option("--since", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A checkpoint you kept.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: entry-INDEX.tlog-proof.")
 @config_option
-def prove(index: int, output: Path | None, config: Path | None) -> None:
-    """Write a proof that an entry is in the log, as C2SP tlog-proof; the entry's leaf goes beside it as .leaf."""
+def prove(index: int | None, since: Path | None, output: Path | None, config: Path | None) -> None:
+    """Write a proof that an entry is in the log, as C2SP tlog-proof; the entry's leaf goes beside it as .leaf. With
+    --since, a proof that the log as signed in that checkpoint is the beginning of what it is now, as a witness takes
+    it (C2SP tlog-witness), to `growth.tlog-witness`."""
+    if (index is None) == (since is None):
+        raise click.UsageError("Name the entry to be proved, or --since a checkpoint.")
 
-    async def proving(ledger: Ledger, settings: Settings) -> tuple[bytes, bytes]:
-        proof, leaf = await ledger.prove(index)
+    async def proving(ledger: Ledger, settings: Settings) -> tuple[bytes, bytes | None]:
+        if since is not None:
+            return await ledger.prove_growth(since.read_bytes()), None
+        proof, leaf = await ledger.prove(index or 0)
         return proof.encode(), leaf
 
     proof, leaf = with_ledger(config, proving)
-    path = output or Path(f"entry-{index}.tlog-proof")
+    path = output or Path("growth.tlog-witness" if since else f"entry-{index}.tlog-proof")
     path.write_bytes(proof)
-    path.with_suffix(".leaf").write_bytes(leaf)
-    click.echo(f"{path} {path.with_suffix('.leaf')}")
+    if leaf is not None:
+        path.with_suffix(".leaf").write_bytes(leaf)
+    click.echo(f"{path} {path.with_suffix('.leaf')}" if leaf is not None else f"{path}")
 
 
 @audit.command()
@@ -136,14 +176,18 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
     if not yes:
         click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be taken back.", abort=True, err=True)
 
-    async def erasing(ledger: Ledger, settings: Settings) -> None:
+    async def erasing(ledger: Ledger, settings: Settings) -> set[str]:
         facts = {"action": "redact", "entry": index, "fields": named}
         values = {**principal_values(operator()), "because": because}
         await ledger.store.erase(index, named, Entry("redaction", time.time(), facts, values))
         await ledger.sign()
+        [left] = await StoredEntries(ledger.store).values(index, index + 1)
+        return set(unpack(left)[0])
 
-    with_ledger(config, erasing)
+    left = with_ledger(config, erasing)
     click.echo(f"entry {index}: {', '.join(named)} erased")
+    if "arguments" in named and "call" in left:
+        click.echo("Its `call` is still there, a digest from which short arguments can be guessed.", err=True)
 
 
 @audit.command()

@@ -15,21 +15,25 @@ from typing import Any
 import click
 
 from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
-from assent.audit.entries import check, unpack
-from assent.audit.export import Row, Selection, export, json_line, read_row, timestamp
+from assent.audit.entries import check
+from assent.audit.export import export, json_line, timestamp
 from assent.audit.feed import BadTemplate, Feed, Template
 from assent.audit.ocsf import shape_for
+from assent.audit.selection import Callers, Row, Selection, read_row
+from assent.audit.values import unpack
 from assent.bootstrap import contract_paths
 from assent.commands.auditing import progress_bar, selecting, selection, with_ledger
 from assent.commands.options import config_option
 from assent.contract.files import load_contracts
 from assent.core.render import visible
-from assent.ledger import CHUNK, Ledger, StoredEntries
+from assent.ledger import Ledger
 from assent.ports import SealedRow
 from assent.settings import Settings
+from assent.stored import CHUNK, StoredEntries
 
 POLL = 0.5
 LOOK_BACK = 50_000
+PIECE = 1000
 Show = Callable[[SealedRow], str | None]
 
 
@@ -37,7 +41,6 @@ Show = Callable[[SealedRow], str | None]
 @click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many.")
 @click.option("--follow", is_flag=True, help="Go on as entries come in. Ctrl-C stops.")
 @click.option("--feed", "as_feed", is_flag=True, help="One sentence per call that ended.")
-@click.option("--open-world", is_flag=True, help="Only calls that reach systems outside.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @selecting
 @config_option
@@ -45,13 +48,12 @@ def tail(
     lines: int,
     follow: bool,
     as_feed: bool,
-    open_world: bool,
     form: str,
     config: Path | None,
-    **wanted: str | None,
+    **wanted: Any,
 ) -> None:
     """Print the newest entries of the log, oldest first."""
-    chosen = selection(open_world=True if open_world else None, **wanted)  # type: ignore[arg-type]
+    chosen = selection(**wanted)
 
     async def tailing(ledger: Ledger, settings: Settings) -> None:
         show = _feed_of(settings, chosen) if as_feed else _entries_as(form, chosen)
@@ -82,8 +84,10 @@ async def _print_last(ledger: Ledger, lines: int, show: Show) -> int:
 
 
 def _entries_as(form: str, chosen: Selection) -> Show:
+    callers = Callers()
+
     def show(sealed: SealedRow) -> str | None:
-        row = read_row(sealed.index, sealed.leaf, sealed.vals)
+        row = callers.read(sealed.index, sealed.leaf, sealed.vals)
         if not chosen.takes(row):
             return None
         return readable(json_line(row)) if form == "json" else _text(row)
@@ -98,18 +102,27 @@ def readable(said: Mapping[str, Any], indent: int | None = None) -> str:
 
 
 def _text(row: Row) -> str:
-    who = row.values.get("principal") or row.values.get("person") or ("[erased]" if row.erased else "-")
-    how = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action") or "-"
-    parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, row.fact("tool") or "-", row.fact("tier") or "-", how)
+    who = row.who or ("[erased]" if row.erased else "-")
+    tool, tier = row.fact("tool") or "-", row.fact("tier") or "-"
+    parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, tool, tier, _how(row))
     return "\t".join([*map(str, parts), visible(str(who))])
 
 
+def _how(row: Row) -> str:
+    """How it ended; of what is no call, what happened, and how often if it was counted."""
+    said = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action")
+    kind, _, event = str(row.fact("event") or "").rpartition(".")
+    if said or kind != row.leaf.kind:
+        return str(said or "-")
+    return f"{event} ({row.fact('count')})" if row.fact("count") else event
+
+
 def _feed_of(settings: Settings, chosen: Selection) -> Show:
-    feed = Feed(_templates(settings))
+    feed, callers = Feed(_templates(settings)), Callers()
 
     def show(sealed: SealedRow) -> str | None:
         line = feed.take(sealed.index, sealed.leaf, sealed.vals)
-        if line is None or not chosen.takes(read_row(sealed.index, sealed.leaf, sealed.vals)):
+        if not chosen.takes(callers.read(sealed.index, sealed.leaf, sealed.vals)) or line is None:
             return None
         test = " (test)" if line.mode == "test" else ""
         return f"{timestamp(line.at)}  {line.text}: {visible(line.outcome)}{test}"
@@ -162,7 +175,7 @@ def export_(
     output: Path | None,
     without_values: bool,
     config: Path | None,
-    **wanted: str | None,
+    **wanted: Any,
 ) -> None:
     """Write entries as JSON lines or OCSF events to the standard output, and the cursor to go on after them to the
     standard error; or write everything an auditor needs into a bundle."""
@@ -184,14 +197,25 @@ async def _lines(ledger: Ledger, form: str, cursor: str | None, chosen: Selectio
     shape: Callable[[Row], Mapping[str, Any]] = json_line
     if form == "ocsf":
         shape = shape_for(ledger.keys().newest.name)
-    entries = StoredEntries(ledger.store)
-    while True:
-        lines, cursor = await export(entries, cursor, selection=chosen, shape=shape)
-        for line in lines:
-            sys.stdout.write(line.decode() + "\n")
-        if not lines:
-            break
-    click.echo(f"cursor: {cursor}", err=True)
+    done = None
+    try:
+        with progress_bar(await ledger.store.length(), "Exporting", hidden=sys.stdout.isatty()) as progress:
+            entries, callers = StoredEntries(ledger.store, progress), Callers()
+            lines = None
+            while lines != []:
+                lines, cursor = await export(entries, cursor, selection=chosen, shape=shape, callers=callers)
+                _write("".join(f"{line.decode()}\n" for line in lines))
+                done = cursor
+    finally:  # interrupted or not: what has left by then is known
+        if done is not None:
+            click.echo(f"cursor: {done}", err=True)
+
+
+def _write(text: str) -> None:
+    """In pieces that a pipe takes whole: of a longer one, an unbuffered output loses the rest at a signal."""
+    for at in range(0, len(text), PIECE):
+        sys.stdout.write(text[at : at + PIECE])
+    sys.stdout.flush()
 
 
 async def _bundle(ledger: Ledger, output: Path, *, values: bool) -> int:

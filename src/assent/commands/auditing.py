@@ -15,11 +15,13 @@ import click
 
 from assent.anchoring import ledger_of
 from assent.audit.bundle import BadBundle
-from assent.audit.entries import BadEntry
-from assent.audit.export import Selection, StaleCursor
+from assent.audit.export import StaleCursor
+from assent.audit.selection import Selection
+from assent.audit.values import BadEntry
 from assent.contract.durations import parse_duration
-from assent.ledger import Ledger, LedgerError, Progress
+from assent.ledger import Ledger, LedgerError
 from assent.settings import Settings, find_settings
+from assent.stored import Progress
 from assent.stores.address import open_store
 
 LONG = 20_000
@@ -47,9 +49,9 @@ def with_ledger(config: Path | None, work: Callable[[Ledger, Settings], Awaitabl
 
 
 @contextmanager
-def progress_bar(total: int, label: str) -> Iterator[Progress]:
-    """A bar on the terminal where there is one and the work is long."""
-    if total < LONG or not sys.stderr.isatty():
+def progress_bar(total: int, label: str, *, hidden: bool = False) -> Iterator[Progress]:
+    """A bar on the terminal where there is one, the work is long, and nothing else is printed there."""
+    if hidden or total < LONG or not sys.stderr.isatty():
         yield lambda done: None
         return
     with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
@@ -65,14 +67,17 @@ def selecting(command: Command) -> Command:
         ("outcome", "How it ended: a state or a code; `*` stands for anything."),
         ("kind", "The kind of entry: intent, outcome, denial, …"),
         ("since", "From then on: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 15m, 2h, 7d."),
+        ("until", "Up to then, and not the moment itself; written like --since."),
     )
+    command = click.option("--open-world", is_flag=True, help="Only calls that reach systems outside.")(command)
     for name, text in reversed(names):
         command = click.option(f"--{name}", help=text)(command)
     return command
 
 
-def selection(since: str | None, **wanted: str | None) -> Selection:
-    return Selection(since=None if since is None else moment(since), **wanted)  # type: ignore[arg-type]
+def selection(since: str | None, until: str | None, *, open_world: bool, **wanted: str | None) -> Selection:
+    times = {"since": since and moment(since), "until": until and moment(until)}
+    return Selection(open_world=open_world or None, **times, **wanted)  # type: ignore[arg-type]
 
 
 def moment(text: str) -> int:

@@ -186,10 +186,12 @@ class Gateway:
             return await respond(exchange.send, http_status(Era.MODERN, error.code), body)
         if inbound is None:
             await respond(exchange.send, 202, b"")
+        elif inbound.method == "subscriptions/listen":
+            served = inbound.method in self.more
+            stream = self._serve(exchange, inbound, None) if served else self.passage.forward(exchange, message, None)
+            await self._stream(exchange, stream)
         elif inbound.method in _SERVED or inbound.method in self.more:
             await self._serve(exchange, inbound, None)
-        elif inbound.method == "subscriptions/listen":
-            await self._stream(exchange, self.passage.forward(exchange, message, None))
         else:
             await self.passage.forward(exchange, message, None)
 
@@ -262,10 +264,10 @@ class Gateway:
 
         async def is_welcome() -> bool:
             try:
-                await self.authenticate(exchange.scope["headers"], exchange.scope)
+                caller = await self.authenticate(exchange.scope["headers"], exchange.scope)
             except Challenge as challenge:
                 return challenge.status not in (401, 403)  # otherwise nobody can say just now
-            return True
+            return self.sessions.is_same(caller, exchange.caller)
 
         await keep_vigil(stream, is_welcome, exchange.send)
 

@@ -24,7 +24,8 @@ from assent.edges.notices import CHANGES, SUBSCRIPTION_ID, Notices
 from assent.edges.rpc import RpcError
 from assent.edges.shelves import Shelf, first_of_each, owner_of
 from assent.edges.upstreams.faults import Fault, Unreachable, words
-from assent.edges.upstreams.hearing import Hearing, TooManyResources
+from assent.edges.upstreams.hearing import Hearing
+from assent.edges.upstreams.wishes import TooManyResources
 from assent.ports import Lost, Unreached
 
 logger = logging.getLogger("assent")

@@ -122,8 +122,12 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer = None
 
 
-def make_server(app: App, *, keep_alive: int = 75, drain: int = 30, **extra: Any) -> uvicorn.Server:
-    """A uvicorn server for `app`; run it with `serve(sockets=[...])`."""
+def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any) -> uvicorn.Server:
+    """A uvicorn server for `app`; run it with `serve(sockets=[...])`.
+
+    Requests have `drain` seconds to end when it stops: whoever kills us after half a minute, as most do, should find
+    written down what is in doubt.
+    """
     return uvicorn.Server(
         uvicorn.Config(
             app,

@@ -183,6 +183,10 @@ class SessionTable:
         self._touch(session)
         return session
 
+    def is_same(self, one: Hashable, other: Hashable) -> bool:
+        """Whether what is one caller's is also the other's."""
+        return self._who(one) == self._who(other)
+
     def close(self, session: Session) -> None:
         if self._sessions.pop(session.id, None) is not None:
             self._used.pop(session.id)

@@ -53,9 +53,10 @@ class KeySet:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def key(self, kid: str, algorithm: str, now: float) -> Any:
-        """The key of that id for that algorithm, or None. An unknown id refetches, but not more often than allowed."""
+        """The key of that id for that algorithm, or None. An unknown id refetches, but not more often than allowed, and
+        waits where somebody does so already."""
         if now - self.fetched_at > REFRESH_AFTER or (
-            kid not in self.keys and now - self.fetched_at > REFRESH_AT_MOST_EVERY
+            kid not in self.keys and (now - self.fetched_at > REFRESH_AT_MOST_EVERY or self._lock.locked())
         ):
             async with self._lock:
                 if now - self.fetched_at > REFRESH_AT_MOST_EVERY:
@@ -124,6 +125,11 @@ class Tokens:
         self._issuer, self._now = issuer, now
         self._keys = KeySet(issuer, fetch)
         self._verified: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+
+    def inherit(self, earlier: Tokens) -> None:
+        """Fall back on the keys that were known of the same issuer, where it cannot be asked for them anew."""
+        if earlier._issuer == self._issuer:
+            self._keys.keys = earlier._keys.keys
 
     async def principal(self, token: str) -> Principal:
         """The principal a token names; raises the refusal `authenticate.invalid` for one that is not to be believed."""

@@ -7,16 +7,22 @@ and a token that has run out, so its listener is asked now and then, and shown o
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from assent.edges.http import Send
 
+logger = logging.getLogger(__name__)
+
 EVERY = 5.0
 
 
-async def keep_vigil(stream: Awaitable[None], is_welcome: Callable[[], Awaitable[bool]], send: Send) -> None:
-    """Let a stream go on while its listener is welcome; then end it as a response ends."""
+async def keep_vigil(stream: Awaitable[object], is_welcome: Callable[[], Awaitable[bool]], send: Send) -> None:
+    """Let a stream go on while its listener is welcome; then end it as a response ends.
+
+    A look that fails says nothing, and the next one is taken all the same.
+    """
     serving, shown_out = asyncio.current_task(), False
 
     async def look() -> None:
@@ -24,7 +30,10 @@ async def keep_vigil(stream: Awaitable[None], is_welcome: Callable[[], Awaitable
         welcome = True
         while welcome:
             await asyncio.sleep(EVERY)
-            welcome = await is_welcome()
+            try:
+                welcome = await is_welcome()
+            except Exception:
+                logger.exception("nobody could say whether a listener is still welcome")
         shown_out = True
         assert serving is not None
         serving.cancel()

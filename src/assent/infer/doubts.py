@@ -3,7 +3,7 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, DEEDS, NOUNS, READING, VERBS
+from assent.infer.lexicon import ACTING, DEEDS, NOUN_FIRST, NOUNS, READING, VERBS
 
 PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
@@ -64,7 +64,7 @@ def begun(evidence: Evidence) -> str | None:
     """`monitor_voyage_start`, `audit_fix`: what stands last may be the deed, unless the description only looks."""
     last, said = evidence.name.words[-1], evidence.prose.kinds
     told = last not in DEEDS["opening"] and said and said <= READING
-    deed = last != evidence.name.verb and VERBS.get(last) in ACTING and not told
+    deed = last != evidence.name.verb and VERBS.get(last) in ACTING and last not in NOUN_FIRST and not told
     return f"its name ends with {last}" if deed else None
 
 

@@ -1,5 +1,6 @@
 """Does the tool only look, or does it act?"""
 
+from itertools import pairwise
 from typing import Final
 
 from assent.infer.deeds import ACTS, BY_KIND, LOOKS, READS, Verdict, judge_act
@@ -23,7 +24,7 @@ _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
 def judge_reading(evidence: Evidence) -> Verdict:
     """The first rule that has something to say decides; acting evidence is asked first."""
-    for rule in (_choices, _joined_verbs, _guidance, _question):
+    for rule in (_choices, _avowed, _joined_verbs, _guidance, _question):
         verdict = rule(evidence)
         if verdict is not None:
             return verdict
@@ -42,6 +43,15 @@ def _choices(evidence: Evidence) -> Verdict | None:
     plain = evidence.kind in {"manage", "none", "noun", "look", "read"} and not evidence.prose.kinds & ACTING
     if plain and evidence.inputs.only_reads:
         return Verdict(READS, "every operation its parameter offers only reads")
+    return None
+
+
+def _avowed(evidence: Evidence) -> Verdict | None:
+    """`run_read_only_query`: what runs something only looks where name and description both say so."""
+    words = evidence.name.words
+    named = "readonly" in words or ("read", "only") in pairwise(words)
+    if named and evidence.kind in {"run", "read", "look"} and "reads_only" in evidence.prose.statements:
+        return Verdict(LOOKS, "its name and its description say that it only reads")
     return None
 
 

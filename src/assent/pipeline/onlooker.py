@@ -168,6 +168,9 @@ class Onlooker:
     async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
         return await self._store.sealed(after=after, limit=limit)
 
+    async def leaves(self, start: int, stop: int) -> list[bytes]:
+        return await self._store.leaves(start, stop)
+
     async def length(self) -> int:
         return await self._store.length()
 

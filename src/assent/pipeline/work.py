@@ -71,7 +71,8 @@ class Work:
         self._heart: asyncio.Task[None] | None = None
         self._sweeping: asyncio.Task[Any] | None = None
         self._swept = now()
-        self._draining = False
+        self._draining = self._ending = False
+        self._cut_off = 0
 
     async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
         """Run an effect so that it goes on when its caller leaves: in this task, where nothing but that could end it,
@@ -96,6 +97,9 @@ class Work:
         self._tasks.add(task)
         try:
             return await effect
+        except asyncio.CancelledError:
+            self._cut_off += not self._ending  # a server of ours does not wait for its requests for ever
+            raise
         finally:
             self._tasks.discard(task)
 
@@ -136,6 +140,7 @@ class Work:
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=deadline)
         left, held = [task for task in self._tasks if not task.done()], list(self._held)
+        self._ending = True
         for task in (*left, self._heart, self._sweeping):
             if task is not None:
                 task.cancel()
@@ -145,7 +150,7 @@ class Work:
         for claim_id, epoch in held:
             with suppress(StoreError):  # then the lease says so a little later
                 await self._abandon(claim_id, epoch)
-        return len(left)
+        return len(left) + self._cut_off
 
     async def _abandon(self, claim_id: str, epoch: int) -> None:
         record = await self._store.recall(claim_id)

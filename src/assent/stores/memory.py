@@ -149,6 +149,9 @@ class MemoryStore(Front):
         start, rows = after + 1, self._records.changed.entries
         return [SealedRow(start + offset, *row) for offset, row in enumerate(rows[start : start + limit])]
 
+    async def leaves(self, start: int, stop: int) -> list[bytes]:
+        return [row.leaf for row in self._records.changed.entries[start:stop]]
+
     async def length(self) -> int:
         return len(self._records.changed.entries)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, Inexact
 
-from assent.audit.entries import BadEntry, redact
 from assent.audit.sealing import Sealed
+from assent.audit.values import BadEntry, redact
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.dues import EXACT, Charge, Dues, Rate

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import orjson
 
-from assent.audit.entries import BadEntry, unpack
 from assent.audit.sealing import Sealed, seal
+from assent.audit.values import BadEntry, unpack
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State

@@ -14,10 +14,11 @@ import pytest
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Garbled
-from assent.edges.upstreams.hearing import MOST_RESOURCES, Ear, TooManyResources
+from assent.edges.upstreams.hearing import Ear
 from assent.edges.upstreams.http import Described, HttpUpstream
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import Target
+from assent.edges.upstreams.wishes import MOST_RESOURCES, TooManyResources
 from scripted_server import Conversation, ScriptedServer
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
@@ -115,12 +116,12 @@ async def test_a_refusal_is_passed_on_and_leaves_nothing_behind() -> None:
     async with hearing(tongue) as (ear, _), listening(ear, OLD):
         answers = await asyncio.gather(*(ear.watch("x://no") for _ in range(3)), return_exceptions=True)
         assert all(isinstance(answer, RpcError) and answer.code == -32002 for answer in answers)
-        assert not ear._wanted
+        assert not ear._wishes._wanted
 
 
 async def test_the_number_of_resources_is_bounded() -> None:
     async with hearing(Tongue()) as (ear, _), listening(ear, OLD):
-        ear._wanted.update({f"x://{number}": 1 for number in range(MOST_RESOURCES)})
+        ear._wishes._wanted.update({f"x://{number}": 1 for number in range(MOST_RESOURCES)})
         await ear.watch("x://1")
         with pytest.raises(TooManyResources):
             await ear.watch("x://more")

@@ -13,9 +13,9 @@ import pytest
 
 from assent.edges.upstreams.child import Launch
 from assent.edges.upstreams.faults import Lost
-from assent.edges.upstreams.hearing import TooManyResources
 from assent.edges.upstreams.stdio import StdioUpstream
 from assent.edges.upstreams.stdio_hearing import StdioEar
+from assent.edges.upstreams.wishes import TooManyResources
 from transports import ROOT
 
 LIBRARIES = str(ROOT / "tests" / "libraries.py")
@@ -87,7 +87,7 @@ async def test_what_is_watched_is_watched_in_the_next_process_too_and_what_was_l
 async def test_no_more_resources_are_watched_than_there_is_room_for(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assent.edges.upstreams.stdio_hearing.MOST_RESOURCES", 1)
+    monkeypatch.setattr("assent.edges.upstreams.wishes.MOST_RESOURCES", 1)
     async with scene.listening():
         await scene.ear.watch("beta://books/1")
         with pytest.raises(TooManyResources):

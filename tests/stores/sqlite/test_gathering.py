@@ -1,6 +1,7 @@
 """Calls that are under way together share a commit, and nobody waits for company that does not come."""
 
 import asyncio
+from collections import deque
 from typing import Any
 
 import pytest
@@ -100,3 +101,26 @@ async def test_whatever_there_is_can_be_released_without_waiting() -> None:
     hall.enter(2)
     hall.gathering.release()
     assert hall.groups == [[1, 2]]
+
+
+class Passed(deque[Waiting]):
+    """A queue that another thread empties while somebody takes from it."""
+
+    def __init__(self, orders: deque[Waiting], meanwhile: Any) -> None:
+        super().__init__(orders)
+        self.meanwhile = meanwhile
+
+    def popleft(self) -> Waiting:
+        if len(self) == 2 and self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
+        return super().popleft()
+
+
+async def test_nobody_is_lost_when_two_threads_hand_over_at_once() -> None:
+    hall = Hall()
+    for number in range(4):
+        hall.enter(number)
+    hall.gathering._orders = Passed(hall.gathering._orders, hall.gathering.release)
+    hall.gathering.release()
+    assert sorted(number for group in hall.groups for number in group) == [0, 1, 2, 3]

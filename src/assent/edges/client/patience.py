@@ -7,6 +7,7 @@ earliest end there was, and when it goes off it is set anew for whatever runs by
 from __future__ import annotations
 
 import asyncio
+from operator import itemgetter
 from types import TracebackType
 from typing import Self
 
@@ -40,10 +41,12 @@ class Patience:
     def _look(self) -> None:
         self._timer = None
         now = asyncio.get_running_loop().time()
-        for one in list(self._running):
-            if one.until is not None and one.until <= now:
-                one.expire()
+        for _, one in sorted(self._due(now), key=itemgetter(0)):  # in the order of their ends, however late we look
+            one.expire()
         self.watch(min((one.until for one in self._running if one.until is not None), default=None))
+
+    def _due(self, now: float) -> list[tuple[float, Within]]:
+        return [(one.until, one) for one in self._running if one.until is not None and one.until <= now]
 
 
 class Within:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -17,8 +16,8 @@ from assent.edges.upstreams.faults import Fault, Garbled, Unreachable
 from assent.edges.upstreams.http import Described, HttpUpstream
 from assent.edges.upstreams.line import Peer, SessionLost
 from assent.edges.upstreams.sse import EventReader, EventTooLarge
+from assent.edges.upstreams.wishes import Wishes
 
-MOST_RESOURCES = 500
 _EVENT = 1024 * 1024
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 LISTS = {
@@ -28,10 +27,6 @@ LISTS = {
 }
 
 Notice = Callable[[dict[str, Any]], None]
-
-
-class TooManyResources(Exception):
-    """No room for another resource to watch."""
 
 
 class Hearing(Protocol):
@@ -56,12 +51,11 @@ class Ear:
 
     def __init__(self, server: HttpUpstream, notice: Notice) -> None:
         self._server, self._notice = server, notice
-        self._wanted: Counter[str] = Counter()
+        self._wishes = Wishes()
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._peer: Peer | None = None
         self._described: Described | None = None
         self._open = asyncio.Event()
-        self._turn = asyncio.Lock()
         self.was_heard = False
         """Whether the last stream began at all."""
 
@@ -80,26 +74,11 @@ class Ear:
 
     async def watch(self, uri: str) -> None:
         """Hear of one resource too. Raises as the upstream refuses, or a Fault where it cannot be reached."""
-        async with self._turn:
-            if not self._wanted[uri]:
-                del self._wanted[uri]
-                if len(self._wanted) >= MOST_RESOURCES:
-                    raise TooManyResources
-                await self._begin_watch(uri)
-            self._wanted[uri] += 1
+        await self._wishes.add(uri, self._begin_watch)
 
     async def leave(self, uri: str) -> None:
         """One fewer wants it; with nobody left the upstream is told."""
-        async with self._turn:
-            self._wanted[uri] -= 1
-            if self._wanted[uri] > 0:
-                return
-            del self._wanted[uri]
-            if (task := self._watches.pop(uri, None)) is not None:
-                task.cancel()
-            elif self._peer is not None:
-                with suppress(Fault, RpcError, SessionLost):
-                    await self._server.request("resources/unsubscribe", {"uri": uri}, self._peer)
+        await self._wishes.remove(uri, self._end_watch)
 
     def close(self) -> None:
         for task in self._watches.values():
@@ -123,6 +102,13 @@ class Ear:
             self._watches.pop(uri).cancel()
             await asyncio.gather(task, return_exceptions=True)
             raise
+
+    async def _end_watch(self, uri: str) -> None:
+        if (task := self._watches.pop(uri, None)) is not None:
+            task.cancel()
+        elif self._peer is not None:
+            with suppress(Fault, RpcError, SessionLost):
+                await self._server.request("resources/unsubscribe", {"uri": uri}, self._peer)
 
     async def _watch_modern(self, uri: str, acknowledged: asyncio.Future[None]) -> None:
         """One stream for one resource: a new one never disturbs those that are open."""
@@ -164,7 +150,7 @@ class Ear:
         try:
             response = await self._server.open_session_stream(peer)
             self._peer = peer
-            for uri in list(self._wanted):
+            for uri in self._wishes:
                 with suppress(RpcError):
                     await self._server.request("resources/subscribe", {"uri": uri}, peer, safe=True)
             self._open.set()

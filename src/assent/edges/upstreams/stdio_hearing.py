@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from contextlib import suppress
 from typing import Any
 
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.faults import Fault, Garbled
-from assent.edges.upstreams.hearing import ACKNOWLEDGED, LISTS, MOST_RESOURCES, Notice, TooManyResources, plain
+from assent.edges.upstreams.hearing import ACKNOWLEDGED, LISTS, Notice, plain
 from assent.edges.upstreams.http import Described
 from assent.edges.upstreams.stdio import StdioUpstream
+from assent.edges.upstreams.wishes import Wishes
 
 _SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 
@@ -26,10 +26,9 @@ class StdioEar:
 
     def __init__(self, server: StdioUpstream, notice: Notice) -> None:
         self._server, self._notice = server, notice
-        self._wanted: Counter[str] = Counter()
+        self._wishes = Wishes()
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._acknowledged: dict[str, asyncio.Future[None]] = {}
-        self._turn = asyncio.Lock()
         self.was_heard = False
         """Whether the process could be listened to when it was last tried."""
         server.on_notice = self._hear
@@ -39,10 +38,10 @@ class StdioEar:
         self.was_heard = False
         described = await self._server.ready()
         try:
-            async with self._turn:
+            async with self._wishes.turn:
                 if self._server.is_modern and (lists := _lists_of(described)):
                     await self._open("", lists)
-                for uri in list(self._wanted):
+                for uri in self._wishes:
                     with suppress(RpcError):
                         await self._begin_watch(uri)
             self.was_heard = True
@@ -52,32 +51,27 @@ class StdioEar:
 
     async def watch(self, uri: str) -> None:
         """Hear of one resource too. Raises as the server refuses, or a Fault where it cannot be reached."""
-        async with self._turn:
-            if not self._wanted[uri]:
-                del self._wanted[uri]
-                if len(self._wanted) >= MOST_RESOURCES:
-                    raise TooManyResources
-                await self._server.ready()
-                await self._begin_watch(uri)
-            self._wanted[uri] += 1
+        await self._wishes.add(uri, self._first_watch)
 
     async def leave(self, uri: str) -> None:
         """One fewer wants it; with nobody left the server is told."""
-        async with self._turn:
-            self._wanted[uri] -= 1
-            if self._wanted[uri] > 0:
-                return
-            del self._wanted[uri]
-            if (stream := self._streams.pop(uri, None)) is not None:
-                stream.cancel()
-            elif self._server.described is not None and not self._server.is_modern:
-                with suppress(Fault, RpcError):
-                    await self._server.exchange("resources/unsubscribe", {"uri": uri})
+        await self._wishes.remove(uri, self._end_watch)
 
     def close(self) -> None:
         for stream in self._streams.values():
             stream.cancel()
         self._streams.clear()
+
+    async def _first_watch(self, uri: str) -> None:
+        await self._server.ready()
+        await self._begin_watch(uri)
+
+    async def _end_watch(self, uri: str) -> None:
+        if (stream := self._streams.pop(uri, None)) is not None:
+            stream.cancel()
+        elif self._server.described is not None and not self._server.is_modern:
+            with suppress(Fault, RpcError):
+                await self._server.exchange("resources/unsubscribe", {"uri": uri})
 
     async def _begin_watch(self, uri: str) -> None:
         if self._server.is_modern:

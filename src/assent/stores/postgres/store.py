@@ -157,6 +157,9 @@ class PostgresStore(Front):
     async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
         return [SealedRow(*row) for row in await self._fetch("entries", after, limit)]
 
+    async def leaves(self, start: int, stop: int) -> list[bytes]:
+        return [row[0] for row in await self._fetch("leaves", start, stop)]
+
     async def length(self) -> int:
         rows = await self._fetch("length")
         count: int = rows[0][0]

@@ -193,7 +193,7 @@ class Writer:
         try:
             connection = await self._connected()
             await connection.execute(tables.SQL["begin"])
-            found = await connection.fetch(tables.SQL["leaves"], first, len(rows))
+            found = await connection.fetch(tables.SQL["leaves"], first, first + len(rows))
             await connection.execute("ROLLBACK")
         except FAILURES:
             raise self._database.failure(error) from error

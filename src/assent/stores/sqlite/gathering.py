@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from assent.stores.batch import Waiting
 
@@ -48,5 +49,9 @@ class Gathering:
             self.release()
 
     def release(self) -> None:
-        """Hand over whatever there is."""
-        self._hand_over([self._orders.popleft() for _ in range(len(self._orders))])
+        """Hand over whatever there is. The loop of another thread may be doing the same."""
+        orders: list[Waiting] = []
+        with suppress(IndexError):
+            for _ in range(len(self._orders)):
+                orders.append(self._orders.popleft())
+        self._hand_over(orders)

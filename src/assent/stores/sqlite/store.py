@@ -105,6 +105,9 @@ class SqliteStore(Front):
     async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
         return self._read(lambda tables: tables.sealed(after, limit))
 
+    async def leaves(self, start: int, stop: int) -> list[bytes]:
+        return self._read(lambda tables: tables.leaves(start, stop))
+
     async def length(self) -> int:
         return self._read(lambda tables: tables.length())
 

@@ -224,6 +224,9 @@ class Tables:
     def sealed(self, after: int, limit: int) -> list[SealedRow]:
         return [SealedRow(*row) for row in self._rows("entries", (after, limit))]
 
+    def leaves(self, start: int, stop: int) -> list[bytes]:
+        return [row[0] for row in self._rows("leaves", (start, stop))]
+
     def length(self) -> int:
         count: int = self._rows("length", ())[0][0]
         return count

@@ -90,6 +90,9 @@ class LogPromises:
         rows = await store.sealed()
         assert [row.index for row in rows] == [0, 1]
         assert [one.index for one in await store.sealed(after=0, limit=5)] == [1]
+        assert await store.leaves(0, 2) == [row.leaf for row in rows]
+        assert await store.leaves(1, 9) == [rows[1].leaf]
+        assert await store.leaves(2, 9) == []
         assert await store.length() == 2
         assert all(agree(row.leaf, row.vals) for row in rows)
         assert b"first" not in rows[0].leaf and b"first" in (rows[0].vals or b"")

@@ -169,7 +169,7 @@ SELECT first, (SELECT count(pg_notify($3, names)) FROM unnest($4::text[]) AS tol
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > $1 ORDER BY idx LIMIT $2;
 
 -- name: leaves
-SELECT leaf FROM audit_entries WHERE idx >= $1 ORDER BY idx LIMIT $2;
+SELECT leaf FROM audit_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx;
 
 -- name: tell
 SELECT pg_notify($1, names) FROM unnest($2::text[]) AS told (names);

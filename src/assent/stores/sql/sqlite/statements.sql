@@ -158,6 +158,9 @@ INSERT OR FAIL INTO audit_entries (leaf, vals) VALUES (?, ?);
 -- name: entries
 SELECT idx, leaf, vals FROM audit_entries WHERE idx > ? ORDER BY idx LIMIT ?;
 
+-- name: leaves
+SELECT leaf FROM audit_entries WHERE idx >= ? AND idx < ? ORDER BY idx;
+
 -- name: length
 SELECT coalesce(max(idx) + 1, 0) FROM audit_entries;
 

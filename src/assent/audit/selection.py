@@ -1,0 +1,100 @@
+"""What does an entry say, who is behind it, and is it wanted?"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import orjson
+
+from .entries import Leaf, parse_leaf
+from .merkle import hash_leaf
+from .values import unpack
+
+CALLS = 50_000
+"""Of so many calls it is remembered who began them."""
+_WHO = {"principal", "person"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry as it is handed out."""
+
+    index: int
+    leaf: Leaf
+    leaf_hash: bytes
+    values: Mapping[str, Any] = field(default_factory=dict)
+    caller: Mapping[str, Any] = field(default_factory=dict)
+    """`principal` and `kind` of whoever began the call that an entry without its own is about."""
+
+    @property
+    def who(self) -> str | None:
+        return self.values.get("principal") or self.values.get("person") or self.caller.get("principal")
+
+    @property
+    def erased(self) -> list[str]:
+        return sorted(self.leaf.commitments.keys() - self.values.keys())
+
+    def fact(self, name: str) -> Any:
+        return self.leaf.facts.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which entries are wanted; what is not said does not matter. Names may hold `*`."""
+
+    principal: str | None = None
+    tool: str | None = None
+    tier: str | None = None
+    outcome: str | None = None
+    kind: str | None = None
+    since: int | None = None
+    until: int | None = None
+    open_world: bool | None = None
+
+    def takes(self, row: Row) -> bool:
+        texts = [
+            (self.principal, row.who),
+            (self.tool, row.fact("tool")),
+            (self.tier, row.fact("tier")),
+            (self.outcome, row.fact("state") or row.fact("code")),
+            (self.kind, row.leaf.kind),
+        ]
+        if any(want is not None and not fnmatchcase(str(have or ""), want) for want, have in texts):
+            return False
+        if self.open_world is not None and bool(row.fact("open_world")) != self.open_world:
+            return False
+        return (self.since is None or row.leaf.at >= self.since) and (self.until is None or row.leaf.at < self.until)
+
+
+class Callers:
+    """Reads entries in their order. An outcome does not say again who called: it is known from the intent."""
+
+    def __init__(self) -> None:
+        self._begun: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
+        self.position = 0
+
+    def read(self, index: int, leaf: bytes, blob: bytes | None) -> Row:
+        row = read_row(index, leaf, blob)
+        self.position = index + 1
+        claim = str(row.fact("claim") or "")
+        if not _WHO & row.leaf.commitments.keys():
+            return replace(row, caller=self._begun.get(claim, {}))
+        if row.leaf.kind == "intent" and "principal" in row.values:
+            self._begun[claim] = {name: row.values[name] for name in ("principal", "kind") if name in row.values}
+            if len(self._begun) > CALLS:
+                self._begun.popitem(last=False)
+        return row
+
+
+def read_row(index: int, leaf: bytes, blob: bytes | None) -> Row:
+    values = {name: _load(value) for name, value in unpack(blob)[0].items()}
+    return Row(index, parse_leaf(leaf), hash_leaf(leaf), values)
+
+
+def _load(value: bytes) -> Any:
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return {"uninspectable": value.hex()}

@@ -1,0 +1,44 @@
+"""Of which resources does anybody behind us want to hear, and when is the upstream told?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+
+MOST_RESOURCES = 500
+
+Telling = Callable[[str], Awaitable[None]]
+
+
+class TooManyResources(Exception):
+    """No room for another resource to watch."""
+
+
+class Wishes:
+    """Counts who wants what at one upstream, which is told when a resource is first wanted, and when no longer."""
+
+    def __init__(self) -> None:
+        self._wanted: Counter[str] = Counter()
+        self.turn = asyncio.Lock()
+        """Held by whoever tells the upstream anything about resources."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._wanted))
+
+    async def add(self, uri: str, begin: Telling) -> None:
+        """One more wants it; raises as `begin` does, and then nobody new wants it."""
+        async with self.turn:
+            if uri not in self._wanted:
+                if len(self._wanted) >= MOST_RESOURCES:
+                    raise TooManyResources
+                await begin(uri)
+            self._wanted[uri] += 1
+
+    async def remove(self, uri: str, end: Telling) -> None:
+        """One fewer wants it."""
+        async with self.turn:
+            self._wanted[uri] -= 1
+            if self._wanted[uri] <= 0:
+                del self._wanted[uri]
+                await end(uri)
