@@ -109,9 +109,11 @@ async def grow(log: Grown, total: int, folder: Path) -> None:
     for turn in range(WINDOWS):
         if turn % max(1, WINDOWS // 10) == 0:
             young = [await anew(one, folder / f"{turn}-{at}") for at, one in enumerate(young or [None, None])]
-        await log.append(step - PIECE, 1000)
+        await log.append(step - PIECE - BATCH, 1000)
         await log.sign()
         logs = {"grown": log, "young": young[0], "other": young[1]}
+        for one in logs.values():  # what the system still owes for the tiles of the last signature is paid here
+            await one.append(BATCH)
         size = (turn + 1) * step
         appending.take(size, await take_turns(turn, {name: one.append for name, one in logs.items()}))
         signing.take(size, await take_turns(turn, {name: one.sign for name, one in logs.items()}))

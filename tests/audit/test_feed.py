@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.audit.feed import LINE_LIMIT, BadTemplate, Line, Template, feed, open_world, visible
+from assent.audit.feed import LINE_LIMIT, OPEN_CALLS, BadTemplate, Line, Template, feed, open_world, visible
 from assent.audit.sealing import seal
 from assent.audit.values import redact
 
@@ -141,3 +141,11 @@ def test_damaged_rows_and_strange_arguments_do_not_stop_the_feed():
 def test_a_path_leads_into_objects_of_the_arguments_and_nowhere_else():
     template = Template.parse("To {to.city}: {a.__class__}")
     assert template.render({"to": {"city": "Ulm"}, "a": "x"}) == "To Ulm: [not given]"
+
+
+def test_of_calls_that_never_end_only_so_many_are_remembered():
+    arguments = {"arguments": b'{"amount":1,"item":"a"}'}
+    begun = [("intent", call(number), arguments) for number in range(OPEN_CALLS + 1)]
+    ended = [("outcome", call(number, state="succeeded"), {}) for number in (0, OPEN_CALLS)]
+    lines = list(feed(rows(*begun, *ended), {"order": ORDER}))
+    assert [line.text for line in lines] == ["Ordered [not given] for [not given]", "Ordered a for 1"]

@@ -276,3 +276,16 @@ async def test_a_store_of_checkpoints_refuses_to_replace_what_it_does_not_have()
     with pytest.raises(StaleCheckpoint):
         await store.save(b"new", b"old", keep=True)
     assert await store.kept() == []
+
+
+async def test_a_torn_tile_is_made_again_before_anything_is_proved_with_it():
+    scene = await Scene().open()
+    await scene.grow(600)
+    signed = await scene.sign()
+    for size in (0, 100, 31 * 256):
+        scene.tiles.tiles[Tile(0, 0)] = scene.tiles.tiles[Tile(0, 0)][:size]
+        log = await reopened(scene)
+        proof = await log.prove_inclusion(5)
+        assert proof.verify(scene.entries.rows[5][0], ORIGIN, [secret_key().public]) == signed
+        assert log.repaired == ["tile/0/000"]
+        assert len(scene.tiles.tiles[Tile(0, 0)]) == 32 * 256
