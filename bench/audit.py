@@ -35,7 +35,7 @@ from assent.stores.sqlite.store import SqliteStore
 from bench.signed_calls import measure_calls
 from bench.turns import growth, range_of, spent, take_turns
 
-WINDOWS, PIECE, BATCH = 100, 1000, 100
+WINDOWS, PIECE, BATCH, CALM = 100, 1000, 100, 4000
 PROOFS = 500
 START = 1_764_000_000_000
 DIGEST = "sha256:5b0f2c7a9d1e48c3b6a7f0e2d4c19b8370a6e5d2c1f4b39807e6a5d4c3b2f1e0"
@@ -109,7 +109,9 @@ async def grow(log: Grown, total: int, folder: Path) -> None:
     for turn in range(WINDOWS):
         if turn % max(1, WINDOWS // 10) == 0:
             young = [await anew(one, folder / f"{turn}-{at}") for at, one in enumerate(young or [None, None])]
-        await log.append(step - PIECE - BATCH, 1000)
+        calm = min(CALM, step - PIECE - BATCH)
+        await log.append(step - PIECE - BATCH - calm, 1000)
+        await log.append(calm)  # what the database still has to do after larger commits is done here
         await log.sign()
         logs = {"grown": log, "young": young[0], "other": young[1]}
         for one in logs.values():  # what the system still owes for the tiles of the last signature is paid here
