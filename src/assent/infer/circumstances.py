@@ -5,7 +5,6 @@ from typing import Final
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DEEDS, LOSING, NOUNS, VAGUE, VERBS
 from assent.infer.screen import judge_press
-from assent.infer.statements import Statements
 
 _CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
 _EMPTYING: Final = frozenset({"add", "change", "look", "manage", "none", "noun", "read", "run"})
@@ -106,7 +105,7 @@ def _replaced(evidence: Evidence) -> str | None:
     if verb in DEEDS["writing"] and "backup" in evidence.inputs.flags:
         return "what is replaced can be kept as a copy, hence lost without one"
     revised = verb in DEEDS["revising"] or evidence.kind in {"none", "noun", "manage"}
-    if revised and not words & NOUNS["trivial"] and "discards" in Statements(evidence.headline):
+    if revised and not words & NOUNS["trivial"] and "discards" in evidence.outset:
         return "what was there before is discarded"
     return _rewritten(evidence)
 
@@ -149,7 +148,7 @@ def _closed(evidence: Evidence) -> str | None:
 
 
 def _warned(evidence: Evidence) -> str | None:
-    if evidence.kind in _CHANGING | {"add", "look", "read"} and "loses" in Statements(evidence.headline):
+    if evidence.kind in _CHANGING | {"add", "look", "read"} and "loses" in evidence.outset:
         return "the description says that something is lost on the way"
     warned = evidence.kind in _CHANGING and "interrupts" in evidence.prose.statements
     return "the description warns that what runs is interrupted" if warned else None

@@ -4,7 +4,6 @@ from typing import Final
 
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, DEEDS, NOUN_FIRST, NOUNS, READING, VERBS
-from assent.infer.statements import Statements
 
 PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
@@ -39,7 +38,7 @@ def saved(evidence: Evidence) -> str | None:
 
 def kept(evidence: Evidence) -> str | None:
     """What is read may be put into a file: a parameter says where, or the first lines say so."""
-    kept = "file" in evidence.inputs.flags or "files" in Statements(evidence.headline)
+    kept = "file" in evidence.inputs.flags or "files" in evidence.outset
     return "the result may be saved" if kept else None
 
 
@@ -53,7 +52,7 @@ def traced(evidence: Evidence) -> str | None:
     """A read that marks, takes or makes what it reads."""
     if evidence.inputs.flags & {"traced", "emptying"}:
         return "a switch marks or takes what is read"
-    opening = Statements(evidence.headline)
+    opening = evidence.outset
     if "supplants" in opening or "loses" in opening:
         return "the description says that something is lost on the way"
     if "enacts" in opening:
@@ -75,7 +74,7 @@ def errand(evidence: Evidence) -> str | None:
     steps = "url" in evidence.inputs.flags and evidence.inputs.names & {"actions", "steps"}
     free = steps and not evidence.inputs.only_reads
     told = prose.kind == "run" and prose.verbs[0] == "perform" and prose.object & {"action", "actions"}
-    if free or told or "presses" in Statements(evidence.headline):
+    if free or told or "presses" in evidence.outset:
         return "something is done before anything is read"
     return None
 

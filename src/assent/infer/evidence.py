@@ -7,6 +7,7 @@ from typing import Any, Final
 from assent.infer.naming import NameReading, read_name
 from assent.infer.parameters import Parameters, read_parameters
 from assent.infer.prose import Prose, read_prose
+from assent.infer.statements import Statements
 
 _LONGEST_NAME: Final = 160
 
@@ -15,7 +16,8 @@ _LONGEST_NAME: Final = 160
 class Evidence:
     """Everything the definition says, before anything is concluded from it.
 
-    `kind` is the class of the name's verb; `confirmed` tells whether the description leads with that verb.
+    `outset` is what the title and the first lines say outright; `kind` is the class of the name's verb; `confirmed`
+    tells whether the description leads with that verb.
     """
 
     name: NameReading
@@ -23,6 +25,7 @@ class Evidence:
     words: frozenset[str]
     title: NameReading | None
     headline: str
+    outset: Statements
     prose: Prose
     inputs: Parameters
     confirmed: bool
@@ -35,12 +38,14 @@ def gather(definition: Mapping[str, Any]) -> Evidence:
     name = _text(definition, "name")[:_LONGEST_NAME]
     title = _text(definition, "title").rsplit(":", 1)[-1].strip()[:_LONGEST_NAME]
     reading = read_name(name, prose.verbs)
+    headline = f"{title}. {description[:160]}".lower()
     return Evidence(
         name=reading,
         kind=reading.kind,
         words=frozenset(reading.words),
         title=read_name(title, prose.verbs) if title and title != name else None,
-        headline=f"{title}. {description[:160]}".lower(),
+        headline=headline,
+        outset=Statements(headline),
         prose=prose,
         inputs=read_parameters(definition.get("inputSchema")),
         confirmed=reading.verb in prose.verbs,

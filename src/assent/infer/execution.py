@@ -19,8 +19,8 @@ _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 def judge_execution(evidence: Evidence) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
-    done = _joined(evidence) or "enacts" in evidence.prose.statements
-    if evidence.name.verb in DEEDS["treating"] and not done:
+    treated = evidence.name.verb in DEEDS["treating"] and not _joined(evidence)
+    if treated and "enacts" not in evidence.outset:
         return None
     return (
         _requests(evidence)

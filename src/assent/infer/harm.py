@@ -7,7 +7,6 @@ from assent.infer.circumstances import judge_circumstances
 from assent.infer.evidence import Evidence
 from assent.infer.execution import judge_execution
 from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
-from assent.infer.statements import Statements
 
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
@@ -94,7 +93,7 @@ def _by_text(evidence: Evidence) -> str | None:
         words = evidence.words | prose.opening
         if counts and VERBS[verb] == "destroy" and not _otherwise(verb, words) and _loses(verb, words):
             return f"the description says {verb}"
-    chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in Statements(evidence.headline)
+    chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in evidence.outset
     if chosen or (kind in {"manage", "none", "noun"} and "deletes" in prose.statements):
         return "the description offers to delete, remove or stop as well"
     if kind not in _GIVING and "lasting" in prose.statements:

@@ -58,10 +58,12 @@ def read_parameters(schema: Any) -> Parameters:
     found = [*own, *below]
     names = frozenset([_plain(name) for name, _ in found])
     flags = {flag for name in names if name in _FLAGS for flag in _FLAGS[name]} - _SWITCHES
-    flags |= {flag for name, definition in own if is_switch(definition) for flag in _switched(name)}
+    flags |= {
+        flag for name, definition in own if (meant := _switched(name)) and is_switch(definition) for flag in meant
+    }
     if not names.isdisjoint(INPUTS["backup"]) and any(_plain(n) in INPUTS["backup"] and is_switch(d) for n, d in found):
         flags.add("backup")
-    flags |= {flag for name, definition in own for flag in _ends(name, definition)}
+    flags |= {flag for name, definition in own if _is_state(name) for flag in _ends(definition)}
     if any(name.endswith(_ADDRESS) for name in names):
         flags.add("address")
     choices: list[Choice] = []
@@ -107,20 +109,23 @@ def _grave(choice: Choice) -> bool:
     return choice.verb in DEEDS["strong"] or choice.verb == "clear"
 
 
-def _switched(name: str) -> Iterator[str]:
+@lru_cache(maxsize=65536)
+def _is_state(name: str) -> bool:
+    return _plain(name).rpartition("_")[2] in _STATE
+
+
+@lru_cache(maxsize=65536)
+def _switched(name: str) -> tuple[str, ...]:
+    """What a parameter of this name means as a switch."""
     plain = _plain(name)
-    for flag in ("mend", "traced", "fate", "pressing"):
-        if plain in INPUTS[flag]:
-            yield flag
+    meant = [flag for flag in ("mend", "traced", "fate", "pressing") if plain in INPUTS[flag]]
     first, _, rest = plain.partition("_")
-    if first in INPUTS["emptying"] or (first == "remove" and rest in INPUTS["unlisted"]):
-        yield "emptying"
+    empties = first in INPUTS["emptying"] or (first == "remove" and rest in INPUTS["unlisted"])
+    return (*meant, "emptying") if empties else tuple(meant)
 
 
-def _ends(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
+def _ends(definition: Mapping[str, Any]) -> Iterator[str]:
     """The ends among the states a parameter offers: gone, halted, called off."""
-    if _plain(name).rpartition("_")[2] not in _STATE:
-        return
     states = {_plain(value) for value in list_values(definition)}
     for flag, ends in (("fate", NOUNS["gone"]), ("called_off", NOUNS["called_off"])):
         if states & ends:

@@ -4,7 +4,6 @@ from typing import Final
 
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, VAGUE, VERBS
-from assent.infer.statements import Statements
 
 _PRESS: Final = "a press on a live screen may do anything"
 _DIALOG: Final = frozenset({"dialog", "dialogs", "alert", "prompt", "popup"})
@@ -31,7 +30,7 @@ def _pressed(evidence: Evidence) -> bool:
     if otherwise or beside or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
         return True
     steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
-    hidden = evidence.kind in VAGUE and "presses" in Statements(evidence.headline)
+    hidden = evidence.kind in VAGUE and "presses" in evidence.outset
     submitted = verb == "submit" and "form" in words and (words | prose.opening) & NOUNS["screen"]
     moved = prose.kind == "run" and (words | prose.object) & {"gesture", "gestures"}
     names = evidence.inputs.names

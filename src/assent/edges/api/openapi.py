@@ -52,8 +52,8 @@ def _operation(route: Route) -> dict[str, Any]:
         "responses": {"200": _response("Done.", "application/json", route.gives), **_problems(route)},
     }
     if route.body is not None:
-        required = bool(route.body.get("required"))
-        said["requestBody"] = {"required": required, "content": {"application/json": {"schema": route.body}}}
+        # Even an empty one: no page of another origin can send JSON without being asked first.
+        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": route.body}}}
     return said | ({"security": []} if route.handler is None else {})
 
 
