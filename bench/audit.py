@@ -35,7 +35,7 @@ from assent.stores.sqlite.store import SqliteStore
 from bench.signed_calls import measure_calls
 from bench.turns import growth, range_of, spent, take_turns
 
-WINDOWS, PIECE, BATCH, CALM = 100, 1000, 100, 4000
+WINDOWS, PIECE, BATCH = 100, 1000, 100
 PROOFS = 500
 START = 1_764_000_000_000
 DIGEST = "sha256:5b0f2c7a9d1e48c3b6a7f0e2d4c19b8370a6e5d2c1f4b39807e6a5d4c3b2f1e0"
@@ -86,18 +86,20 @@ class Shares:
     grown: list[tuple[float, float]] = field(default_factory=list)
     control: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    young: list[float] = field(default_factory=list)
 
     def take(self, size: int, costs: dict[str, float]) -> None:
         self.grown.append((size, costs["grown"] / costs["young"]))
         self.control.append(costs["other"] / costs["young"])
         self.seconds.append(costs["grown"])
+        self.young.append(costs["young"])
 
     def show(self, name: str) -> None:
         each = statistics.median(self.seconds) / PIECE * 1e6
         print(f"{name}: {each:.2f} us an entry; beside a young log, by tenths of the way:")
         tenth = max(1, len(self.grown) // 10)
-        parts = [self.grown[at : at + tenth] for at in range(0, len(self.grown), tenth)]
-        print("   " + "  ".join(f"{statistics.median(share for _, share in part):.2f}" for part in parts))
+        parts = [slice(at, at + tenth) for at in range(0, len(self.grown), tenth)]
+        print("   " + "  ".join(f"{sum(self.seconds[part]) / sum(self.young[part]):.2f}" for part in parts))
         print(f"   growth from the first entry to the last, times      {range_of(self.grown, growth)}")
         print(f"   one young log beside the other (control)            {range_of(self.control)}", flush=True)
 
@@ -106,12 +108,13 @@ async def grow(log: Grown, total: int, folder: Path) -> None:
     """Grow a log in windows, each of which begins with entries nobody measures."""
     appending, signing, young = Shares(), Shares(), []
     step = total // WINDOWS
+    room, ahead, chance = step - PIECE - BATCH, 0, random.Random(2)
     for turn in range(WINDOWS):
         if turn % max(1, WINDOWS // 10) == 0:
             young = [await anew(one, folder / f"{turn}-{at}") for at, one in enumerate(young or [None, None])]
-        calm = min(CALM, step - PIECE - BATCH)
-        await log.append(step - PIECE - BATCH - calm, 1000)
-        await log.append(calm)  # what the database still has to do after larger commits is done here
+        # Now and then the database moves its write-ahead log into its file: not always in the same place of a window.
+        before, ahead = ahead, chance.randrange(room // 2 + 1)
+        await log.append(room + ahead - before, 1000)
         await log.sign()
         logs = {"grown": log, "young": young[0], "other": young[1]}
         for one in logs.values():  # what the system still owes for the tiles of the last signature is paid here
