@@ -34,6 +34,11 @@ CALLING = [
     tool("run_notebook", "Run a notebook", path=TEXT),
     tool("run_crane_action", "Runs an action on a crane", crane=TEXT, action=TEXT),
     tool("call_service", "Call a service of the harbour", domain=TEXT, service=TEXT),
+    tool(
+        "run_method",
+        "Call a method of the harbour's server.",
+        method={"type": "string", "description": "Its path, e.g. harbour.make_order"},
+    ),
     tool("execute_menu_item", "Executes an item of the menu", menu_path=TEXT),
     tool("run_shortcut", "Run a shortcut", shortcut=TEXT),
     tool("scrape_tides", "Scrape a page of tides", url=TEXT, js_code=TEXT),

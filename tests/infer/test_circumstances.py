@@ -16,6 +16,8 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 LOSING = [
     tool("restart_crane", "Restart a crane"),
+    tool("reload_database", "Reloads a database"),
+    tool("close_position", "Close an open position"),
     tool("crane_power_state", "Change the power state of a crane", state=TEXT),
     tool("set_crane_state", "Sets the running state of a crane", state=TEXT),
     tool("stop_loading_session", "Stop a loading session", id=TEXT),

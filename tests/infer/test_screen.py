@@ -19,6 +19,7 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 PRESSING = [
     tool("Shortcut", "Executes keyboard shortcuts such as ctrl+c", shortcut=TEXT),
+    tool("trigger_hotkey", "Trigger a hotkey by its name", hotkey_name=TEXT),
     tool("key_combo", "Performs a key combination", keys=TEXT),
     tool("Pointer", "Moves the cursor to a place; can drag", loc=TEXT, drag=SWITCH),
     tool("MultiEntry", "Enters text into multiple input fields", locs=TEXT),

@@ -79,7 +79,8 @@ def _named(evidence: Evidence) -> str | None:
     """`call_service`, `run_action`: the caller names what is done, and no list says what there is."""
     inputs, prose = evidence.inputs, evidence.prose
     calls = evidence.kind == "run" or evidence.name.verb in DEEDS["enacting"]
-    if not (calls or (evidence.kind in {"none", "noun"} and prose.kind == "run")) or inputs.choices:
+    listed = any(choice.certain for choice in inputs.choices)
+    if listed or not (calls or (evidence.kind in {"none", "noun"} and prose.kind == "run")):
         return None
     around = evidence.words | (prose.object if prose.kind == "run" else frozenset())
     if around & NOUNS["begun"]:
