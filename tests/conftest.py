@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from soak import Told
 
 # Asserts of the public suite of stores say what differed.
 pytest.register_assert_rewrite("assent.testing.stores")
@@ -80,3 +83,18 @@ def _has_room() -> bool:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def told(record_property: Callable[[str, object], None]) -> Told:
+    """Points, rounds, effects and doubts of a suite, shown at the end of the run."""
+    return lambda line: record_property("told", line)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    lines = [line for report in reports for name, line in report.user_properties if name == "told"]
+    if lines:
+        terminalreporter.section("counts")
+    for line in sorted(map(str, lines)):
+        terminalreporter.line(line)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 
 TORTURE = "--torture" in sys.argv
+Told = Callable[[str], None]
+"""Says a line at the end of the run, however many workers it has."""
 
 
 def part(arguments: list[str]) -> int:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from forking import Forker, forker
 from governed_process import RECOVERIES, effects
 from postgres_server import drop_store, new_store_url
-from soak import TORTURE, rounds
+from soak import TORTURE, Told, rounds
 
 FAULTS = ("SIGKILL", "SIGTERM", "ENOSPC", "EIO")
 ENDINGS = {"SIGKILL": {-9}, "SIGTERM": {0, 1}, "ENOSPC": {0, 1}, "EIO": {0, 1}}
@@ -96,14 +93,11 @@ def crashes(folder: Path, recovery: str) -> Counter[str]:
     return counts
 
 
-def test_a_process_that_dies_anywhere_leaves_at_most_one_effect_or_an_honest_doubt(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_process_that_dies_anywhere_leaves_at_most_one_effect_or_an_honest_doubt(tmp_path: Path, told: Told) -> None:
     with ThreadPoolExecutor(len(RECOVERIES)) as pool:  # they wait for the disk more than they work
         counts = sum(pool.map(lambda recovery: crashes(tmp_path, recovery), RECOVERIES), Counter[str]())
     assert counts["in doubt"] > 0 and counts["succeeded"] > 0
-    with capsys.disabled():
-        sys.stdout.write(f"\ncrash matrix (sqlite): {dict(counts)}\n")
+    told(f"crash matrix (sqlite): {dict(counts)}")
 
 
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -132,17 +126,14 @@ def later_crashes(folder: Path, recovery: str) -> Counter[str]:
     return counts
 
 
-def test_a_process_that_dies_in_a_later_call_or_while_it_recovers_one_does_no_worse(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_process_that_dies_in_a_later_call_or_while_it_recovers_one_does_no_worse(tmp_path: Path, told: Told) -> None:
     with ThreadPoolExecutor(len(RECOVERIES)) as pool:
         counts = sum(pool.map(lambda recovery: later_crashes(tmp_path, recovery), RECOVERIES), Counter[str]())
     assert counts["in doubt"] > 0 and counts["succeeded"] > 0
-    with capsys.disabled():
-        sys.stdout.write(f"\ncrash matrix, later calls (sqlite): {dict(counts)}\n")
+    told(f"crash matrix, later calls (sqlite): {dict(counts)}")
 
 
-def test_on_postgres_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_postgres_as_well(tmp_path: Path, told: Told) -> None:
     counts: Counter[str] = Counter()
     chosen = random.Random(5)
     url = asyncio.run(new_store_url())
@@ -157,5 +148,4 @@ def test_on_postgres_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str])
                     counts["rounds"] += 1
                     counts["effects"] += len(effects(tmp_path / name / "effects.log"))
     asyncio.run(drop_store(url))
-    with capsys.disabled():
-        sys.stdout.write(f"\ncrash matrix (postgres): {dict(counts)}\n")
+    told(f"crash matrix (postgres): {dict(counts)}")

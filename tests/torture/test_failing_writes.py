@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import sys
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from forking import forker
 from governed_process import effects
-from soak import TORTURE
+from soak import TORTURE, Told
 
 STRIDE = 1 if TORTURE else 7
 MOST = 1000
@@ -43,7 +42,7 @@ def judge(asked: dict[str, Any], said: dict[str, Any]) -> Counter[str]:
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["ENOSPC", "EIO"])
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
 def test_a_write_that_fails_anywhere_tears_nothing_and_nothing_is_done_twice(
-    error: int, lasting: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    error: int, lasting: bool, tmp_path: Path, told: Told
 ) -> None:
     counts: Counter[str] = Counter()
     with forker() as forks:
@@ -68,5 +67,4 @@ def test_a_write_that_fails_anywhere_tears_nothing_and_nothing_is_done_twice(
             if nth >= said["first"]["writes"]:
                 break
     assert counts["in doubt"] > 0 and counts["succeeded"] > 0
-    with capsys.disabled():
-        sys.stdout.write(f"\n{nth} writes, {errno.errorcode[error]}, lasting {lasting}: {dict(counts)}\n")
+    told(f"{nth} writes, {errno.errorcode[error]}, lasting {lasting}: {dict(counts)}")

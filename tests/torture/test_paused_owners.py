@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
 from itertools import product
 from pathlib import Path
 
-import pytest
-
 from forking import forker
 from governed_process import RECOVERIES, effects
 from postgres_server import drop_store, new_store_url
-from soak import rounds
+from soak import Told, rounds
 
 ROUNDS = rounds(20, 1_000)
 MOMENTS = {"before the effect": 4, "after the effect": 5}
 """Where a first call passes these: recall and claim, each before and after, come first."""
 
 
-def test_a_late_owner_is_fenced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_late_owner_is_fenced(tmp_path: Path, told: Told) -> None:
     url = asyncio.run(new_store_url())
     stores = {"sqlite": f"sqlite:///{tmp_path}/assent.db", "postgres": url}
     chosen = list(product(RECOVERIES, MOMENTS, stores))
@@ -56,5 +53,4 @@ def test_a_late_owner_is_fenced(tmp_path: Path, capsys: pytest.CaptureFixture[st
             assert len(happened) <= 1 + unstoppable, where
             counts["fenced"] += 1
     asyncio.run(drop_store(url))
-    with capsys.disabled():
-        sys.stdout.write(f"\npaused owners: {dict(counts)}\n")
+    told(f"paused owners: {dict(counts)}")

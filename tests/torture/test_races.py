@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,14 +11,14 @@ import pytest
 from forking import forker
 from governed_process import effects
 from postgres_server import drop_store, new_store_url
-from soak import rounds
+from soak import Told, rounds
 
 ROUNDS = rounds(20, 2_000)
 PROCESSES, CALLERS = 4, 50
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_one_key_has_one_effect_and_one_answer(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_key_has_one_effect_and_one_answer(kind: str, tmp_path: Path, told: Told) -> None:
     url = asyncio.run(new_store_url()) if kind == "postgres" else f"sqlite:///{tmp_path}/assent.db"
     asked = {
         "store": url,
@@ -46,5 +45,4 @@ def test_one_key_has_one_effect_and_one_answer(kind: str, tmp_path: Path, capsys
             assert answer.get("result", happened[f"key {number}"]) == happened[f"key {number}"]
             assert answer.get("code", "recall.in_flight") == "recall.in_flight"
             counts["told to wait" if "code" in answer else "answered"] += 1
-    with capsys.disabled():
-        sys.stdout.write(f"\nsame-key races ({kind}): {dict(counts)}\n")
+    told(f"same-key races ({kind}): {dict(counts)}")
