@@ -33,13 +33,11 @@ class Rule(BaseModel):
 
     def denies(self, arguments: Mapping[str, Any]) -> Denial | None:
         """The first objection. Most calls meet none, so paths are only made out once there is one."""
+        looked_at: Iterable[Any] = arguments.values()
         if self.fields:
             looked_at = [arguments[name] for name in self.fields if name in arguments]
-            met = _meets(looked_at, self.objection)
-        else:
-            look = _meets_in_texts if self.texts_alone else _meets
-            met = look(arguments.values(), self.objection)
-        return self._first_denial(arguments) if met else None
+        passed = _NO_TEXTS if self.texts_alone and not self.fields else _NONE
+        return self._first_denial(arguments) if _meets(looked_at, self.objection, passed) else None
 
     def _first_denial(self, arguments: Mapping[str, Any]) -> Denial | None:
         for field, value in self.values(arguments):
@@ -64,32 +62,21 @@ class Rule(BaseModel):
 Objection = Callable[[Any], str | None]
 
 
-def _meets(values: Iterable[Any], objection: Objection) -> bool:
-    """Whether there is an objection to any of the plain values that `_gather_named` names."""
-    for value in values:
-        kind = type(value)
-        if kind is dict:
-            if _meets(value, objection) or _meets(value.values(), objection):
-                return True
-        elif kind is list:
-            if _meets(value, objection):
-                return True
-        elif objection(value) is not None:
-            return True
-    return False
+_NO_TEXTS: frozenset[type] = frozenset({int, float, bool, type(None)})
+_NONE: frozenset[type] = frozenset()
 
 
-def _meets_in_texts(values: Iterable[Any], objection: Objection) -> bool:
-    """The same where nothing but texts can be objected to."""
+def _meets(values: Iterable[Any], objection: Objection, passed: frozenset[type]) -> bool:
+    """Whether there is an objection to any of the plain values that `_gather_named` names; some kinds are passed."""
     for value in values:
         kind = type(value)
-        if kind is int or kind is float or kind is bool:
+        if kind in passed:
             continue
         if kind is dict:
-            if _meets_in_texts(value, objection) or _meets_in_texts(value.values(), objection):
+            if _meets(value, objection, passed) or _meets(value.values(), objection, passed):
                 return True
         elif kind is list:
-            if _meets_in_texts(value, objection):
+            if _meets(value, objection, passed):
                 return True
         elif objection(value) is not None:
             return True
