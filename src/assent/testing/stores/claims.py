@@ -182,6 +182,14 @@ class ClaimPromises:
         assert await store.recall("claim") == taken
         assert await store.settle("claim", 2, succeeded(b"mine"), [entry("outcome")]) is True
 
+    async def test_who_looked_before_it_was_taken_over_neither_retakes_nor_doubts_it(self, store: Store) -> None:
+        await store.claim(claim_draft(), entry(), None, NOW)
+        taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry("again"))
+        assert await store.retake("claim", 1, LATER + 3 * LEASE, LATER + LEASE, entry("late")) is None
+        assert await store.doubt("claim", 1, LATER + LEASE, entry("late")) is None
+        assert await store.recall("claim") == taken
+        assert await marks(store) == ["intent", "again"]
+
     @pytest.mark.parametrize("state", [State.SUSPENDED, State.IN_DOUBT])
     async def test_what_was_abandoned_or_is_in_doubt_can_be_retaken(self, store: Store, state: State) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
