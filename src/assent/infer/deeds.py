@@ -1,8 +1,7 @@
 """What does a verb of this class mean, with these words and parameters around it?"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from assent.infer.doubts import (
     PROGRAM,
@@ -23,6 +22,7 @@ from assent.infer.doubts import (
 )
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING
+from assent.infer.naming import read_name
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 
@@ -38,8 +38,7 @@ _NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "sa
 _TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """How sure we are that the tool only reads, and the sentence that says why."""
 
     level: str
@@ -111,8 +110,9 @@ def _thing(evidence: Evidence) -> Verdict:
 
 
 def _titled(evidence: Evidence) -> Verdict:
-    title, prose = evidence.title, evidence.prose
-    if title and title.place in {"first", "only"} and title.kind in READING | MIXED:
+    prose = evidence.prose
+    title = read_name(evidence.title, prose.verbs)
+    if title.place in {"first", "only"} and title.kind in READING | MIXED:
         return Verdict(LOOKS if title.kind in READING else ACTS, f"the title says {title.verb}")
     if evidence.kind == "noun" and "reads_only" in prose.statements:
         return Verdict(LOOKS, "the description says that it only reads")

@@ -1,7 +1,6 @@
 """Can a call lose data, access or running work, or replace what was there?"""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from assent.infer.circumstances import judge_circumstances
 from assent.infer.evidence import Evidence
@@ -14,8 +13,7 @@ _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
-@dataclass(frozen=True, slots=True)
-class Harm:
+class Harm(NamedTuple):
     """What a call may destroy, run or replace, each with the sentence that says why."""
 
     destroys: str | None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assent.infer.lexicon import AGENTS, CONJUNCTION, DEEDS, NOUN_TOO, PREPOSITION, READING, VERBS
 from assent.infer.words import split_name
@@ -35,8 +35,7 @@ _STATING = frozenset(
 _DONE_TO = frozenset({"page", "phone", "text"})
 
 
-@dataclass(frozen=True, slots=True)
-class NameReading:
+class NameReading(NamedTuple):
     """The main verb of a name and its class, verbs beside it, and all its words."""
 
     verb: str | None

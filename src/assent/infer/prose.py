@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from assent.infer.lexicon import (
     ACTING,
@@ -24,8 +23,14 @@ _SECTION = re.compile(
     r"\n\s*(?:#+\s*)?\**(?:Args|Arguments|Parameters|Params|Returns?|Inputs?|Examples?|Usage)\**\s*:",
     re.IGNORECASE,
 )
-_NOISE = re.compile(r"[*_`\"'“”>#]+|\[[^\]]{0,40}\]-?|<[^>]{0,40}>|\([^)]{0,160}\)")
-_BREAK = re.compile(r"(?<=[\w)])[.!?](?:\s+|$)|[:;]\s+|\n\s*\n|\n\s*[-•]\s+|\s[-–—]+\s|\n(?=[A-Z])|-(?=[A-Z][a-z]+ )")
+# Each begins with a class of characters and looks back at which one it was: a search then skips all others at once.
+_NOISE = re.compile(
+    r"[*_`\"'“”>#\[<(](?:(?<=[*_`\"'“”>#])|(?<=\[)[^\]]{0,40}\]-?|(?<=<)[^>]{0,40}>|(?<=\()[^)]{0,160}\))"
+)
+_BREAK = re.compile(
+    r"[.!?:;\n–—-](?:(?<=[\w)][.!?])(?:\s+|$)|(?<=[:;])\s+|(?<=\n)(?:\s*\n|\s*[-•]\s+|(?=[A-Z]))"
+    r"|(?<=\s[-–—])[-–—]*\s|(?<=-)(?=[A-Z][a-z]+ ))"
+)
 _WORD = re.compile(r"[a-z][a-z-]*|,|/")
 _HTTP = re.compile(r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request")
 _ORDER = re.compile(r"\W*([A-Z][a-z]+(?:-[a-z]+)?) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
@@ -67,8 +72,7 @@ _AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "
 _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(NamedTuple):
     """What the first sentence with a verb does and to what, how the text opens, and what it says outright.
 
     `late`: the first sentence has no verb that is known, so that what a later one says may not be the deed.
