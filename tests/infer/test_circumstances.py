@@ -91,6 +91,7 @@ LOSING = [
     tool("write_off_invoice", "Writes an invoice off", invoice=TEXT),
     tool("import_settings", "Import settings, optionally deleting missing ones", source=TEXT),
     tool("flash_firmware", "Flash the firmware", image=TEXT),
+    tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 
 KEEPING = [
@@ -114,6 +115,7 @@ KEEPING = [
     tool("upload_file", "Upload a file", path=TEXT, overwrite=SWITCH),
     tool("set_crate_tags", "Add or remove tags", operation={"enum": ["add", "remove"]}, tags=TEXT),
     tool("remove_member_from_card", "Remove a member from a card", member=TEXT, card=TEXT),
+    tool("verify_pilot", "Complete the verification by submitting the code that was sent", code=TEXT),
 ]
 
 

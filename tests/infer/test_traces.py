@@ -18,6 +18,9 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
     "definition",
     [
         tool("read_messages", "Reads the messages of an inbox and marks them as read."),
+        tool("get_result", "Runs Python code and gives what it printed.", code=TEXT),
+        tool("generate_tide_chart", "Generate a chart of the tides", save_chart=SWITCH),
+        tool("crew_list", "Manage the crew.", action={"enum": ["add", "remove"]}),
         tool("list_messages", "Lists messages", mark_as_read=SWITCH),
         tool("get_log", "Returns the log", clear=SWITCH),
         tool("get_next_job", "Gets the next job, marking it as taken."),
@@ -53,6 +56,10 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
     "definition",
     [
         tool("get_messages", "Gets messages. Does not mark them as read."),
+        tool("get_port", "Gets a port by its code.", code=TEXT),
+        tool("list_repayments", "Lists repayments.", action={"enum": ["credit", "refund"]}),
+        tool("generate_tide_chart", "Generate a chart of the tides", data=TEXT),
+        tool("crane_graph", "Render a graph of a crane as an image.", crane=TEXT),
         tool("list_secrets", "Retrieve all secrets stored in the workspace."),
         tool("describe_hold", "Start here: the crates of a hold, their sizes and places."),
         tool("list_berths", "DEPRECATED: use berths instead. List all berths."),

@@ -141,7 +141,18 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb} of a value")
     if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
+    if _drawn(evidence, verb):
+        return Verdict(LOOKS, f"{verb} of a picture of what is given")
     return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
+
+
+def _drawn(evidence: Evidence, verb: str | None) -> bool:
+    """A chart that is generated, a graph that is rendered; one with a name of its own may stay."""
+    around = evidence.words | evidence.prose.object
+    pictured = around & NOUNS["drawn"] or (
+        verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
+    )
+    return bool(pictured) and not any(name.startswith("save") for name in evidence.inputs.names)
 
 
 def _run(evidence: Evidence) -> Verdict:

@@ -20,7 +20,7 @@ def program(evidence: Evidence) -> str | None:
 
 def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
-    if evidence.inputs.flags & PROGRAM:
+    if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
     if prose.kind == "run" and prose.object & NOUNS["written"]:
         return f"the description says {prose.verbs[0]}"
@@ -28,6 +28,14 @@ def _written(evidence: Evidence) -> str | None:
     if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
         return None
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
+
+
+def _looked_up(evidence: Evidence) -> bool:
+    """Whether `code` is what something is found by, as in `get_airport`, and no program."""
+    prose = evidence.prose
+    sought = evidence.name.verb in DEEDS["fetching"] and prose.kind in {"read", "none"}
+    named = sought and evidence.inputs.flags & PROGRAM == {"code"} and evidence.inputs.names & NOUNS["code_input"]
+    return bool(named) and not (evidence.words | prose.opening) & NOUNS["coded"]
 
 
 def saved(evidence: Evidence) -> str | None:

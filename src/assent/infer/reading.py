@@ -33,6 +33,8 @@ def judge_reading(evidence: Evidence) -> Verdict:
 
 def _choices(evidence: Evidence) -> Verdict | None:
     """One tool, many operations: the worst one counts."""
+    if evidence.name.verb in {"count", "list"} and evidence.name.place == "first" and evidence.prose.kinds <= READING:
+        return None
     doubtful = evidence.kind == "read"
     acting = sorted(
         choice.verb for choice in evidence.inputs.choices if choice.kind in MIXED and (choice.certain or not doubtful)
