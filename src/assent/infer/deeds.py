@@ -33,6 +33,7 @@ _CLAIMS: Final = (
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
+_CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 # Parameters by which what was made is found again.
 _NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
 _TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
@@ -73,6 +74,8 @@ def _read(evidence: Evidence) -> Verdict:
 
 def _look(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
+    if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
+        return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind == "run" and prose.object & _ERRAND:
@@ -116,8 +119,10 @@ def _titled(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS if title.kind in READING else ACTS, f"the title says {title.verb}")
     if evidence.kind == "noun" and "reads_only" in prose.statements:
         return Verdict(LOOKS, "the description says that it only reads")
-    topic = prose.topic or (evidence.name.verb if evidence.kind == "noun" and prose.nominal else None)
-    if topic and not evidence.inputs.flags & _GIVING:
+    named = evidence.kind == "noun" and (prose.nominal or (evidence.name.place == "last" and prose.opening))
+    topic = prose.topic or (evidence.name.verb if named else None)
+    chosen = evidence.inputs.names & _CHOOSING
+    if topic and not chosen and not evidence.inputs.flags & _GIVING:
         return Verdict(LOOKS, f"no verb at all; it is about {topic}")
     return Verdict(UNCLEAR, "neither name nor description says what it does")
 
@@ -135,7 +140,8 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
     if prose.kind == "run" and _claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
-    if verb in {"export", "download"} and "returns" in prose.statements:
+    filed = verb == "export" and prose.object & {"file", "files"}
+    if verb in {"export", "download"} and "returns" in prose.statements and not filed:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
     if verb in {"convert", "transform"} and words & NOUNS["value"]:
         return Verdict(LOOKS, f"{verb} of a value")

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from assent.infer.lexicon import AGENTS, CONJUNCTION, DEEDS, NOUN_TOO, PREPOSITION, READING, VERBS
+from assent.infer.lexicon import AGENTS, COMPOUNDS, CONJUNCTION, DEEDS, NOUN_TOO, PREPOSITION, READING, VERBS
 from assent.infer.words import split_name
 
-_SEGMENT = re.compile(r"--|[./:]+")
+_SEGMENT = re.compile(r"--|__|[./:]+")
 _CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")
 _GOVERNING = PREPOSITION | {"to", "of", "as", "without", "before", "after"}
 
@@ -32,7 +32,7 @@ _STATING = frozenset(
         *("suspend", "switch", "update", "wipe", "write"),
     )
 )
-_DONE_TO = frozenset({"page", "phone", "text"})
+_DONE_TO = frozenset({"input", "page", "phone", "text"})
 
 
 class NameReading(NamedTuple):
@@ -98,7 +98,8 @@ def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:
     """Whether the description's verb may outrank a verb in the first place of the name."""
     if first > 0 or index == 0:
         return True
-    return words[0] in NOUN_TOO and (words[index] not in NOUN_TOO or VERBS[words[0]] == "look")
+    plain = words[index] not in NOUN_TOO or VERBS[words[0]] == "look" or words[index] == "list"
+    return words[0] in NOUN_TOO and plain
 
 
 def _from_first(words: tuple[str, ...], pure: list[int], acting: list[int]) -> int:
@@ -121,7 +122,9 @@ def _governed(words: tuple[str, ...], index: int) -> bool:
 
 
 def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
-    """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`."""
+    """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`, `pull_request`."""
+    if words[index] in COMPOUNDS and not COMPOUNDS[words[index]].isdisjoint(words[index + 1 : index + 2]):
+        return True
     if VERBS[words[index]] in READING and not _STATING.isdisjoint(words[:index]):
         return words[index] == "read" or index < len(words) - 1
     placed = index > 0 or words[1:2] == ("to",)

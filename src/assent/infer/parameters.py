@@ -106,7 +106,8 @@ def _switched(plain: str) -> Iterator[str]:
     """What a parameter of this name means as a switch."""
     yield from (flag for flag in ("mend", "traced", "fate", "pressing", "backup") if plain in INPUTS[flag])
     first, _, rest = plain.partition("_")
-    if first in INPUTS["emptying"] or (first == "remove" and rest in INPUTS["unlisted"]):
+    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_"))
+    if (first in INPUTS["emptying"] and not trivial) or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
 
 

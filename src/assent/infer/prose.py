@@ -40,7 +40,7 @@ _PURPOSE = re.compile(
     re.IGNORECASE,
 )
 _NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
-_BETWEEN = frozenset({"optionally", "then", "also", "permanently", "or", "and"})
+_BETWEEN = frozenset({"then", "also", "or", "and"})
 _SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
 _OBJECT = DETERMINER | {
     "all",
@@ -146,6 +146,8 @@ def _lead(words: list[str]) -> int | None:
         return None
     if verb == "take" and _verb_at(words, position) == "take":
         return None
+    if verb == "act" and _after(words, position) == "as":
+        return None
     gerund = word != verb and word.endswith("ing")
     return None if gerund and before not in _BEFORE_GERUND else position
 
@@ -205,9 +207,9 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
     for i in range(start + 1, min(len(words) - 1, start + 24)):
         link = words[i]
         if link not in CONJUNCTION and link not in ",/":
-            listing = listing and (find_verb(link) is not None or link in _BETWEEN)
+            listing = listing and (find_verb(link) is not None or _is_between(link))
             continue
-        place = i + 2 if words[i + 1] in _BETWEEN and i + 2 < len(words) else i + 1
+        place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
         verb = find_verb(words[place])
         if verb is None or verb in _WEAK or _ending(words[place]) != ending:
             continue
@@ -216,6 +218,10 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
         sure = sure or (link == "and" and verb not in NOUN_TOO and VERBS[verb] in ACTING and ending == "")
         if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
+
+
+def _is_between(word: str) -> bool:
+    return word in _BETWEEN or (word.endswith("ly") and word not in _NOT_ADVERBS)
 
 
 def _things(words: list[str], position: int) -> Iterator[str]:

@@ -60,6 +60,7 @@ def _avowed(evidence: Evidence) -> Verdict | None:
 def _joined_verbs(evidence: Evidence) -> Verdict | None:
     """`search_and_replace`, `Read or replace the clipboard`."""
     looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
+    looks = looks or (evidence.name.verb in DEEDS["fetching"] and VERBS.get(evidence.name.words[-1]) == "noun")
     beside = [verb for verb in evidence.name.beside if VERBS[verb] in MIXED or VERBS[verb] == "make"]
     told = any(_certain_deed(verb) or _coupled(evidence.name.words, verb) for verb in beside)
     told = told and not CONJUNCTION.isdisjoint(evidence.name.words)

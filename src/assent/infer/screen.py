@@ -45,7 +45,8 @@ def _keyed(evidence: Evidence) -> bool:
     words, prose = evidence.words, evidence.prose
     if evidence.kind not in _KEYING:
         return False
-    typed = words & _KEYS and evidence.kind not in {"run", "noun"} and prose.opening & NOUNS["keyed"]
+    keys = words & _KEYS and not words & NOUNS["locked"]
+    typed = keys and evidence.kind not in {"run", "noun"} and prose.opening & NOUNS["keyed"]
     if words & {"hotkey", "hotkeys"} and evidence.inputs.names & {"hotkey", "hotkey_id", "hotkey_name"}:
         return True
     chord = (words | prose.opening) & _CHORD and (words | prose.opening) & {"keyboard", "key", "keys"}
