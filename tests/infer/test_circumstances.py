@@ -118,7 +118,7 @@ KEEPING = [
     tool("set_berth_kind", "Set the kind of berth for all quays", clear_cache=SWITCH),
     tool("modify_hull", "A function to modify a hull. This function acts as a wrapper of the shipyard's.", hull=TEXT),
     tool("offset_tide_input_mark", "Seek a tide relative to its mark", offset=TEXT),
-    tool("create_api_key", "Create a key for an application", description=TEXT),
+    tool("create_api_key", "Create a key for an application", note=TEXT),
     tool("unselect_crates", "Unselects every crate, clearing the selection", deck=TEXT),
     tool("verify_pilot", "Complete the verification by submitting the code that was sent", code=TEXT),
 ]
