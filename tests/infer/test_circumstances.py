@@ -91,6 +91,8 @@ LOSING = [
     tool("write_off_invoice", "Writes an invoice off", invoice=TEXT),
     tool("import_settings", "Import settings, optionally deleting missing ones", source=TEXT),
     tool("flash_firmware", "Flash the firmware", image=TEXT),
+    tool("manage_tags", "Add, delete or list tags", operation={"enum": ["add", "delete", "list"]}),
+    tool("run_in_bulk", "Runs steps in bulk", steps={"type": "array"}),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 
@@ -115,6 +117,11 @@ KEEPING = [
     tool("upload_file", "Upload a file", path=TEXT, overwrite=SWITCH),
     tool("set_crate_tags", "Add or remove tags", operation={"enum": ["add", "remove"]}, tags=TEXT),
     tool("remove_member_from_card", "Remove a member from a card", member=TEXT, card=TEXT),
+    tool("unpublish_chart", "Unpublish a chart", chart=TEXT),
+    tool("voyage_run", "Start a run of voyages", code={"type": "string", "maxLength": 10}),
+    tool("crate_bulk_create", "Create up to a hundred crates", crates={"items": {"properties": {"steps": {}}}}),
+    tool("set_viewport", "Set zoom and scroll, or center an element. Needs a browser.", element_id=TEXT),
+    tool("manage_tags", "Add, remove or list tags of a crate", operation={"enum": ["add", "remove", "list"]}),
     tool("set_berth_kind", "Set the kind of berth for all quays", clear_cache=SWITCH),
     tool("modify_hull", "A function to modify a hull. This function acts as a wrapper of the shipyard's.", hull=TEXT),
     tool("offset_tide_input_mark", "Seek a tide relative to its mark", offset=TEXT),

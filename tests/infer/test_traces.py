@@ -19,6 +19,9 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
     [
         tool("read_messages", "Reads the messages of an inbox and marks them as read."),
         tool("get_result", "Runs Python code and gives what it printed.", code=TEXT),
+        tool("export_to_url", "Export the chart to a shareable harbour.example URL. Returns the link."),
+        tool("order_history", "Orders the history of the harbour"),
+        tool("transform_file", "Transform an HTML file into markdown", path=TEXT),
         tool("solo_track", "Solo a track by its number", track=TEXT),
         tool("level_tracks", "Analyze and automatically balance the tracks"),
         tool("export_crew", "Exports a crew file. Returns: status of the export"),
@@ -61,6 +64,9 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
     [
         tool("get_messages", "Gets messages. Does not mark them as read."),
         tool("get_port", "Gets a port by its code.", code=TEXT),
+        tool("order_history", "The history of one order. Orders imported are left out."),
+        tool("password_generate", "Generate a random password"),
+        tool("crate_transform", "Transform HTML into markdown", data=TEXT),
         tool("search_crates", "Searches for crates whose marks match an expression", expression=TEXT),
         tool("pull_request__list", "List pull requests of a chart"),
         tool("pull_request_list", "List pull requests of a chart"),

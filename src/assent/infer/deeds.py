@@ -132,6 +132,8 @@ def _make(evidence: Evidence) -> Verdict:
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb
     if saved(evidence):
         return Verdict(ACTS, f"{verb}, and the result is saved")
+    if "shared" in evidence.outset:
+        return Verdict(ACTS, f"{verb}, and others can see the result")
     if evidence.inputs.names & {*_NAMED, f"{verb}_title", f"{verb}_name", f"{verb}_id"}:
         return Verdict(ACTS, f"{verb}, and the result gets a name to be found by")
     if prose.kinds & ACTING:
@@ -143,7 +145,8 @@ def _make(evidence: Evidence) -> Verdict:
     filed = verb == "export" and prose.object & {"file", "files"}
     if verb in {"export", "download"} and "returns" in prose.statements and not filed:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
-    if verb in {"convert", "transform"} and words & NOUNS["value"]:
+    formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
+    if verb in {"convert", "transform"} and (words & NOUNS["value"] or formed):
         return Verdict(LOOKS, f"{verb} of a value")
     if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")

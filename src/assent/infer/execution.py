@@ -122,7 +122,8 @@ def _given_errand(evidence: Evidence) -> str | None:
 
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
-    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and evidence.inputs.names & NOUNS["listed"]
+    listed = evidence.inputs.names & (NOUNS["listed"] - ({"steps"} if evidence.kind == "add" else set()))
+    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 

@@ -92,7 +92,8 @@ def _by_text(evidence: Evidence) -> str | None:
         if counts and VERBS[verb] == "destroy" and not _otherwise(verb, words) and _loses(verb, words):
             return f"the description says {verb}"
     chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in evidence.outset
-    if chosen or (kind in {"manage", "none", "noun"} and "deletes" in prose.statements):
+    lost = "erases" if evidence.words & NOUNS["trivial"] else "deletes"
+    if chosen or (kind in {"manage", "none", "noun"} and lost in prose.statements):
         return "the description offers to delete, remove or stop as well"
     if kind not in _GIVING and "lasting" in prose.statements:
         return "the description warns that the effect is lasting"

@@ -4,7 +4,17 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from assent.infer.lexicon import AGENTS, COMPOUNDS, CONJUNCTION, DEEDS, NOUN_TOO, PREPOSITION, READING, VERBS
+from assent.infer.lexicon import (
+    AGENTS,
+    COMPOUNDS,
+    CONJUNCTION,
+    DEEDS,
+    NOUN_FIRST,
+    NOUN_TOO,
+    PREPOSITION,
+    READING,
+    VERBS,
+)
 from assent.infer.words import split_name
 
 _SEGMENT = re.compile(r"--|__|[./:]+")
@@ -105,6 +115,8 @@ def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:
 def _from_first(words: tuple[str, ...], pure: list[int], acting: list[int]) -> int:
     """The first word can be a verb; when it can be a thing as well, a certain verb beside or last wins."""
     last = len(words) - 1
+    if words[0] in NOUN_FIRST and VERBS.get(words[last]) == "noun":
+        return last
     if words[0] in DEEDS["namesakes"] and acting[1:]:
         return acting[-1] if acting[-1] == last else acting[1]
     if not pure or (pure[0] == 0 and VERBS[words[0]] != "look"):

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from assent.infer.lexicon import DEEDS, INPUTS, NOUN_TOO, NOUNS, READING
 from assent.infer.naming import read_name
-from assent.infer.schema import is_switch, list_steps, list_values, read_properties
+from assent.infer.schema import is_short, is_switch, list_steps, list_values, read_properties
 from assent.infer.words import split_name
 
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
@@ -18,6 +18,7 @@ _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "beha
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
+_PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
 _SWITCHES: Final = frozenset({"mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"})
 _LISTED = re.compile(
@@ -66,7 +67,7 @@ def read_parameters(schema: Any) -> Parameters:
     for place, (name, definition) in enumerate([*own, *below]):
         plain, meant, switched, ends, role = _meaning(name)
         names.add(plain)
-        flags |= meant
+        flags |= meant - _PROGRAMS if meant and is_short(definition) else meant
         if switched and is_switch(definition):
             flags |= switched if place < len(own) else switched & {"backup"}
         if ends and place < len(own):

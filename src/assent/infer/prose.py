@@ -166,11 +166,12 @@ def _is_filler(words: list[str], position: int) -> bool:
 
 
 def _is_thing(words: list[str], position: int, verb: str) -> bool:
-    """`Replies for a message` and `Message management` name things; `Searches for a message` does not."""
+    """`Replies for a message`, `Orders placed` and `Message management` are things, `Searches for one` is not."""
     if verb not in NOUN_TOO or VERBS[verb] in READING:
         return False
     following = _after(words, position)
-    return following in _COMPOUND or (words[position] != verb and following in _OF)
+    plural = words[position] != verb and (following in _OF or following.endswith("ed"))
+    return plural or following in _COMPOUND
 
 
 def _after(words: list[str], position: int) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 Property = tuple[str, Mapping[str, Any]]
 
 _DEEPEST: Final = 4
+_SHORT: Final = 32
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _COMPOSING: Final = frozenset(_UNIONS)
 _COMPOSED: Final = frozenset({"properties", "items", *_UNIONS})
@@ -47,6 +48,12 @@ def is_switch(definition: Mapping[str, Any]) -> bool:
     if kind is None:
         return any(isinstance(part, dict) and part.get("type") == "boolean" for part in _listed(definition, "anyOf"))
     return kind == "boolean" or (isinstance(kind, list) and "boolean" in kind)
+
+
+def is_short(definition: Mapping[str, Any]) -> bool:
+    """Whether it is too short for a program: the code of a country, of a project."""
+    longest = definition.get("maxLength")
+    return isinstance(longest, int) and longest <= _SHORT
 
 
 def _alternatives(definition: Any, depth: int) -> Iterator[Mapping[str, Any]]:

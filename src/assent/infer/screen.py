@@ -57,6 +57,8 @@ def _entered(evidence: Evidence) -> bool:
     """A text, a tick or a choice put into a field that is pointed at on a screen."""
     prose, around = evidence.prose, evidence.words | evidence.prose.opening
     entering = evidence.name.verb in DEEDS["entering"] or (prose.verbs and prose.verbs[0] in {"enter", "select"})
-    if not entering or not around & (NOUNS["field"] | {"coordinates"}):
+    if not entering or evidence.words & {"camera", "view", "viewport", "zoom"}:
+        return False
+    if not around & (NOUNS["field"] | {"coordinates"}):
         return False
     return bool(evidence.inputs.names & NOUNS["pointer_input"] or around & NOUNS["glass"])
