@@ -93,6 +93,10 @@ LOSING = [
     tool("flash_firmware", "Flash the firmware", image=TEXT),
     tool("manage_tags", "Add, delete or list tags", operation={"enum": ["add", "delete", "list"]}),
     tool("run_in_bulk", "Runs steps in bulk", steps={"type": "array"}),
+    tool("message_trash", "Move a message to the trash", message=TEXT),
+    tool("import_crates", "Import crates into a hold", truncate=SWITCH),
+    tool("slow_cranes", "Find slow cranes", reset=SWITCH),
+    tool("harbour_browser", "Browser automation by words. Describe what to do.", prompt=TEXT),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 
@@ -117,6 +121,11 @@ KEEPING = [
     tool("upload_file", "Upload a file", path=TEXT, overwrite=SWITCH),
     tool("set_crate_tags", "Add or remove tags", operation={"enum": ["add", "remove"]}, tags=TEXT),
     tool("remove_member_from_card", "Remove a member from a card", member=TEXT, card=TEXT),
+    tool("create_watch", "Create a watch. Any time portion is discarded.", day=TEXT),
+    tool("add_teardown_crew", "Add a teardown crew under the plan", plan=TEXT),
+    tool("fill_tiles", "Fill a layer of the deck with tiles", layer=TEXT),
+    tool("type_check_builder", "Build a hull with checks of its type", hull=TEXT),
+    tool("drag_drop_builder", "Build a deck with drag and drop", deck=TEXT),
     tool("unpublish_chart", "Unpublish a chart", chart=TEXT),
     tool("voyage_run", "Start a run of voyages", code={"type": "string", "maxLength": 10}),
     tool("crate_bulk_create", "Create up to a hundred crates", crates={"items": {"properties": {"steps": {}}}}),

@@ -125,7 +125,8 @@ def _forced(evidence: Evidence) -> str | None:
         return f"a forced {verb} does not ask what it replaces"
     if "force" in flags and verb in DEEDS["forcing"]:
         return f"{verb} can be forced over what is there"
-    if evidence.kind in _EMPTYING and "emptying" in flags:
+    cut = "truncating" in flags and evidence.kind not in VAGUE | {"look"}
+    if cut or (evidence.kind in _EMPTYING and "emptying" in flags):
         return "a switch empties what was there"
     return None
 

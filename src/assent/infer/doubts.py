@@ -82,7 +82,8 @@ def errand(evidence: Evidence) -> str | None:
     steps = "url" in evidence.inputs.flags and evidence.inputs.names & {"actions", "steps"}
     free = steps and not evidence.inputs.only_reads
     told = prose.kind == "run" and prose.verbs[0] == "perform" and prose.object & {"action", "actions"}
-    if free or told or "presses" in evidence.outset:
+    alone = evidence.inputs.flags & {"task", "message"} and "autonomous" in evidence.outset
+    if free or told or alone or "presses" in evidence.outset:
         return "something is done before anything is read"
     return None
 

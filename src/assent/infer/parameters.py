@@ -20,7 +20,9 @@ _METHOD: Final = frozenset({"http_method", "request_method"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
-_SWITCHES: Final = frozenset({"mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"})
+_SWITCHES: Final = frozenset(
+    {"resetting", "truncating", "mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"}
+)
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
@@ -105,10 +107,13 @@ def _plain(name: str) -> str:
 
 def _switched(plain: str) -> Iterator[str]:
     """What a parameter of this name means as a switch."""
-    yield from (flag for flag in ("mend", "traced", "fate", "pressing", "backup") if plain in INPUTS[flag])
+    yield from (
+        flag for flag in ("mend", "traced", "fate", "pressing", "backup", "truncating") if plain in INPUTS[flag]
+    )
     first, _, rest = plain.partition("_")
     trivial = not NOUNS["trivial"].isdisjoint(rest.split("_"))
-    if (first in INPUTS["emptying"] and not trivial) or (first == "remove" and rest in INPUTS["unlisted"]):
+    empties = (first in INPUTS["emptying"] and not trivial) or plain in INPUTS["resetting"]
+    if empties or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
 
 

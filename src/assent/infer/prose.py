@@ -33,6 +33,8 @@ _BREAK = re.compile(
 )
 _WORD = re.compile(r"[a-z][a-z-]*|,|/")
 _HTTP = re.compile(r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request")
+# `POST /api/search — Searches …` says how it is asked for, not what is done.
+_ROUTE = re.compile(r"\A\s*(GET )?(?:POST |PUT |PATCH )?/\S*(?:\s+[-–—:])?\s*")
 _ORDER = re.compile(r"\W*([A-Z][a-z]+(?:-[a-z]+)?) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
 _PURPOSE = re.compile(
     r"\b(?:used|use|tool|function|endpoint|wrapper|you|users?|ability|allows?|enables?|command|builder)"
@@ -95,6 +97,7 @@ def read_prose(text: str) -> Prose:
     head = _NOISE.sub(" ", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
     if " request" in head:
         head = _HTTP.sub(r"\1", head)
+    head = "" if _is_foreign(head) else _ROUTE.sub(r"\1", head)
     sentences = [words for part in _BREAK.split(head, maxsplit=8)[:9] if (words := _WORD.findall(part.lower()))]
     opening = frozenset().union(*[words[:16] for words in sentences[:2]])
     verbs, things = _deed(sentences)
@@ -112,6 +115,11 @@ def read_prose(text: str) -> Prose:
         late=bool(verbs and sentences) and _lead(sentences[0]) is None,
         unknown=_unknown_order(head),
     )
+
+
+def _is_foreign(head: str) -> bool:
+    """Whether it is written in another script: the words of ours in it are names."""
+    return not head.isascii() and 4 * sum(character > "\u2fff" for character in head) > len(head)
 
 
 def _deed(sentences: list[list[str]]) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -208,7 +216,8 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
     for i in range(start + 1, min(len(words) - 1, start + 24)):
         link = words[i]
         if link not in CONJUNCTION and link not in ",/":
-            listing = listing and (find_verb(link) is not None or _is_between(link))
+            linked = words[i - 1] in CONJUNCTION or words[i - 1] in ",/" or _is_between(words[i - 1])
+            listing = listing and linked and (find_verb(link) is not None or _is_between(link))
             continue
         place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
         verb = find_verb(words[place])

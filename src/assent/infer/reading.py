@@ -89,6 +89,8 @@ def _guidance(evidence: Evidence) -> Verdict | None:
     prose = evidence.prose
     if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
         return None
+    if prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]:
+        return Verdict(LOOKS, "the description offers advice, not the deed")
     teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
         return Verdict(LOOKS, "the description offers guidance, not the deed")
@@ -111,7 +113,8 @@ def _kind(evidence: Evidence) -> str:
         return OTHERWISE[verb][0]
     if verb == "resolve" and evidence.prose.kind != "read" and not words & NOUNS["named"]:
         return "change"
-    if verb == "review" and words & {"pull", "pr", "merge"} and "payload" in evidence.inputs.flags:
+    requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
+    if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
 
@@ -123,7 +126,8 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
         return False
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
-    weak = name.place in {"middle", "last"} or verb in NOUN_FIRST or _asked_for(verb, name.words[-1])
+    stirs = name.place == "middle" and verb in DEEDS["stirring"]
+    weak = (name.place in {"middle", "last"} and not stirs) or verb in NOUN_FIRST or _asked_for(verb, name.words[-1])
     return weak and bool(prose.kinds) and prose.kinds <= READING
 
 

@@ -27,7 +27,13 @@ def _pressed(evidence: Evidence) -> bool:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
     beside = evidence.kind in VAGUE and any(VERBS[joined] == "drive" for joined in evidence.name.beside)
-    if otherwise or beside or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
+    tame = verb in OTHERWISE and OTHERWISE[verb][0] != "drive" and words & OTHERWISE[verb][1]
+    if (
+        otherwise
+        or beside
+        or (evidence.kind == "drive" and not tame)
+        or (prose.kind == "drive" and evidence.kind in VAGUE)
+    ):
         return True
     steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
     hidden = evidence.kind in VAGUE and "presses" in evidence.outset
