@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -13,9 +12,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
+from assent.contract.explaining import explain
 from assent.contract.profiles import profile_names
 from assent.contract.yaml_lines import Document
 from assent.core.dues import Budget, Limit
+from assent.core.principal import Role
 from assent.errors import Fault, FaultsError, SettingsError
 from assent.guards import build_guard
 from assent.guards.rule import Rule
@@ -82,7 +83,7 @@ class Caller(Section):
     kind: Literal["agent", "human", "service"]
     tenant: str = "local"
     scopes: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
     mode: Literal["live", "test"] = "live"
     name: str | None = None
 
@@ -347,23 +348,19 @@ def _from_client(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fault(one: Any, document: Document) -> Fault:
-    loc = tuple(part for part in one["loc"] if not str(part).startswith("function-"))
+    loc = tuple(part for part in one["loc"] if part != "[key]" and not str(part).startswith("function-"))
     file, line = document.locate(loc)
-    message, remedy = one["msg"].removeprefix("Value error, "), ""
-    if one["type"] == "extra_forbidden":
-        message, remedy = "there is no such key", _nearest(str(loc[-1]), loc[:-1])
-    return Fault(message[:1].lower() + message[1:], remedy, ".".join(map(str, loc)), file, line)
+    message, remedy = explain(one, _keys_at(loc[:-1]))
+    return Fault(message, remedy, ".".join(map(str, loc)), file, line)
 
 
-def _nearest(key: str, path: tuple[Any, ...]) -> str:
+def _keys_at(path: tuple[Any, ...]) -> list[str]:
     model: Any = Settings
     for part in path:
         fields = getattr(model, "model_fields", {})
         if part in fields:
             model = _section_in(fields[part].annotation)
-    names = list(getattr(model, "model_fields", {}))
-    close = difflib.get_close_matches(key, names, n=1)
-    return f"Did you mean {close[0]}?" if close else "The keys here are " + ", ".join(names)
+    return list(getattr(model, "model_fields", {}))
 
 
 def _section_in(annotation: Any) -> Any:

@@ -454,3 +454,10 @@ def test_the_tail_finds_what_ended_with_a_code_and_says_what_happened_without_a_
     asyncio.run(note())
     last = run(config, "tail", "-n", "2").output.splitlines()
     assert [line.split("\t")[5] for line in last] == ["failed (20)", "started"]
+
+
+def test_a_kind_or_a_tier_that_there_is_not_is_refused_instead_of_finding_nothing(config: Path) -> None:
+    for option, word in (("--kind", "intents"), ("--tier", "writes")):
+        refused = run(config, "tail", option, word).exception
+        assert isinstance(refused, click.BadParameter)
+        assert f"{word!r} is not one of" in str(refused)

@@ -107,3 +107,10 @@ def test_keys_in_memory_are_no_keys(tmp_path: Path) -> None:
     refused = run(file, "create", "ci", "--kind", "agent")
     assert refused.exit_code != 0
     assert "gone with this command" in str(refused.exception)
+
+
+def test_a_role_that_means_nothing_is_refused_with_those_there_are(config: Path) -> None:
+    made = run(config, "create", "ann", "--kind", "human", "--role", "aprover")
+    assert made.exit_code == 2
+    assert "'approver', 'operator', 'auditor'" in made.stderr
+    assert listed(config) == []

@@ -15,10 +15,12 @@ import click
 
 from assent.anchoring import ledger_of
 from assent.audit.bundle import BadBundle
+from assent.audit.entries import KINDS
 from assent.audit.export import StaleCursor
 from assent.audit.selection import Selection
 from assent.audit.values import BadEntry
 from assent.contract.durations import parse_duration
+from assent.contract.tiers import Tier
 from assent.ledger import Ledger, LedgerError
 from assent.settings import Settings, find_settings
 from assent.stored import Progress
@@ -58,6 +60,9 @@ def progress_bar(total: int, label: str, *, hidden: bool = False) -> Iterator[Pr
         yield lambda done: bar.update(max(0, min(done, total) - bar.pos))
 
 
+_CLOSED = {"tier": click.Choice([tier.value for tier in Tier]), "kind": click.Choice(sorted(KINDS))}
+
+
 def selecting(command: Command) -> Command:
     """`--principal`, `--tool` and the like; they arrive as one Selection."""
     names = (
@@ -71,7 +76,7 @@ def selecting(command: Command) -> Command:
     )
     command = click.option("--open-world", is_flag=True, help="Only calls that reach systems outside.")(command)
     for name, text in reversed(names):
-        command = click.option(f"--{name}", help=text)(command)
+        command = click.option(f"--{name}", help=text, type=_CLOSED.get(name), metavar="TEXT")(command)
     return command
 
 

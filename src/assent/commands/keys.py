@@ -17,7 +17,7 @@ from assent.commands.options import config_option, operator
 from assent.commands.running import with_ports
 from assent.core.audit import Entry, principal_values
 from assent.core.keys import KeyRecord
-from assent.core.principal import KINDS, Kind, Mode, Principal
+from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
 from assent.core.render import visible
 from assent.edges.api_keys import make_key, record_key
 from assent.errors import Fault, SettingsError
@@ -37,7 +37,13 @@ def keys() -> None:
 @click.option("--kind", type=click.Choice(KINDS), required=True, help="An agent, a human or a service.")
 @click.option("--tenant", default="local", show_default=True)
 @click.option("--scope", "scopes", multiple=True, help="What it may do, such as orders:*; may be repeated.")
-@click.option("--role", "roles", multiple=True, help="approver, operator or auditor; may be repeated.")
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    type=click.Choice(ROLES),
+    help="What a person may decide and see; may be repeated.",
+)
 @click.option("--mode", type=click.Choice(["live", "test"]), default="live", show_default=True)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
@@ -46,13 +52,13 @@ def create(
     kind: Kind,
     tenant: str,
     scopes: tuple[str, ...],
-    roles: tuple[str, ...],
+    roles: tuple[Role, ...],
     mode: Mode,
     form: str,
     config: Path | None,
 ) -> None:
     """Make a key for NAME. It is shown this once: only its digest is kept."""
-    for what, words in {"NAME": [name], "--tenant": [tenant], "--scope": scopes, "--role": roles}.items():
+    for what, words in {"NAME": [name], "--tenant": [tenant], "--scope": scopes}.items():
         for word in words:
             _check_word(what, word)
     who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode)

@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from assent.commands.options import config_option
 from assent.contract.durations import parse_duration
 from assent.edges.stdio_links import StdioLink
 from assent.edges.streams import StandardStreams
@@ -30,7 +29,12 @@ _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "pyth
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@config_option
+@click.option(
+    "-c",
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The configuration file; without it the user's own, wherever the client starts this.",
+)
 @click.option(
     "--start-within", default=STARTS_WITHIN, show_default=True, metavar="DURATION",
     callback=lambda *given: _seconds(given[2]),

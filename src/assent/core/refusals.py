@@ -81,7 +81,8 @@ CATALOGUE: dict[str, Kind] = {
     "recall.key_required": Kind(
         400,
         "This tool needs an idempotency key.",
-        "Send one key per intended action and reuse it on every retry of that action.",
+        "Send one key per intended action, in `_meta` as `dev.assent/idempotencyKey` or over HTTP as the header "
+        "`Idempotency-Key`, and reuse it on every retry of that action.",
         alias="idempotency_key_required",
     ),
     "recall.key_mismatch": Kind(

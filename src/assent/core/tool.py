@@ -146,7 +146,7 @@ def _checker(name: str, which: str, schema: Any) -> Validate:
     def check(instance: Any) -> list[tuple[str, str]]:
         if is_valid(instance):
             return []
-        return [(_pointer(error.instance_path), _sentence(error)) for error in iter_errors(instance)][:20]
+        return [(_pointer(error.instance_path), sentence(error)) for error in iter_errors(instance)][:20]
 
     return check
 
@@ -155,7 +155,7 @@ def _pointer(path: Any) -> str:
     return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in path) if path else ""
 
 
-def _sentence(error: Any) -> str:
+def sentence(error: Any) -> str:
     """What is wrong, by the schema's words alone: the rejected values are the caller's."""
     kind = error.kind
     match kind.name:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from assent.contract.explaining import explain
 from assent.errors import Fault, SettingsError
 from assent.guards.allow_domains import AllowDomains
 from assent.guards.block_keywords import BlockKeywords
@@ -25,6 +26,7 @@ def build_guard(given: Mapping[str, Any]) -> Rule:
     try:
         return RULES[name](**fields)
     except ValidationError as error:
+        keys = RULES[name].model_fields
         raise SettingsError(
-            [Fault(one["msg"], "", ".".join(map(str, one["loc"]))) for one in error.errors(include_url=False)]
+            [Fault(*explain(one, keys), ".".join(map(str, one["loc"]))) for one in error.errors(include_url=False)]
         ) from None

@@ -22,7 +22,7 @@ async def recall(call: Call, ports: Ports, journal: Journal) -> Answer | None:
         journal.passed("recall", "nothing to recall for a read or a rehearsal")
         return None
     if call.resume is None and call.key is None and contract.idempotency.key == "required":
-        journal.object("recall", Refusal("recall.key_required"))
+        journal.object("recall", _key_missing(contract.idempotency.argument))
     name = call.resume.claim if call.resume else claim_name(call)
     if name is None:
         journal.passed("recall", "no key was sent")
@@ -73,3 +73,13 @@ def _replay(call: Call, record: ClaimRecord) -> Answer:
     if emptied and call.tool.check_output is not None and call.tool.check_output(result.get("structuredContent")):
         raise Refusal("recall.secret_already_delivered")
     return Answer(result, replayed=True)
+
+
+def _key_missing(argument: str | None) -> Refusal:
+    """Models write arguments alone, so where the contract has one for the key, that is the place to name."""
+    if argument is None:
+        return Refusal("recall.key_required")
+    place = (
+        f"Send one key per intended action as the argument `{argument}`, and reuse it on every retry of that action."
+    )
+    return Refusal("recall.key_required", remedy=place)

@@ -106,3 +106,9 @@ async def test_without_the_store_a_kept_key_is_nobodys_and_the_gateway_says_so(t
         async with httpx2.AsyncClient(timeout=60) as client:
             call = await client.post(there.url, content=b"{}", headers={**kept, "accept": "application/json"})
         assert (call.status_code, call.json()["code"]) == (503, "record.unavailable")
+
+
+async def test_a_field_that_there_is_not_is_named(tmp_path: Path) -> None:
+    async with scene(tmp_path) as there:
+        said = await there.send("POST", APPROVE, "root", b'{"verdict":"yes"}', **{"content-type": "application/json"})
+        assert said.json["detail"] == "The body: there are unknown fields: 'verdict'."

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote
 from assent.contract.documents import schema_validator
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.tool import sentence
 from assent.edges import json_boundary
 from assent.edges.api.openapi import document
 from assent.edges.api.problems import ApiProblem, answer
@@ -147,6 +148,6 @@ async def _body(route: Route, headers: Headers, receive: Receive) -> dict[str, A
         raise ApiProblem("api.malformed", f"The body is no JSON we read: {error}.") from None
     for fault in _BODIES[route.name].iter_errors(value):
         where = "/".join(map(str, fault.instance_path))
-        raise ApiProblem("api.invalid", f"{where or 'The body'} does not fit {fault.kind.name!r}.")
+        raise ApiProblem("api.invalid", f"{where or 'The body'}: {sentence(fault)}.")
     body: dict[str, Any] = value
     return body

@@ -1,0 +1,43 @@
+"""Does whoever writes a configuration learn what is wrong with it, and what to write instead?"""
+
+import pytest
+
+from assent.errors import SettingsError
+from assent.settings import parse_settings
+
+FAULTS = [
+    ("upstreams: []", "upstreams: a set of keys is expected. Write it as {key: value}"),
+    ("upstreams: {a: 3}", "upstreams.a: a set of keys is expected"),
+    ("upstreams: {a: {url: host}}", "upstreams.a.url: this is no address. Write one that begins with http://"),
+    ("upstreams: {a: {command: npx files}}", "upstreams.a.command: a list is expected. Write it in brackets"),
+    ('upstreams: {"a b": {url: "http://x/mcp"}}', "upstreams.a b: this cannot be a name here. Use 1 to 40 letters"),
+    ("contracts: contracts.yaml", "contracts: a list is expected"),
+    ("mode: enforced", "mode: this is not known here. Write 'enforce' or 'observe'"),
+    ("auth: {api_keys: [{name: ci, kind: agent}]}", "auth.api_keys.0.key: it is required. Add it"),
+    ("auth: {anonymous: {kind: agent, roles: [boss]}}", "auth.anonymous.roles.0: this is not known here. Write 'appr"),
+    ("limits: [{calls: 0, per: 1m}]", "limits.0.calls: it is too little. Write a number of 1 or more"),
+    ("limits: [{calls: many, per: 1m}]", "limits.0.calls: a whole number is expected"),
+    ("limits: [{calls: 1, per: soon}]", "limits.0.per: 'soon' is not a duration; write a whole number"),
+    ("budgets: [{amount: lots, per: 1d}]", "budgets.0.amount: a number is expected"),
+    ("budgets: [{amount: 5, currency: euro, per: 1d}]", "budgets.0.currency: this is no currency. Write its code"),
+    (
+        "guards: [{rule: allow_domains, domain: [x.org]}]",
+        "guards.0.domain: there is no such key. Did you mean domains?",
+    ),
+    ("guards: [{rule: allow_domains}]", "guards.0.domains: it is required. Add it"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), FAULTS, ids=[text for text, _ in FAULTS])
+def test_a_wrong_value_is_named_with_its_place_and_what_to_write(text: str, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(text, "assent.yaml")
+    assert f"assent.yaml:1: {said}" in str(caught.value)
+
+
+def test_no_message_repeats_a_key_that_came_from_the_environment() -> None:
+    text = 'auth: {api_keys: [{name: ci, kind: "${KEY}", key: [x, "${KEY}"]}]}\npublic_url: "${KEY}"'
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(text, "assent.yaml", {"KEY": "sesame-42"})
+    assert len(caught.value.faults) == 3
+    assert "sesame" not in str(caught.value)
