@@ -35,7 +35,7 @@ class Tab:
         await self._heard("Page.loadEventFired")
 
     async def evaluate(self, script: str) -> Any:
-        said = await self._say("Runtime.evaluate", expression=script, returnByValue=True)
+        said = await self._say("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         return said["result"].get("value")
 
     async def click(self, selector: str) -> None:

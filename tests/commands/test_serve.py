@@ -51,3 +51,19 @@ def test_a_configuration_that_does_not_hold_is_refused_with_a_reason(wrong: dict
     result = CliRunner().invoke(cli, ["serve", "-c", str(file), "--check"])
     assert isinstance(result.exception, SettingsError)
     assert next(iter(wrong)) in str(result.exception)
+
+
+async def test_links_lead_to_the_port_that_is_in_use_and_stay_so_when_the_configuration_changes(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as shop:
+        file = tmp_path / "assent.yaml"
+        file.write_text(configuration(tmp_path, {"shop": {"url": shop}}))
+        async with commanded("serve", "-c", str(file), "--port", "0") as command:
+            url = (await command.said(r"at (http\S+/mcp)"))[1]
+            for number, more in enumerate(({}, {"approvals": {"cooldown": "2m"}})):
+                if more:
+                    file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, **more))
+                    command.process.send_signal(signal.SIGHUP)
+                    await command.said("the new configuration is used")
+                called = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": str(number)}))
+                link = called.json()["result"]["structuredContent"]["approval_url"]
+                assert link.startswith(url.removesuffix("/mcp") + "/console/approvals/")

@@ -69,15 +69,15 @@ async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> Non
         office = Office(folder / "book.jsonl")
         upstream = await _serve(stack, office.server.streamable_http_app(), _listener(0))
         listener = _listener(port)
-        gateway = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        file = _write(folder, upstream, gateway)
+        port = listener.getsockname()[1]
+        file = _write(folder, upstream, f"http://127.0.0.1:{port}")
         house = await open_house(load_settings(file))
         stack.push_async_callback(house.stop)
         await house.start()
         await _accept(house, folder)
         url = await _serve(stack, house.app(Pages(house)), listener)
         await stack.enter_async_context(
-            following(house, file, "127.0.0.1", signature(watched_files(file, house.settings)))
+            following(house, file, "127.0.0.1", port, signature(watched_files(file, house.settings)))
         )
         click.echo(f"A demo office at {upstream}, and the gateway in front of it at {url}. Its files: {folder}/")
         story = Story(url, office, lambda: house.reload(UPSTREAM), click.echo)

@@ -58,7 +58,8 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
         listener = bind(host, port)
     except OSError as error:
         raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
-    house = await open_house(settings)
+    port = listener.getsockname()[1]
+    house = await open_house(at_port(settings, host, port))
     server = make_server(house.app(Pages(house)), lifespan="off")
     serving = asyncio.create_task(server._serve(sockets=[listener]))
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
@@ -66,12 +67,12 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
         loop.add_signal_handler(number, stop.set)
     await house.start()
     spare_collector()
-    where = f"http://{host}:{listener.getsockname()[1]}"
+    where = f"http://{host}:{port}"
     click.echo(f"Assent serves {len(house.catalogue().tools)} tools at {where}/mcp ({settings.mode})", err=True)
     for name, trouble in house.troubles().items():
         click.echo(f"upstream {name}: {trouble}", err=True)
     waiting = asyncio.create_task(stop.wait())
-    async with following(house, file, host, seen):
+    async with following(house, file, host, port, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     server.should_exit = True
@@ -83,8 +84,15 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
     click.echo(f"Stopped. {left} calls were left in doubt." if left else "Stopped.", err=True)
 
 
+def at_port(settings: Settings, host: str, port: int) -> Settings:
+    """The settings whose links lead here: on this machine, where none are configured, to the port that is in use."""
+    if host not in ("127.0.0.1", "localhost") or "public_url" in settings.model_fields_set:
+        return settings
+    return settings.model_copy(update={"public_url": f"http://127.0.0.1:{port}"})
+
+
 @asynccontextmanager
-async def following(house: House, file: Path | None, host: str, seen: Signature) -> AsyncIterator[None]:
+async def following(house: House, file: Path | None, host: str, port: int, seen: Signature) -> AsyncIterator[None]:
     """While the block runs, changed files are used, and SIGHUP has them read at once."""
     if file is None:
         yield
@@ -93,7 +101,7 @@ async def following(house: House, file: Path | None, host: str, seen: Signature)
     def load() -> Settings:
         settings = load_settings(file)
         check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
-        return settings
+        return at_port(settings, host, port)
 
     reloading, asked = Reloading(house, file, load, seen), asyncio.Event()
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from assent.edges.approval_page import PATH, respond_page
 from assent.edges.http import Headers, Receive, Scope, Send, respond, respond_error
 
 
@@ -22,7 +23,7 @@ class Status(Protocol):
 
 
 class Pages:
-    """Health, readiness and what OAuth clients need to know; everything else is not found."""
+    """Health, readiness, what OAuth clients need to know and the page of an approval; everything else is not found."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
@@ -51,6 +52,8 @@ class Pages:
                 fields = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
                 await send({"type": "http.response.start", "status": 200, "headers": fields})
                 await send({"type": "http.response.body", "body": page})
+            case path if found := PATH.fullmatch(path):
+                await respond_page(send, found[1])
             case _:
                 await respond_error(send, 404, "Not Found")
 

@@ -56,8 +56,10 @@ def _replies(call: Call, approval: Approval) -> bool:
 def pending(approval: Approval, ports: Ports) -> Refusal:
     """The answer of a call that waits for a person: nothing in it changes until the person has decided."""
     url = ports.approval_url(approval.id)
-    facts = {"approval": approval.id} | ({"approval_url": url} if url else {})
-    return Refusal("confirm.approval_pending", **facts)
+    if url is None:
+        return Refusal("confirm.approval_pending", approval=approval.id)
+    remedy = f"Tell the user that it is decided at {url}; once it is approved, call again with the same arguments."
+    return Refusal("confirm.approval_pending", approval=approval.id, approval_url=url, remedy=remedy)
 
 
 def _draft(call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports) -> Approval:
