@@ -113,6 +113,7 @@ async def test_an_upstream_that_is_down_at_start_says_so_and_is_served_once_it_i
         caller(url) as call,
     ):
         assert set(house.troubles()) == {"doomed", "dead"}
+        assert house.troubles()["dead"].startswith("no connection"), "it is named beside it, and once is enough"
         assert house.catalogue().tools == {}
         with started("killable", log, str(port)):
             await say(port, "POST", "/go")

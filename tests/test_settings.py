@@ -1,8 +1,11 @@
 """Does whoever writes a configuration learn what is wrong with it, and what to write instead?"""
 
+from pathlib import Path
+
 import pytest
 
-from assent.errors import SettingsError
+from assent.bootstrap import contract_paths
+from assent.errors import ContractError, SettingsError
 from assent.settings import parse_settings
 
 FAULTS = [
@@ -41,3 +44,10 @@ def test_no_message_repeats_a_key_that_came_from_the_environment() -> None:
         parse_settings(text, "assent.yaml", {"KEY": "sesame-42"})
     assert len(caught.value.faults) == 3
     assert "sesame" not in str(caught.value)
+
+
+def test_a_pattern_that_matches_no_contract_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="`assent contract init TARGET` prints it"):
+        contract_paths(tmp_path / "contracts" / "*.yaml")
+    with pytest.raises(ContractError, match="no file of this name"):
+        contract_paths(tmp_path / "contracts.yaml")

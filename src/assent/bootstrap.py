@@ -65,6 +65,13 @@ async def _already(principal: Principal) -> Principal:
     return principal
 
 
+def _unmatched(pattern: str) -> Fault:
+    if not glob.has_magic(pattern):
+        return Fault("no file of this name", "Correct the path", file=pattern)
+    remedy = "Write one (`assent contract init TARGET` prints it), correct the pattern, or remove it"
+    return Fault("there is no contract file to match this pattern", remedy, file=pattern)
+
+
 def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
     """The files that patterns name; a pattern that names none is a mistake, not an empty list."""
     patterns = [given] if isinstance(given, str | Path) else list(given)
@@ -72,6 +79,6 @@ def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
     for pattern in patterns:
         matches = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207 - patterns may be absolute
         if not matches:
-            raise ContractError(Fault("no file of this name", "Correct the path", file=str(pattern)))
+            raise ContractError(_unmatched(str(pattern)))
         found.extend(Path(match) for match in matches)
     return found

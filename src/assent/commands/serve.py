@@ -69,8 +69,6 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
     spare_collector()
     where = f"http://{host}:{port}"
     click.echo(f"Assent serves {len(house.catalogue().tools)} tools at {where}/mcp ({settings.mode})", err=True)
-    for name, trouble in house.troubles().items():
-        click.echo(f"upstream {name}: {trouble}", err=True)
     waiting = asyncio.create_task(stop.wait())
     async with following(house, file, host, port, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)

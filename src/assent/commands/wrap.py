@@ -113,7 +113,7 @@ async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
     async def reload() -> None:
         await house.reload(link.name)
         if (trouble := house.troubles().get(link.name)) is not None:
-            raise UpstreamFault(link.name, trouble.removeprefix(f"upstream {link.name!r}: "), sent=False)
+            raise UpstreamFault(link.name, trouble, sent=False)
 
     wrapped = Wrap(
         link.upstream, house.governed(), principal_of(caller, "stdio"), streams.write, reload=reload, mark=mark

@@ -65,9 +65,12 @@ async def respond(send: Send, status: int, body: bytes, fields: Headers | None =
     await send({"type": "http.response.body", "body": body})
 
 
-async def respond_error(send: Send, status: int, message: str, fields: Headers | None = None) -> None:
+async def respond_error(
+    send: Send, status: int, message: str, fields: Headers | None = None, *, detail: str | None = None
+) -> None:
     """An answer that is about HTTP and not about a message: JSON all the same."""
-    await respond(send, status, orjson.dumps({"status": status, "title": message}), fields)
+    more = {} if detail is None else {"detail": detail}
+    await respond(send, status, orjson.dumps({"status": status, "title": message, **more}), fields)
 
 
 class Slow(Protocol):

@@ -61,7 +61,8 @@ async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patie
         async with asyncio.timeout(patience):
             return await _listed(HttpUpstream(pool, _CLIENT))
     except (UpstreamFault, RpcError, TimeoutError) as error:
-        reason = "it took too long" if isinstance(error, TimeoutError) else visible(str(error))
+        told = error.detail if isinstance(error, UpstreamFault) else str(error)
+        reason = "it took too long" if isinstance(error, TimeoutError) else visible(told)
         raise NotListedError(f"{url} did not list its tools: {reason}") from None
     finally:
         await pool.close()

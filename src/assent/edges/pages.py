@@ -9,6 +9,10 @@ import orjson
 from assent.edges.approval_page import PATH, respond_page
 from assent.edges.http import Headers, Receive, Scope, Send, respond, respond_error
 
+_NOTHING_HERE = "There is nothing at this path. MCP is spoken at /mcp; /api/openapi.json describes the API."
+_NO_ISSUER = "No issuer of tokens is configured (auth.jwt); callers bring an API key."
+_FOR_OPERATORS = "The metrics are for callers with the role operator, and for this machine without a proxy."
+
 
 class Status(Protocol):
     """What the pages tell of."""
@@ -43,19 +47,19 @@ class Pages:
             case "/.well-known/oauth-protected-resource" | "/.well-known/oauth-protected-resource/mcp":
                 metadata = self._status.resource_metadata()
                 if metadata is None:
-                    return await respond_error(send, 404, "Not Found")
+                    return await respond_error(send, 404, "Not Found", detail=_NO_ISSUER)
                 await _say(send, 200, metadata)
             case "/metrics":
                 page = await self._status.metrics(scope["headers"], scope)
                 if page is None:
-                    return await respond_error(send, 403, "Forbidden")
+                    return await respond_error(send, 403, "Forbidden", detail=_FOR_OPERATORS)
                 fields = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
                 await send({"type": "http.response.start", "status": 200, "headers": fields})
                 await send({"type": "http.response.body", "body": page})
             case path if found := PATH.fullmatch(path):
                 await respond_page(send, found[1])
             case _:
-                await respond_error(send, 404, "Not Found")
+                await respond_error(send, 404, "Not Found", detail=_NOTHING_HERE)
 
 
 async def _say(send: Send, status: int, document: dict[str, Any]) -> None:

@@ -22,9 +22,9 @@ class Fault(Exception):
 
 
 def words(error: Exception) -> str:
-    """What a log may say of an upstream's failure: our own words, never those it answered with."""
+    """What a log may say of an upstream's failure beside its name: our own words, never those it answered with."""
     if isinstance(error, Fault):
-        return str(error)
+        return error.detail
     if isinstance(error, TimeoutError):
         return "no answer in time"
     code = getattr(error, "code", None)

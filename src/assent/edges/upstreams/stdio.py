@@ -89,7 +89,7 @@ class StdioUpstream:
                 try:
                     self.described = self.known = await introduce(self)
                 except Exception as error:
-                    await self._abandon(error.detail if isinstance(error, Fault) else words(error))
+                    await self._abandon(words(error))
                     raise
                 except BaseException:
                     await self._abandon()
