@@ -116,9 +116,20 @@ async def has_kept_keys(settings: Settings) -> bool:
     """Whether the store knows a key that lets somebody in."""
     store = await open_store(settings.store)
     try:
-        return any(not record.revoked for record in await store.keys())
+        return await _keeps_keys(store)
     finally:
         await store.close()
+
+
+async def lets_nobody_in(settings: Settings, store: Store) -> bool:
+    """Whether every call would be refused for want of somebody who is known."""
+    auth = settings.auth
+    known = auth.api_keys or auth.jwt is not None or auth.anonymous is not None
+    return not known and not await _keeps_keys(store)
+
+
+async def _keeps_keys(store: Store) -> bool:
+    return any(not record.revoked for record in await store.keys())
 
 
 def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:

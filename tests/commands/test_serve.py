@@ -67,3 +67,11 @@ async def test_links_lead_to_the_port_that_is_in_use_and_stay_so_when_the_config
                 called = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": str(number)}))
                 link = called.json()["result"]["structuredContent"]["approval_url"]
                 assert link.startswith(url.removesuffix("/mcp") + "/console/approvals/")
+
+
+async def test_a_gateway_that_would_let_nobody_in_says_so(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as shop:
+        file = tmp_path / "assent.yaml"
+        file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, auth={}))
+        async with commanded("serve", "-c", str(file), "--port", "0") as command:
+            await command.said("Nobody can call them yet: make a key")

@@ -79,7 +79,7 @@ def deny(approval_id: str, yes: bool, config: Path | None) -> None:
     _decide(approval_id, "decline", yes, config)
 
 
-@approvals.command()
+@approvals.command(short_help="Show each question as it comes in, and ask at a terminal.")
 @click.option("--once", is_flag=True, help="Stop when nothing waits any more.")
 @config_option
 def watch(once: bool, config: Path | None) -> None:

@@ -36,7 +36,7 @@ audit.add_command(show)
 audit.add_command(export_)
 
 
-@audit.command()
+@audit.command(short_help="Find out whether anything in the log was altered.")
 @click.argument("bundle", type=click.Path(path_type=Path, exists=True), required=False)
 @click.option(
     "--kept",
@@ -116,7 +116,7 @@ def _print(report: Report, form: str) -> None:
     click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {said}")
 
 
-@audit.command()
+@audit.command(short_help="Write a proof that an entry is in the log.")
 @click.argument("index", type=click.IntRange(0), required=False)
 @click.option("--since", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A checkpoint you kept.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: entry-INDEX.tlog-proof.")
@@ -142,7 +142,7 @@ def prove(index: int | None, since: Path | None, output: Path | None, config: Pa
     click.echo(f"{path} {path.with_suffix('.leaf')}" if leaf is not None else f"{path}")
 
 
-@audit.command()
+@audit.command(short_help="Sign the log as it is now, and hand it to the anchors.")
 @config_option
 def anchor(config: Path | None) -> None:
     """Sign the log as it is now, hand the checkpoint to the configured anchors, and print it: keep it where nobody of

@@ -141,7 +141,7 @@ def _templates(settings: Settings) -> dict[str, Template]:
     return found
 
 
-@click.command()
+@click.command(short_help="Print everything one entry says.")
 @click.argument("index", type=click.IntRange(0))
 @config_option
 def show(index: int, config: Path | None) -> None:
@@ -162,7 +162,7 @@ def show(index: int, config: Path | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command("export")
+@click.command("export", short_help="Write entries out, or all that an auditor needs.")
 @click.option("--format", "form", type=click.Choice(["jsonl", "ocsf", "bundle"]), default="jsonl", show_default=True)
 @click.option("--after", "cursor", metavar="CURSOR", help="Go on where an earlier export stopped.")
 @click.option("--output", type=click.Path(path_type=Path), help="The bundle: a new directory, or a .zip file.")

@@ -36,7 +36,7 @@ def schema() -> None:
     click.echo(json.dumps(contract_schema(), indent=2, ensure_ascii=False))
 
 
-@contract.command()
+@contract.command(short_help="Print contracts with all that was derived.")
 @click.argument("target", required=False)
 @click.option("--tool", "names", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
 @click.option("--excluded", is_flag=True, help="The operations of an OpenAPI document without a tool, and why.")

@@ -13,7 +13,7 @@ from assent.lint.tables import drift, placed, table
 _File = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(cls=TargetCommand)
+@click.command(cls=TargetCommand, short_help="Print or keep up to date a table of tools in Markdown.")
 @target_options
 @click.option("--check", type=_File, help="Exit with 1 if this page has another table between its marks.")
 @click.option("--write", type=_File, help="Put the table between the marks of this page.")

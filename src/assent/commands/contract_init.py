@@ -34,7 +34,7 @@ class Draft:
     doubtful: bool
 
 
-@click.command(cls=TargetCommand)
+@click.command(cls=TargetCommand, short_help="Print a contract file to begin with.")
 @target_options
 @click.option("--from-log", is_flag=True, help="Say beside each tool what was seen of it while observing.")
 @config_option

@@ -16,7 +16,7 @@ from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server, spare_collector
 from assent.errors import Fault, SettingsError
 from assent.house import House, open_house
-from assent.reception import check_bind, has_kept_keys
+from assent.reception import check_bind, has_kept_keys, lets_nobody_in
 from assent.reloading import Reloading, Signature, signature, watched_files
 from assent.settings import Settings, find_file, load_settings
 from assent.telemetry import observed
@@ -69,6 +69,8 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
     spare_collector()
     where = f"http://{host}:{port}"
     click.echo(f"Assent serves {len(house.catalogue().tools)} tools at {where}/mcp ({settings.mode})", err=True)
+    if await lets_nobody_in(settings, house.store):
+        click.echo("Nobody can call them yet: make a key (assent keys create), or say who may under `auth:`.", err=True)
     waiting = asyncio.create_task(stop.wait())
     async with following(house, file, host, port, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)

@@ -23,7 +23,7 @@ def store() -> None:
     """Bring the store's schema up to date, and check what it holds."""
 
 
-@store.command()
+@store.command(short_help="Take the steps to this version's schema.")
 @config_option
 def migrate(config: Path | None) -> None:
     """Take the steps to this version's schema; with none to take, change nothing."""
@@ -39,7 +39,7 @@ def migrate(config: Path | None) -> None:
     click.echo(f"schema {after}: nothing to do" if before == after else f"schema {before} -> {after}")
 
 
-@store.command()
+@store.command(short_help="Look whether something needs doing; change nothing.")
 @config_option
 def check(config: Path | None) -> None:
     """Look, and change nothing: schema, log without gaps, claims in doubt. Ends with 1 if something needs doing."""
