@@ -460,6 +460,7 @@ async def test_a_rebound_name_is_refused_before_anything_else(headers: dict[str,
         response = await client.post("", json=call(_meta=META), headers={**MODERN, **headers})
         assert response.status_code == status
         assert response.headers["content-type"] == "application/json"
+        assert "public_url" in response.json()["detail"], "what to do about it is said"
 
 
 async def test_two_hundred_broken_requests_do_not_disturb_two_hundred_good_ones() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+KNOWN_NAMES = "This gateway answers to the names of its own machine, and to `public_url` of its configuration."
 _LOOPBACK = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 

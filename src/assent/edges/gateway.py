@@ -11,7 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERR
 
 from assent.core.call import Presence
 from assent.edges import json_boundary
-from assent.edges.doors import Doors
+from assent.edges.doors import KNOWN_NAMES, Doors
 from assent.edges.eventlog import EventLogs
 from assent.edges.http import (
     App,
@@ -138,7 +138,7 @@ class Gateway:
         headers: Headers = scope["headers"]
         head = read_head(headers)
         if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
-            return await respond_error(send, *refusal)
+            return await respond_error(send, *refusal, detail=KNOWN_NAMES)
         try:
             exchange = Exchange(scope, receive, send, await self.authenticate(headers, scope), head)
             await self._dispatch(exchange)
