@@ -97,6 +97,11 @@ LOSING = [
     tool("import_crates", "Import crates into a hold", truncate=SWITCH),
     tool("slow_cranes", "Find slow cranes", reset=SWITCH),
     tool("harbour_browser", "Browser automation by words. Describe what to do.", prompt=TEXT),
+    tool("run_crane_module", "Run a module of the crane", module=TEXT),
+    tool("crane_rpc_write", "Call any **mutating** RPC method", method=TEXT),
+    tool("run_crane", "Run any crane subcommand that has no tool of its own", args={"type": "array"}),
+    tool("script_put_code", "Upload code into a script. Arbitrary code on the crane.", code=TEXT),
+    tool("fuzz_quay", "Fuzz a quay with payloads", quay=TEXT),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 
@@ -126,6 +131,10 @@ KEEPING = [
     tool("fill_tiles", "Fill a layer of the deck with tiles", layer=TEXT),
     tool("type_check_builder", "Build a hull with checks of its type", hull=TEXT),
     tool("drag_drop_builder", "Build a deck with drag and drop", deck=TEXT),
+    tool("solve_ballast", "Fill a tank with ballast and update the plan", tank=TEXT),
+    tool("cleanup_audio", "Takes the noise out", track=TEXT),
+    tool("horn_stop", "Stop playback of the horn"),
+    tool("edit_log", "Edit a page without reading or replacing the full content", page=TEXT),
     tool("unpublish_chart", "Unpublish a chart", chart=TEXT),
     tool("voyage_run", "Start a run of voyages", code={"type": "string", "maxLength": 10}),
     tool("crate_bulk_create", "Create up to a hundred crates", crates={"items": {"properties": {"steps": {}}}}),

@@ -80,6 +80,8 @@ def _look(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
+    if prose.kind == "make" and verb in NOUN_TOO and not evidence.confirmed and not prose.late:
+        return _make(evidence)
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
     doubt = doubt or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
     if doubt:
@@ -100,7 +102,7 @@ def _thing(evidence: Evidence) -> Verdict:
     if prose.kind == "make":
         return _make(evidence)
     if prose.kind == "run":
-        looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"]
+        looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
         return Verdict(LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}")
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
     if doubt:

@@ -39,9 +39,9 @@ def _looked_up(evidence: Evidence) -> bool:
 
 
 def saved(evidence: Evidence) -> str | None:
-    if "file" in evidence.inputs.flags or "saves" in evidence.prose.statements:
-        return "the result may be saved"
-    return None
+    named = evidence.name.words[-2:] == ("to", "file")
+    kept = named or "file" in evidence.inputs.flags or "saves" in evidence.prose.statements
+    return "the result may be saved" if kept else None
 
 
 def kept(evidence: Evidence) -> str | None:

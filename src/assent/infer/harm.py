@@ -35,7 +35,8 @@ def _by_name(evidence: Evidence) -> str | None:
     if _spared(evidence):
         return None
     for verb in (evidence.name.verb, *evidence.name.beside):
-        if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, evidence.words):
+        done_to = evidence.words | (evidence.prose.object if verb in DEEDS["halting"] else frozenset())
+        if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, done_to):
             return f"{verb} loses data, access or running work"
     return None
 

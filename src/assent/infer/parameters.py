@@ -17,11 +17,14 @@ _LOOSE: Final = _CHOOSING - _OPERATION
 _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _METHOD: Final = frozenset({"http_method", "request_method"})
+_OUTWARD: Final = ("output_", "save_")
+_FILED: Final = ("_file", "_filename", "_path")
+_FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
 _SWITCHES: Final = frozenset(
-    {"resetting", "truncating", "mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"}
+    {"outcome", "resetting", "truncating", "mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"}
 )
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
@@ -70,6 +73,8 @@ def read_parameters(schema: Any) -> Parameters:
         plain, meant, switched, ends, role = _meaning(name)
         names.add(plain)
         flags |= meant - _PROGRAMS if meant and is_short(definition) else meant
+        if plain in INPUTS["outcome"] and _is_filename(definition.get("default")):
+            flags.add("file")
         if switched and is_switch(definition):
             flags |= switched if place < len(own) else switched & {"backup"}
         if ends and place < len(own):
@@ -95,6 +100,8 @@ def _meaning(name: str) -> _Meaning:
     flags = {flag for flag, members in INPUTS.items() if plain in members} - _SWITCHES
     if plain.endswith(_ADDRESS):
         flags.add("address")
+    if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
+        flags.add("file")
     return _Meaning(
         plain, frozenset(flags), frozenset(_switched(plain)), plain.rpartition("_")[2] in _STATE, _role(plain)
     )
@@ -125,6 +132,10 @@ def _role(plain: str) -> str | None:
     if plain in _METHOD:
         return "method"
     return "manner" if last in _MANNER else None
+
+
+def _is_filename(value: Any) -> bool:
+    return isinstance(value, str) and _FILENAME.fullmatch(value) is not None
 
 
 def _grave(choice: Choice) -> bool:

@@ -41,6 +41,8 @@ _PURPOSE = re.compile(
     r" (?:can |be used |that |which |will )?(?:to |for |can )?([a-z]+(?:ing|s)?)\b",
     re.IGNORECASE,
 )
+# What follows are cases of what was said before.
+_INSTANCES = frozenset({"excluding", "including"})
 _NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
 _BETWEEN = frozenset({"then", "also", "or", "and"})
 _SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
@@ -213,8 +215,12 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
     """Verbs in the same form after a comma, a slash or a conjunction: `List, create, or close`."""
     ending = _ending(words[start])
     listing = True
+    if VERBS[_verb_at(words, start)] in READING and _is_qualified(words, start):
+        return
     for i in range(start + 1, min(len(words) - 1, start + 24)):
         link = words[i]
+        if link in _INSTANCES:
+            return
         if link not in CONJUNCTION and link not in ",/":
             linked = words[i - 1] in CONJUNCTION or words[i - 1] in ",/" or _is_between(words[i - 1])
             listing = listing and linked and (find_verb(link) is not None or _is_between(link))
@@ -228,6 +234,11 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
         sure = sure or (link == "and" and verb not in NOUN_TOO and VERBS[verb] in ACTING and ending == "")
         if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
+
+
+def _is_qualified(words: list[str], start: int) -> bool:
+    """`List sync, reset and clear jobs`: the deeds say which jobs."""
+    return find_verb(_after(words, start)) is not None and words[start + 2 : start + 3] == [","]
 
 
 def _is_between(word: str) -> bool:
@@ -251,6 +262,8 @@ def _ending(word: str) -> str:
 def _topic(sentences: list[list[str]]) -> str | None:
     """What a description tells about that is a noun phrase: `Usage of the past month`, not `Top up the balance`."""
     words = sentences[0][:7] if sentences else []
+    if len(words) > 2 and words[0] in NOUNS["shown"] and words[1] not in _PARTICLES and find_verb(words[1]) is None:
+        return words[0]
     for position, word in enumerate(words):
         if word in PREPOSITION or word in _OF or word in _PARTICLES or (position and word in DETERMINER):
             return None

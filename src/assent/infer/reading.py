@@ -111,7 +111,8 @@ def _kind(evidence: Evidence) -> str:
     verb, words = evidence.name.verb, evidence.words
     if verb in OTHERWISE and words & OTHERWISE[verb][1]:
         return OTHERWISE[verb][0]
-    if verb == "resolve" and evidence.prose.kind != "read" and not words & NOUNS["named"]:
+    asked = evidence.prose.kind == "read" or "reads_only" in evidence.prose.statements
+    if verb == "resolve" and not asked and not words & NOUNS["named"]:
         return "change"
     requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
     if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
