@@ -10,6 +10,7 @@ from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
+_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"}
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -60,7 +61,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
-        return not words & ((NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"})
+        return not words & _RESET_LIGHTLY
     if verb in {"regenerate", "rotate"}:
         return bool(words & _KEYS)
     return verb not in DEEDS["mild"]

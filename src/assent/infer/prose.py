@@ -120,8 +120,8 @@ def read_prose(text: str) -> Prose:
 
 
 def _is_foreign(head: str) -> bool:
-    """Whether it is written in another script: the words of ours in it are names."""
-    return not head.isascii() and 4 * sum(character > "\u2fff" for character in head) > len(head)
+    """Whether it is written in another script, whose letters take more bytes: the words of ours in it are names."""
+    return not head.isascii() and 2 * (len(head.encode(errors="ignore")) - len(head)) > len(head)
 
 
 def _deed(sentences: list[list[str]]) -> tuple[tuple[str, ...], frozenset[str]]:
