@@ -31,6 +31,10 @@ _LISTED = re.compile(
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
     r"|(?:[:,]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|\(|$|\bor\b|\band\b))"
 )
+_FLAGS: Final = {
+    name: {flag for flag, members in INPUTS.items() if name in members} - _SWITCHES
+    for name in set().union(*INPUTS.values())
+}
 _HTTP_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _TYPED: Final = frozenset({"action_type", "operation_type", "operation_mode", "command_type", "task_action"})
 
@@ -97,7 +101,7 @@ def read_parameters(schema: Any) -> Parameters:
 @lru_cache(maxsize=65536)
 def _meaning(name: str) -> _Meaning:
     plain = _plain(name)
-    flags = {flag for flag, members in INPUTS.items() if plain in members} - _SWITCHES
+    flags = set(_FLAGS.get(plain, ()))
     if plain.endswith(_ADDRESS):
         flags.add("address")
     if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
