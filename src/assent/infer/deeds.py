@@ -152,6 +152,8 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb} of a value")
     if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
+    if verb == "generate" and (words | prose.object) & NOUNS["answered"]:
+        return Verdict(LOOKS, f"{verb} of a model's answer")
     if _drawn(evidence, verb):
         return Verdict(LOOKS, f"{verb} of a picture of what is given")
     return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
@@ -163,6 +165,7 @@ def _drawn(evidence: Evidence, verb: str | None) -> bool:
     pictured = around & NOUNS["drawn"] or (
         verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
     )
+    pictured = pictured or (around & {"map", "maps"} and (around | evidence.prose.opening) & NOUNS["mapped"])
     return bool(pictured) and not any(name.startswith("save") for name in evidence.inputs.names)
 
 

@@ -62,11 +62,14 @@ _OBJECT = DETERMINER | {
 }
 # `Report what is there` tells; `Report a bug` does not.
 _TOLD = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
+_REPORTED = frozenset({"health", "metrics", "progress", "state", "statistics", "status", "usage", "version"})
+# After a conjunction they rather say how something is.
+_ADJECTIVES = frozenset({"complete", "correct", "secure", "separate"})
 _BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
 _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
 _OCCASION = frozenset({"when", "whenever", "if"})
 _COMPOUND = frozenset(
-    {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool"}
+    {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool", "path", "id"}
 )
 _OF = frozenset({"for", "of", "in", "from", "about", "on"})
 # What a sentence that says what `the command runs` is about, not what is run.
@@ -192,8 +195,12 @@ def _verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
         return "save" if _keeps(words[position + 1 : position + 12]) else "see"
-    if verb == "report" and _after(words, position) in _TOLD:
+    if verb == "report" and (
+        _after(words, position) in _TOLD or _REPORTED.intersection(words[position + 1 : position + 4])
+    ):
         return "tell"
+    if verb == "request" and _after(words, position) in {"data", "information"}:
+        return "fetch"
     if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
         return "send"
     if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
@@ -231,7 +238,8 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
         sure = verb not in NOUN_TOO and link in CONJUNCTION and _after(words, place) in PREPOSITION
-        sure = sure or (link == "and" and verb not in NOUN_TOO and VERBS[verb] in ACTING and ending == "")
+        acts = verb not in NOUN_TOO and verb not in _ADJECTIVES and VERBS[verb] in ACTING
+        sure = sure or (link == "and" and acts and ending == "")
         if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
 

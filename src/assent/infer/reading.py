@@ -128,6 +128,8 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
     stirs = name.place == "middle" and verb in DEEDS["stirring"]
+    if verb in NOUN_FIRST and name.place in {"middle", "last"} and prose.kinds == {"make"}:
+        return True
     weak = (name.place in {"middle", "last"} and not stirs) or verb in NOUN_FIRST or _asked_for(verb, name.words[-1])
     return weak and bool(prose.kinds) and prose.kinds <= READING
 
