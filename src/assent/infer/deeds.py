@@ -52,10 +52,10 @@ def judge_act(evidence: Evidence) -> Verdict:
 
 def _read(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
-    if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
-        return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
+    if prose.unknown:
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
     doubt = program(evidence)
-    if doubt and _claims_reading(evidence):
+    if doubt and "code" not in evidence.inputs.flags and _claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
     if evidence.inputs.flags >= {"http", "url"}:
         doubt = "it sends any method"
@@ -74,12 +74,14 @@ def _read(evidence: Evidence) -> Verdict:
 
 def _look(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
-    if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
-        return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
+    if prose.unknown:
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
+    if prose.kind == "make" and verb in NOUN_TOO and not evidence.confirmed and not prose.late:
+        return _make(evidence)
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
     doubt = doubt or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
     if doubt:
@@ -100,7 +102,7 @@ def _thing(evidence: Evidence) -> Verdict:
     if prose.kind == "make":
         return _make(evidence)
     if prose.kind == "run":
-        looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"]
+        looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
         return Verdict(LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}")
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
     if doubt:
@@ -150,6 +152,8 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb} of a value")
     if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
+    if verb == "generate" and (words | prose.object) & NOUNS["answered"]:
+        return Verdict(LOOKS, f"{verb} of a model's answer")
     if _drawn(evidence, verb):
         return Verdict(LOOKS, f"{verb} of a picture of what is given")
     return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
@@ -161,7 +165,10 @@ def _drawn(evidence: Evidence, verb: str | None) -> bool:
     pictured = around & NOUNS["drawn"] or (
         verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
     )
-    return bool(pictured) and not any(name.startswith("save") for name in evidence.inputs.names)
+    pictured = pictured or (around & {"map", "maps"} and (around | evidence.prose.opening) & NOUNS["mapped"])
+    names = evidence.inputs.names
+    stays = around & NOUNS["canvas"] or names & NOUNS["canvas_id"] or any(name.startswith("save") for name in names)
+    return bool(pictured) and not stays
 
 
 def _run(evidence: Evidence) -> Verdict:

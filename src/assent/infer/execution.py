@@ -3,6 +3,7 @@
 from typing import Final
 
 from assent.infer.calls import judge_calls
+from assent.infer.doubts import is_treated
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE, VERBS
 
@@ -19,8 +20,7 @@ _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 def judge_execution(evidence: Evidence) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
-    treated = evidence.name.verb in DEEDS["treating"] and not _joined(evidence)
-    if treated and "enacts" not in evidence.outset:
+    if is_treated(evidence) and not _joined(evidence) and "enacts" not in evidence.outset:
         return None
     return (
         _requests(evidence)
@@ -108,6 +108,13 @@ def _given_errand(evidence: Evidence) -> str | None:
     prose = evidence.prose
     if evidence.inputs.flags & {"task", "message"} and "autonomous" in prose.statements:
         return "an agent acts on its own"
+    told = prose.kind == "run" and evidence.kind not in READING
+    if (
+        (told or "code" in evidence.inputs.flags)
+        and evidence.kind not in READING
+        and "runs_anything" in evidence.outset
+    ):
+        return "runs anything"
     if not _running(evidence):
         return None
     if "many_tools" in prose.statements:

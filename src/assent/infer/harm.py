@@ -10,6 +10,7 @@ from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
+_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"}
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -35,7 +36,8 @@ def _by_name(evidence: Evidence) -> str | None:
     if _spared(evidence):
         return None
     for verb in (evidence.name.verb, *evidence.name.beside):
-        if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, evidence.words):
+        done_to = evidence.words | (evidence.prose.object if verb in DEEDS["halting"] else frozenset())
+        if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, done_to):
             return f"{verb} loses data, access or running work"
     return None
 
@@ -59,7 +61,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
-        return not words & ((NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"})
+        return not words & _RESET_LIGHTLY
     if verb in {"regenerate", "rotate"}:
         return bool(words & _KEYS)
     return verb not in DEEDS["mild"]

@@ -16,18 +16,41 @@ _LOOSE: Final = _CHOOSING - _OPERATION
 # How something is done: a deed only where one of the ways loses what was there.
 _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
+_AFTERWARDS: Final = frozenset({"auto", "force", "then"})
+_LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
 _METHOD: Final = frozenset({"http_method", "request_method"})
+_OUTWARD: Final = ("output_", "save_")
+_FILED: Final = ("_file", "_filename", "_path")
+_FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
 _SWITCHES: Final = frozenset(
-    {"resetting", "truncating", "mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"}
+    {
+        "felling",
+        "felling_first",
+        "followed_by",
+        "outcome",
+        "resetting",
+        "truncating",
+        "mend",
+        "emptying",
+        "traced",
+        "unlisted",
+        "fate",
+        "pressing",
+        "backup",
+    }
 )
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
     r"|(?:[:,]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|\(|$|\bor\b|\band\b))"
 )
+_FLAGS: Final = {
+    name: {flag for flag, members in INPUTS.items() if name in members} - _SWITCHES
+    for name in set().union(*INPUTS.values())
+}
 _HTTP_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _TYPED: Final = frozenset({"action_type", "operation_type", "operation_mode", "command_type", "task_action"})
 
@@ -70,6 +93,8 @@ def read_parameters(schema: Any) -> Parameters:
         plain, meant, switched, ends, role = _meaning(name)
         names.add(plain)
         flags |= meant - _PROGRAMS if meant and is_short(definition) else meant
+        if plain in INPUTS["outcome"] and _is_filename(definition.get("default")):
+            flags.add("file")
         if switched and is_switch(definition):
             flags |= switched if place < len(own) else switched & {"backup"}
         if ends and place < len(own):
@@ -92,9 +117,11 @@ def read_parameters(schema: Any) -> Parameters:
 @lru_cache(maxsize=65536)
 def _meaning(name: str) -> _Meaning:
     plain = _plain(name)
-    flags = {flag for flag, members in INPUTS.items() if plain in members} - _SWITCHES
+    flags = set(_FLAGS.get(plain, ()))
     if plain.endswith(_ADDRESS):
         flags.add("address")
+    if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
+        flags.add("file")
     return _Meaning(
         plain, frozenset(flags), frozenset(_switched(plain)), plain.rpartition("_")[2] in _STATE, _role(plain)
     )
@@ -111,10 +138,21 @@ def _switched(plain: str) -> Iterator[str]:
         flag for flag in ("mend", "traced", "fate", "pressing", "backup", "truncating") if plain in INPUTS[flag]
     )
     first, _, rest = plain.partition("_")
-    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_"))
+    if plain in INPUTS["felling"] or first in INPUTS["felling_first"] or _is_after(plain):
+        yield "felling"
+    if first in _AFTERWARDS and rest.partition("_")[0] in _LOST_AFTERWARDS:
+        yield "felling"
+    if first == "create" or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"]):
+        yield "mend"
+    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_")) or rest == "markers"
     empties = (first in INPUTS["emptying"] and not trivial) or plain in INPUTS["resetting"]
     if empties or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
+
+
+def _is_after(plain: str) -> bool:
+    """`reset_after_read`, `reset_to_default`, `delete_after_read`."""
+    return plain.startswith(("reset_after_", "reset_to_")) or plain.endswith("_after_read")
 
 
 def _role(plain: str) -> str | None:
@@ -125,6 +163,10 @@ def _role(plain: str) -> str | None:
     if plain in _METHOD:
         return "method"
     return "manner" if last in _MANNER else None
+
+
+def _is_filename(value: Any) -> bool:
+    return isinstance(value, str) and _FILENAME.fullmatch(value) is not None
 
 
 def _grave(choice: Choice) -> bool:
