@@ -99,7 +99,7 @@ async def test_nobody_else_settles(who: str, tmp_path: Path) -> None:
     [
         ({}, "required"),
         ({"finding": "perhaps"}, "finding"),
-        ({"finding": "done", "more": 1}, "additionalProperties"),
+        ({"finding": "done", "more": 1}, "unknown fields: 'more'"),
         ({"finding": "done", "result": {"content": [1]}}, "result/content/0"),
         ({"finding": "not-done", "result": {"content": []}}, "leave it out"),
         ([], "type"),

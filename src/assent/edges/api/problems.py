@@ -18,7 +18,9 @@ FAULTS: dict[str, Kind] = {
     "api.method_not_allowed": Kind(405, "This is not done with this method.", "Use a method that Allow names."),
     "api.too_large": Kind(413, "The body is too large.", "Send less."),
     "api.not_json": Kind(415, "The body must be JSON.", "Send it as Content-Type: application/json."),
-    "api.wrong_host": Kind(421, "This server does not go by that name.", "Use a name of its machine, or its public_url."),
+    "api.wrong_host": Kind(
+        421, "This server does not go by that name.", "Use a name of its machine, or its public_url."
+    ),
     "api.invalid": Kind(422, "The body does not fit.", "Correct what is named."),
     "api.failed": Kind(500, "The request could not be answered.", "Look into the gateway's log.", "operator"),
     "api.unavailable": Kind(503, "The store does not answer.", "Try again later.", "operator", retryable=True),
