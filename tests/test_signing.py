@@ -84,6 +84,7 @@ async def test_a_log_that_was_rolled_back_is_not_signed_and_this_is_said_once(
         await signing.sign()
     assert [record.message for record in caplog.records] == [f"audit log: {signing.trouble}"]
     assert str(signing.trouble).startswith("The log is not signed: 5 entries were signed, and 0 are here.")
+    assert "If this is another store, give it a `secrets: {directory: ...}` of its own." in str(signing.trouble)
     await first.close()
     await second.close()
 
