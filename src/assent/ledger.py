@@ -176,9 +176,9 @@ class Ledger:
                 yield log
                 self._forget_secrets(log)
             except RolledBack as error:
-                remedy = f"Restore the entries. If they are lost, move {self._root} away and keep it as evidence"
+                lost = f"If they are lost, move {self._root} away and keep it as evidence; the log begins anew."
                 another = "If this is another store, give it a `secrets: {directory: ...}` of its own."
-                raise LedgerError(f"The log is not signed: {error}. {remedy}; the log begins anew. {another}") from error
+                raise LedgerError(f"The log is not signed: {error}. Restore the entries. {lost} {another}") from error
             except (Inconsistent, StaleCheckpoint, BadNote, BadKey, BadEntry) as error:
                 raise LedgerError(f"The log is not signed: {error}.") from error
             except OSError as error:
