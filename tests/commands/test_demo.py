@@ -84,7 +84,7 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
     async with demo(tmp_path) as (process, lines):
         text = "\n".join(lines)
         commands = [line for line in lines if line.startswith("   ") and (" -c " in line or "curl" in line)]
-        assert len(commands) == 9, "each of them is tried below"
+        assert len(commands) == 10, "each of them is tried below"
         listing = printed(lines, "curl", "tools/list")
         assert len(await listed(listing)) == 9
         if not MISSING:
@@ -99,6 +99,13 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
                 pass
         assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"]["code"] == WAITS
         assert "drafts/old-offer.txt" in (await run(printed(lines, "approvals show"), tmp_path))[1]
+        page = next(line.strip() for line in lines if "/console/approvals/" in line)
+        key = (await run(printed(lines, "keys create"), tmp_path))[1].split()[0]
+        async with httpx2.AsyncClient() as client:
+            assert (await client.get(page)).status_code == 200
+            asked = page.replace("/console/", "/api/")
+            seen = await client.get(asked, headers={"authorization": f"Bearer {key}"})
+        assert seen.json()["state"] == "pending", "who has the key can decide there"
         assert (await run(printed(lines, "approvals approve"), tmp_path))[0] == 0
         assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"] == {"deleted": 3}
         assert "delete_files" in (await run(printed(lines, "audit tail"), tmp_path))[1]
