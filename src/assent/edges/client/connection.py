@@ -102,7 +102,7 @@ class Connection:
                 client = await asyncio.shield(held.ready)
         except Exception as error:
             await self._drop()
-            raise Unreached(f"{type(error).__name__}: {error}") from error
+            raise Unreached(f"the server could not be reached: {_why(error, self._within)}") from error
         self.opened += 1
         return client
 
@@ -110,3 +110,12 @@ class Connection:
         held, self._held = self._held, None
         if held is not None:
             await held.close()
+
+
+def _why(error: BaseException, within: float) -> str:
+    """The cause in words: groups of exceptions, in which the SDK hands it out, say nothing themselves."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError):
+        return f"no answer within {within:g} seconds"
+    return f"{error} ({type(error).__name__})" if str(error) else type(error).__name__
