@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from assent.commands.options import config_option, operator
 from assent.commands.running import with_ports
+from assent.commands.tables import print_table
 from assent.core.approval import Approval, ApprovalState, Verdict
 from assent.core.render import visible
 from assent.pipeline.approve import approve as decide
@@ -163,10 +162,8 @@ def _print_table(listed: list[Approval], now: float) -> None:
         for one in listed:
             click.echo("\t".join((one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now))))
         return
-    table = Table("id", "state", "tool", "asked by", "time left", box=None)
-    for one in listed:
-        table.add_row(one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now))
-    Console().print(table)
+    rows = [(one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now)) for one in listed]
+    print_table(("id", "state", "tool", "asked by", "time left"), rows)
 
 
 def _print_whole(approval: Approval, now: float) -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from assent.bootstrap import deciding_ports, operator_ports
 from assent.commands.options import config_option, operator
 from assent.commands.running import with_ports
+from assent.commands.tables import print_table
 from assent.core.claims import ClaimRecord, State
 from assent.core.render import visible
 from assent.pipeline.settle import Finding, settle
@@ -146,10 +145,7 @@ def _print_table(listed: list[ClaimRecord], now: float) -> None:
         for row in rows:
             click.echo("\t".join(row))
         return
-    table = Table("id", "state", "tool", "caller", "key", "age", box=None)
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+    print_table(("id", "state", "tool", "caller", "key", "age"), rows)
 
 
 def _age(record: ClaimRecord, now: float) -> str:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from assent.commands.options import config_option, operator
 from assent.commands.running import with_ports
+from assent.commands.tables import print_table
 from assent.core.audit import Entry, principal_values
 from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
@@ -165,10 +164,7 @@ def _print_table(listed: list[KeyRecord]) -> None:
         for row in rows:
             click.echo("\t".join(row))
         return
-    table = Table("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", box=None)
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+    print_table(("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked"), rows)
 
 
 def _row(record: KeyRecord) -> tuple[str, ...]:
