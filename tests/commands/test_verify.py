@@ -108,3 +108,16 @@ def test_a_snapshot_command_that_fails_is_told_in_one_sentence(program: Path) ->
     result = run("--snapshot", f"{sys.executable} -c 'raise SystemExit(3)'", "--", sys.executable, program)
     assert isinstance(result.exception, AssentError)
     assert str(result.exception) == "the snapshot command ended with 3"
+
+
+def test_a_snapshot_command_that_cannot_be_split_is_named(program: Path) -> None:
+    result = run("--snapshot", "print 'it", "--", sys.executable, program)
+    assert isinstance(result.exception, SettingsError)
+    assert "--snapshot: the command cannot be read" in str(result.exception)
+
+
+def test_a_server_that_ends_when_it_is_called_is_a_broken_promise(program: Path) -> None:
+    program.write_text(PROGRAM.replace('return ""', "import os; os._exit(3)"), encoding="utf-8")
+    result = run("--", sys.executable, program)
+    assert result.exit_code == 1
+    assert "list_notes: promised that it fails only as declared, but the server ended" in result.stdout

@@ -67,7 +67,7 @@ def verify(
     """
     what = chosen(ctx, target, profile, contracts, headers)
     read = what.read()
-    observers: list[Observer] = [Command(shlex.split(snapshot))] if snapshot else []
+    observers: list[Observer] = [Command(_words(snapshot))] if snapshot else []
     observers += [database_at(database)] if database else []
     if calls == "all":
         click.echo("Calling every tool of the server: this has effects.", err=True)
@@ -87,6 +87,14 @@ def verify(
     code, leaving = asyncio.run(work())
     leaving.cancel()
     ctx.exit(code)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        fault = Fault(f"the command cannot be read: {error}", "Close every quotation mark", "--snapshot")
+        raise SettingsError(fault) from None
 
 
 def _promises(what: Chosen, target: Target, only: tuple[str, ...]) -> list[Promises]:

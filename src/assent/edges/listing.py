@@ -23,6 +23,7 @@ from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
 from assent.core.render import visible
 from assent.edges.inprocess import sdk_tools
+from assent.edges.reasons import reason_of
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
@@ -94,8 +95,7 @@ async def listed_by(
         async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
             return await _ask(reading, writing)
     except (OSError, TimeoutError, BaseExceptionGroup) as error:
-        reason = "it took too long" if isinstance(error, TimeoutError) else str(error)
-        raise NotListedError(f"{command[0]} did not list its tools: {reason}") from None
+        raise NotListedError(f"{command[0]} did not list its tools: {visible(reason_of(error))}") from None
 
 
 async def _ask(reading: Any, writing: Any) -> Listed:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol, TypeVar
 
-from assent.errors import AssentError, SilentError, UnansweredError
+from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
 Seen = Mapping[str, str]
 Result = TypeVar("Result")
@@ -81,6 +81,8 @@ class Eyes:
     def __init__(self, session: Session, reads: Sequence[str], observers: Sequence[Observer]) -> None:
         self._session, self._reads, self._observers = session, tuple(reads), tuple(observers)
         self.unsteady: set[str] = set()
+        self.ended_by = ""
+        """The read tool that was called when the server ended."""
 
     async def settle(self) -> None:
         """Look twice at each part by itself, and remember what differs although nothing happened."""
@@ -120,6 +122,9 @@ class Eyes:
         try:
             result = await self._session.call(tool, {})
         except SilentError:
+            return None
+        except EndedError:
+            self.ended_by = self.ended_by or tool
             return None
         except UnansweredError as error:
             return f"failed: {error}"
