@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from assent.commands.options import written_to
 from assent.commands.targets import TargetCommand, chosen, target_options
 from assent.errors import Fault, SettingsError
 from assent.lint.tables import drift, placed, table
@@ -38,7 +39,7 @@ def docs(
             click.echo(line)
         ctx.exit(1 if lines else 0)
     if write is not None:
-        write.write_text(placed(_page(write), made, str(write)), encoding="utf-8")
+        written_to(write, placed(_page(write), made, str(write)), "--write")
         return
     click.echo(made)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from assent.commands.fixing import fix_files
+from assent.commands.options import written_to
 from assent.commands.targets import TargetCommand, chosen, reading_options
 from assent.lint import all_rules
 from assent.lint import lint as find
@@ -66,7 +67,7 @@ def lint(
         [find(read.target, suppressions=[*read.suppressions, *allowed], baseline=known, least=least) for read in reads]
     )
     if write_baseline and baseline is not None:
-        baseline.write_text(baseline_text(report.findings), encoding="utf-8")
+        written_to(baseline, baseline_text(report.findings), "--baseline")
         click.echo(f"{baseline}: {len(report.findings)} findings", err=True)
         return
     text = FORMATS[form](report)

@@ -19,6 +19,7 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from assent.edges.idempotency_key import META_KEY
+from assent.edges.listing import sdk_server
 from assent.edges.reasons import reason_of
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
@@ -115,12 +116,14 @@ async def calling(
 
     async def hold() -> None:
         async with AsyncExitStack() as stack:
-            where: Any = server
+            where: Any
             if command:
                 where = StdioServerParameters(command=command[0], args=list(command[1:]))
             elif url is not None:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(headers or {})))
                 where = streamable_http_client(url, http_client=http)
+            else:
+                where = sdk_server(server)
             client = Client(where, mode=era, elicitation_callback=caller.answer)
             caller.client = await stack.enter_async_context(client)
             # The client would raise on an answer off its schema and keep it; that answer is what is looked for.
