@@ -81,30 +81,64 @@ class Field:
 
 
 def fields_of(schema: Any) -> Iterator[Field]:
-    """Every property of a schema, through objects, lists and unions, to a bound nobody reaches by hand."""
-    return islice(_walk(schema, "", 0), _MOST)
+    """Every property of a schema, through objects, lists, unions and its own references, each of these followed once.
+
+    There is a bound that nobody reaches by hand.
+    """
+    return islice(_walk(schema, "", 0, schema, set()), _MOST)
 
 
-def _walk(schema: Any, pointer: str, depth: int) -> Iterator[Field]:
+def _walk(schema: Any, pointer: str, depth: int, root: Any, followed: set[str]) -> Iterator[Field]:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
         required = _listed(schema.get("required"))
         for name, inner in properties.items():
-            plain = inner if isinstance(inner, Mapping) else {}
-            here = f"{pointer}/properties/{_escaped(str(name))}"
-            yield Field(here, str(name), plain, name in required)
-            yield from _walk(plain, here, depth + 1)
-    yield from _walk(schema.get("items"), f"{pointer}/items", depth + 1)
+            here = f"{pointer}/properties/{escaped(str(name))}"
+            yield Field(here, str(name), _meant(inner, root), name in required)
+            yield from _walk(inner, here, depth + 1, root, followed)
+    yield from _walk(schema.get("items"), f"{pointer}/items", depth + 1, root, followed)
     for key in _UNIONS:
         for index, part in enumerate(_listed(schema.get(key))):
-            yield from _walk(part, f"{pointer}/{key}/{index}", depth + 1)
+            yield from _walk(part, f"{pointer}/{key}/{index}", depth + 1, root, followed)
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference not in followed:
+        followed.add(reference)
+        yield from _walk(_referred(reference, root), reference[1:], depth + 1, root, followed)
+
+
+def _meant(schema: Any, root: Any) -> Mapping[str, Any]:
+    """What a property is, where it or the parts of its union say so elsewhere in the document."""
+    if not isinstance(schema, Mapping):
+        return {}
+    if "$ref" in schema:
+        schema = {**_referred(schema["$ref"], root), **schema}
+    referring = [key for key in _UNIONS if any(map(_refers, _listed(schema.get(key))))]
+    parts = {
+        key: [{**_referred(one["$ref"], root), **one} if _refers(one) else one for one in schema[key]]
+        for key in referring
+    }
+    return {**schema, **parts} if parts else schema
+
+
+def _refers(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and "$ref" in schema
+
+
+def _referred(reference: Any, root: Any) -> Mapping[str, Any]:
+    """What a reference within the document leads to; nothing where it leads out of it or nowhere."""
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return {}
+    here = root
+    for token in reference[2:].split("/"):
+        here = here.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
+    return here if isinstance(here, Mapping) else {}
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _escaped(token: str) -> str:
+def escaped(token: str) -> str:
     return token.replace("~", "~0").replace("/", "~1")
