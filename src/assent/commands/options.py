@@ -31,7 +31,7 @@ def config_option(command: Command) -> Command:
 def written_to(place: Path, text: str, option: str) -> None:
     """Write a file that an option names; raises SettingsError where that cannot be."""
     try:
-        place.write_text(text, encoding="utf-8")
+        place.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         fault = Fault(f"{place} cannot be written: {error.strerror}", "Choose another place", option)
         raise SettingsError(fault) from None
