@@ -240,3 +240,8 @@ def test_a_command_that_ends_at_once_is_said_to_have_ended() -> None:
     result = run("--", sys.executable, "-c", "")
     assert isinstance(result.exception, AssentError)
     assert str(result.exception) == f"{sys.executable} did not list its tools: it ended without an answer"
+
+
+def test_a_target_without_tools_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    result = run(written(tmp_path), written(tmp_path))
+    assert result.exit_code == 0 and result.stderr.endswith("tools.json: there are no tools in it\n")

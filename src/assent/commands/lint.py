@@ -9,6 +9,7 @@ import click
 from assent.commands.fixing import fix_files
 from assent.commands.options import written_to
 from assent.commands.targets import TargetCommand, chosen, reading_options
+from assent.core.render import visible
 from assent.lint import all_rules
 from assent.lint import lint as find
 from assent.lint.report import FORMATS
@@ -63,6 +64,9 @@ def lint(
         named = [chosen(ctx, target, profile, contracts, headers) for target in targets or (None,)]
         fix_files(named, allowed, known, write=fix and not diff)
     reads = [chosen(ctx, target, profile, contracts, headers).read() for target in targets or (None,)]
+    for read in reads:
+        if not read.target.subjects and not read.target.configuration:
+            click.echo(f"{visible(read.target.name)}: there are no tools in it", err=True)
     report = together(
         [find(read.target, suppressions=[*read.suppressions, *allowed], baseline=known, least=least) for read in reads]
     )
