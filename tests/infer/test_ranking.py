@@ -16,7 +16,7 @@ from assent.infer import classify
         ("create_share_link", "Create a share link.", "share_export"),
         ("create_api_key", "Create an API key.", "share_export"),
         ("publish_page", "Publish a page.", "share_export"),
-        ("generate_chart", "Generate a chart.", "compute"),
+        ("generate_picture", "Generate a picture.", "compute"),
         ("run_forecast_model", "Runs the model.", "compute"),
         ("send_letter", "Send a letter.", "write"),
         ("add_comment", "Add a comment.", "write"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from typing import TextIO
 
 import click
@@ -21,7 +23,18 @@ def classify(file: TextIO, trust_annotations: bool) -> None:
     reasons and labels.
     """
     try:
-        for line in classify_lines(file, trust_annotations=trust_annotations):
-            click.echo(line)
+        _write(classify_lines(file, trust_annotations=trust_annotations), at_once=not file.seekable())
     except UnicodeDecodeError:
         raise FaultsError(Fault("the input is not UTF-8 text", "Convert it to UTF-8")) from None
+
+
+def _write(lines: Iterable[str], *, at_once: bool) -> None:
+    """Whoever sends definitions one by one may wait for each answer; a file is answered as the output takes it."""
+    output = sys.stdout
+    try:
+        for line in lines:
+            output.write(line + "\n")
+            if at_once:
+                output.flush()
+    finally:
+        output.flush()

@@ -8,6 +8,7 @@ from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE
 _COMMAND: Final = frozenset({"cli", "cmd", "command", "commands"})
 _ARGUMENTS: Final = frozenset({"args", "arguments", "argv", "command_args", "program_args"})
 _WIRE: Final = frozenset({"apdu", "bytes", "command", "commands", "frame", "frames", "packet", "packets", "pdu"})
+_BEGINNING: Final = DEEDS["launching"] | {"add", "create", "new", "schedule"}
 _SENDING: Final = frozenset({"send", "add", "run"})
 
 
@@ -35,7 +36,7 @@ def _raw(evidence: Evidence) -> str | None:
     """`mail_command`, `chart_cli`, raw bytes on a wire."""
     prose, names, flags = evidence.prose, evidence.inputs.names, evidence.inputs.flags
     ends = evidence.name.words[-1:] and evidence.name.words[-1] in _COMMAND
-    told = prose.kind == "run" or evidence.kind in VAGUE | {"send"}
+    told = prose.kind == "run" or evidence.kind == "send" or evidence.kind in VAGUE
     if ends and told and evidence.kind not in READING and ("command" in flags or names & _ARGUMENTS):
         return "runs the command it is given"
     around = evidence.words | prose.object
@@ -54,7 +55,7 @@ def _launched(evidence: Evidence) -> str | None:
 
 def _begun(evidence: Evidence) -> str | None:
     """A session, a job of the clock or a process that begins with the command it is given."""
-    starts = evidence.name.verb in DEEDS["launching"] | {"add", "create", "new", "schedule"}
+    starts = evidence.name.verb in _BEGINNING
     around = evidence.words | evidence.prose.opening
     given = starts and "command" in evidence.inputs.flags and around & NOUNS["host_process"]
     return "begins with the command it is given" if given else None
@@ -93,5 +94,6 @@ def _named(evidence: Evidence) -> str | None:
 
 def _scripted(evidence: Evidence) -> str | None:
     """A page is read after a script of the caller's has run in it."""
-    scripted = evidence.inputs.flags >= {"page_script", "url"} and evidence.kind in VAGUE | {"make"}
+    looked = evidence.kind == "make" or evidence.kind in VAGUE
+    scripted = looked and evidence.inputs.flags >= {"page_script", "url"}
     return "runs the script it is given in the page" if scripted else None

@@ -8,6 +8,7 @@ from assent.infer.screen import judge_press
 
 _CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
 _EMPTYING: Final = frozenset({"add", "change", "look", "manage", "none", "noun", "read", "run"})
+_WARNED: Final = _CHANGING | {"add", "look", "read"}
 _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
 # One leaves a page or a tab as one came.
 _VISITED: Final = frozenset({"browser", "page", "tab", "tabs"})
@@ -125,7 +126,8 @@ def _forced(evidence: Evidence) -> str | None:
         return f"a forced {verb} does not ask what it replaces"
     if "force" in flags and verb in DEEDS["forcing"]:
         return f"{verb} can be forced over what is there"
-    if evidence.kind in _EMPTYING and "emptying" in flags:
+    cut = "truncating" in flags and evidence.kind not in VAGUE
+    if cut or (evidence.kind in _EMPTYING and "emptying" in flags):
         return "a switch empties what was there"
     return None
 
@@ -148,7 +150,7 @@ def _closed(evidence: Evidence) -> str | None:
 
 
 def _warned(evidence: Evidence) -> str | None:
-    if evidence.kind in _CHANGING | {"add", "look", "read"} and "loses" in evidence.outset:
+    if evidence.kind in _WARNED and "loses" in evidence.outset:
         return "the description says that something is lost on the way"
     warned = evidence.kind in _CHANGING and "interrupts" in evidence.prose.statements
     return "the description warns that what runs is interrupted" if warned else None

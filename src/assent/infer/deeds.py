@@ -1,8 +1,7 @@
 """What does a verb of this class mean, with these words and parameters around it?"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from assent.infer.doubts import (
     PROGRAM,
@@ -23,6 +22,7 @@ from assent.infer.doubts import (
 )
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING
+from assent.infer.naming import read_name
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 
@@ -33,13 +33,13 @@ _CLAIMS: Final = (
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
+_CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 # Parameters by which what was made is found again.
 _NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
 _TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """How sure we are that the tool only reads, and the sentence that says why."""
 
     level: str
@@ -74,10 +74,14 @@ def _read(evidence: Evidence) -> Verdict:
 
 def _look(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
+    if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
+        return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
+    if prose.kind == "make" and verb in NOUN_TOO and not evidence.confirmed and not prose.late:
+        return _make(evidence)
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
     doubt = doubt or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
     if doubt:
@@ -98,7 +102,7 @@ def _thing(evidence: Evidence) -> Verdict:
     if prose.kind == "make":
         return _make(evidence)
     if prose.kind == "run":
-        looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"]
+        looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
         return Verdict(LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}")
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
     if doubt:
@@ -111,13 +115,16 @@ def _thing(evidence: Evidence) -> Verdict:
 
 
 def _titled(evidence: Evidence) -> Verdict:
-    title, prose = evidence.title, evidence.prose
-    if title and title.place in {"first", "only"} and title.kind in READING | MIXED:
+    prose = evidence.prose
+    title = read_name(evidence.title, prose.verbs)
+    if title.place in {"first", "only"} and title.kind in READING | MIXED:
         return Verdict(LOOKS if title.kind in READING else ACTS, f"the title says {title.verb}")
     if evidence.kind == "noun" and "reads_only" in prose.statements:
         return Verdict(LOOKS, "the description says that it only reads")
-    topic = prose.topic or (evidence.name.verb if evidence.kind == "noun" and prose.nominal else None)
-    if topic and not evidence.inputs.flags & _GIVING:
+    named = evidence.kind == "noun" and (prose.nominal or (evidence.name.place == "last" and prose.opening))
+    topic = prose.topic or (evidence.name.verb if named else None)
+    chosen = evidence.inputs.names & _CHOOSING
+    if topic and not chosen and not evidence.inputs.flags & _GIVING:
         return Verdict(LOOKS, f"no verb at all; it is about {topic}")
     return Verdict(UNCLEAR, "neither name nor description says what it does")
 
@@ -127,6 +134,8 @@ def _make(evidence: Evidence) -> Verdict:
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb
     if saved(evidence):
         return Verdict(ACTS, f"{verb}, and the result is saved")
+    if "shared" in evidence.outset:
+        return Verdict(ACTS, f"{verb}, and others can see the result")
     if evidence.inputs.names & {*_NAMED, f"{verb}_title", f"{verb}_name", f"{verb}_id"}:
         return Verdict(ACTS, f"{verb}, and the result gets a name to be found by")
     if prose.kinds & ACTING:
@@ -135,13 +144,29 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
     if prose.kind == "run" and _claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
-    if verb in {"export", "download"} and "returns" in prose.statements:
+    filed = verb == "export" and prose.object & {"file", "files"}
+    if verb in {"export", "download"} and "returns" in prose.statements and not filed:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
-    if verb in {"convert", "transform"} and words & NOUNS["value"]:
+    formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
+    if verb in {"convert", "transform"} and (words & NOUNS["value"] or formed):
         return Verdict(LOOKS, f"{verb} of a value")
     if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
+    if verb == "generate" and (words | prose.object) & NOUNS["answered"]:
+        return Verdict(LOOKS, f"{verb} of a model's answer")
+    if _drawn(evidence, verb):
+        return Verdict(LOOKS, f"{verb} of a picture of what is given")
     return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
+
+
+def _drawn(evidence: Evidence, verb: str | None) -> bool:
+    """A chart that is generated, a graph that is rendered; one with a name of its own may stay."""
+    around = evidence.words | evidence.prose.object
+    pictured = around & NOUNS["drawn"] or (
+        verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
+    )
+    pictured = pictured or (around & {"map", "maps"} and (around | evidence.prose.opening) & NOUNS["mapped"])
+    return bool(pictured) and not any(name.startswith("save") for name in evidence.inputs.names)
 
 
 def _run(evidence: Evidence) -> Verdict:

@@ -20,7 +20,7 @@ def program(evidence: Evidence) -> str | None:
 
 def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
-    if evidence.inputs.flags & PROGRAM:
+    if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
     if prose.kind == "run" and prose.object & NOUNS["written"]:
         return f"the description says {prose.verbs[0]}"
@@ -30,10 +30,18 @@ def _written(evidence: Evidence) -> str | None:
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
 
 
+def _looked_up(evidence: Evidence) -> bool:
+    """Whether `code` is what something is found by, as in `get_airport`, and no program."""
+    prose = evidence.prose
+    sought = evidence.name.verb in DEEDS["fetching"] and prose.kind in {"read", "none"}
+    named = sought and evidence.inputs.flags & PROGRAM == {"code"} and evidence.inputs.names & NOUNS["code_input"]
+    return bool(named) and not (evidence.words | prose.opening) & NOUNS["coded"]
+
+
 def saved(evidence: Evidence) -> str | None:
-    if "file" in evidence.inputs.flags or "saves" in evidence.prose.statements:
-        return "the result may be saved"
-    return None
+    named = evidence.name.words[-2:] == ("to", "file")
+    kept = named or "file" in evidence.inputs.flags or "saves" in evidence.prose.statements
+    return "the result may be saved" if kept else None
 
 
 def kept(evidence: Evidence) -> str | None:
@@ -74,7 +82,8 @@ def errand(evidence: Evidence) -> str | None:
     steps = "url" in evidence.inputs.flags and evidence.inputs.names & {"actions", "steps"}
     free = steps and not evidence.inputs.only_reads
     told = prose.kind == "run" and prose.verbs[0] == "perform" and prose.object & {"action", "actions"}
-    if free or told or "presses" in evidence.outset:
+    alone = evidence.inputs.flags & {"task", "message"} and "autonomous" in evidence.outset
+    if free or told or alone or "presses" in evidence.outset:
         return "something is done before anything is read"
     return None
 

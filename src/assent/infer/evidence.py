@@ -1,8 +1,7 @@
 """What do a tool's name, title, description and parameters say, each read by itself?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from assent.infer.naming import NameReading, read_name
 from assent.infer.parameters import Parameters, read_parameters
@@ -12,18 +11,17 @@ from assent.infer.statements import Statements
 _LONGEST_NAME: Final = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """Everything the definition says, before anything is concluded from it.
 
-    `outset` is what the title and the first lines say outright; `kind` is the class of the name's verb; `confirmed`
-    tells whether the description leads with that verb.
+    `title` is empty where it only repeats the name; `outset` is what the title and the first lines say outright; `kind`
+    is the class of the name's verb; `confirmed` tells whether the description leads with that verb.
     """
 
     name: NameReading
     kind: str
     words: frozenset[str]
-    title: NameReading | None
+    title: str
     headline: str
     outset: Statements
     prose: Prose
@@ -43,7 +41,7 @@ def gather(definition: Mapping[str, Any]) -> Evidence:
         name=reading,
         kind=reading.kind,
         words=frozenset(reading.words),
-        title=read_name(title, prose.verbs) if title and title != name else None,
+        title="" if title == name else title,
         headline=headline,
         outset=Statements(headline),
         prose=prose,

@@ -108,6 +108,13 @@ def _given_errand(evidence: Evidence) -> str | None:
     prose = evidence.prose
     if evidence.inputs.flags & {"task", "message"} and "autonomous" in prose.statements:
         return "an agent acts on its own"
+    told = prose.kind == "run" and evidence.kind not in READING
+    if (
+        (told or "code" in evidence.inputs.flags)
+        and evidence.kind not in READING
+        and "runs_anything" in evidence.outset
+    ):
+        return "runs anything"
     if not _running(evidence):
         return None
     if "many_tools" in prose.statements:
@@ -122,7 +129,8 @@ def _given_errand(evidence: Evidence) -> str | None:
 
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
-    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and evidence.inputs.names & NOUNS["listed"]
+    listed = evidence.inputs.names & (NOUNS["listed"] - ({"steps"} if evidence.kind == "add" else set()))
+    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 

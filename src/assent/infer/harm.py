@@ -1,7 +1,6 @@
 """Can a call lose data, access or running work, or replace what was there?"""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from assent.infer.circumstances import judge_circumstances
 from assent.infer.evidence import Evidence
@@ -11,11 +10,11 @@ from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
+_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"}
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
-@dataclass(frozen=True, slots=True)
-class Harm:
+class Harm(NamedTuple):
     """What a call may destroy, run or replace, each with the sentence that says why."""
 
     destroys: str | None
@@ -37,7 +36,8 @@ def _by_name(evidence: Evidence) -> str | None:
     if _spared(evidence):
         return None
     for verb in (evidence.name.verb, *evidence.name.beside):
-        if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, evidence.words):
+        done_to = evidence.words | (evidence.prose.object if verb in DEEDS["halting"] else frozenset())
+        if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, done_to):
             return f"{verb} loses data, access or running work"
     return None
 
@@ -61,7 +61,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
-        return not words & ((NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"})
+        return not words & _RESET_LIGHTLY
     if verb in {"regenerate", "rotate"}:
         return bool(words & _KEYS)
     return verb not in DEEDS["mild"]
@@ -94,7 +94,8 @@ def _by_text(evidence: Evidence) -> str | None:
         if counts and VERBS[verb] == "destroy" and not _otherwise(verb, words) and _loses(verb, words):
             return f"the description says {verb}"
     chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in evidence.outset
-    if chosen or (kind in {"manage", "none", "noun"} and "deletes" in prose.statements):
+    lost = "erases" if evidence.words & NOUNS["trivial"] else "deletes"
+    if chosen or (kind in {"manage", "none", "noun"} and lost in prose.statements):
         return "the description offers to delete, remove or stop as well"
     if kind not in _GIVING and "lasting" in prose.statements:
         return "the description warns that the effect is lasting"

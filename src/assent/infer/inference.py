@@ -1,11 +1,9 @@
 """What do we conclude about a tool, and how is it written down?"""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(NamedTuple):
     """What flow control wants to know: private data in, untrusted content in, a way out."""
 
     reads_private: bool
@@ -20,8 +18,7 @@ class Labels:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
+class Inference(NamedTuple):
     """The effect a tool probably has, how sure we are, and why."""
 
     name: str

@@ -37,6 +37,8 @@ VERBS: Final = _with_prefixes({verb: kind for kind, verbs in _LEXICON["verbs"].i
 DEEDS: Final = _LEXICON["deeds"]
 # For a verb, the class it has beside certain words, and the words.
 OTHERWISE: Final = {key.split()[0]: (key.split()[1], words) for key, words in _LEXICON["otherwise"].items()}
+# For a word that could be a verb, those after which both are one thing: `pull request`.
+COMPOUNDS: Final = _LEXICON["compounds"]
 # For a word such as `reader`, the verb it comes from.
 AGENTS: Final = {word: verb for verb, words in _LEXICON["agents"].items() for word in words}
 SPENDING: Final = _LEXICON["spending"]

@@ -2,12 +2,23 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from assent.infer.lexicon import AGENTS, CONJUNCTION, DEEDS, NOUN_TOO, PREPOSITION, READING, VERBS
+from assent.infer.lexicon import (
+    ACTING,
+    AGENTS,
+    COMPOUNDS,
+    CONJUNCTION,
+    DEEDS,
+    NOUN_FIRST,
+    NOUN_TOO,
+    PREPOSITION,
+    READING,
+    VERBS,
+)
 from assent.infer.words import split_name
 
-_SEGMENT = re.compile(r"--|[./:]+")
+_SEGMENT = re.compile(r"--|__|[./:]+")
 _CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")
 _GOVERNING = PREPOSITION | {"to", "of", "as", "without", "before", "after"}
 
@@ -32,11 +43,12 @@ _STATING = frozenset(
         *("suspend", "switch", "update", "wipe", "write"),
     )
 )
-_DONE_TO = frozenset({"page", "phone", "text"})
+# What follows one of these is what is wanted, whatever else it could mean: `get_resume`.
+_NEVER_NAMED = frozenset({"fetch", "get", "retrieve"})
+_DONE_TO = frozenset({"input", "page", "phone", "text"})
 
 
-@dataclass(frozen=True, slots=True)
-class NameReading:
+class NameReading(NamedTuple):
     """The main verb of a name and its class, verbs beside it, and all its words."""
 
     verb: str | None
@@ -52,7 +64,8 @@ def read_name(name: str, said: Collection[str] = ()) -> NameReading:
     operation = _operation(name, words)
     index = _main(operation, said)
     agent = AGENTS.get(operation[-1]) if len(operation) > 1 else None
-    if agent and not _governed(operation, len(operation) - 1) and (index is None or operation[index] in NOUN_TOO):
+    doubtful = index is None or operation[index] in NOUN_TOO or agent in said
+    if agent and doubtful and not _governed(operation, len(operation) - 1):
         return NameReading(agent, VERBS[agent], "last", (), words)
     if index is None and operation != words:
         operation, index = words, _certain(words, said)
@@ -90,6 +103,8 @@ def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
     if verbs[0] == 0 and VERBS[words[0]] != "noun":
         return _from_first(words, pure, acting)
     for candidates in (pure, acting):
+        if candidates and words[candidates[0]] in _NEVER_NAMED:
+            return candidates[0]
         if candidates:
             return candidates[-1] if candidates[-1] == len(words) - 1 else candidates[0]
     return verbs[-1]
@@ -99,12 +114,16 @@ def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:
     """Whether the description's verb may outrank a verb in the first place of the name."""
     if first > 0 or index == 0:
         return True
-    return words[0] in NOUN_TOO and (words[index] not in NOUN_TOO or VERBS[words[0]] == "look")
+    plain = words[index] not in NOUN_TOO or VERBS[words[0]] == "look" or words[index] == "list"
+    return words[0] in NOUN_TOO and plain
 
 
 def _from_first(words: tuple[str, ...], pure: list[int], acting: list[int]) -> int:
     """The first word can be a verb; when it can be a thing as well, a certain verb beside or last wins."""
     last = len(words) - 1
+    final = VERBS.get(words[last], "none")
+    if words[0] in NOUN_FIRST and (final == "noun" or (final in ACTING and acting[-1] == last)):
+        return last
     if words[0] in DEEDS["namesakes"] and acting[1:]:
         return acting[-1] if acting[-1] == last else acting[1]
     if not pure or (pure[0] == 0 and VERBS[words[0]] != "look"):
@@ -122,7 +141,9 @@ def _governed(words: tuple[str, ...], index: int) -> bool:
 
 
 def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
-    """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`."""
+    """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`, `pull_request`."""
+    if words[index] in COMPOUNDS and not COMPOUNDS[words[index]].isdisjoint(words[index + 1 : index + 2]):
+        return True
     if VERBS[words[index]] in READING and not _STATING.isdisjoint(words[:index]):
         return words[index] == "read" or index < len(words) - 1
     placed = index > 0 or words[1:2] == ("to",)
@@ -136,7 +157,7 @@ def _beside(words: tuple[str, ...], main: int) -> tuple[str, ...]:
         if i == main or VERBS.get(word, "noun") == "noun" or _governed(words, i):
             continue
         joined = i > 0 and words[i - 1] in CONJUNCTION
-        certain = word not in NOUN_TOO
+        certain = word not in NOUN_TOO and not (words[main] in _NEVER_NAMED and i == main + 1 == len(words) - 1)
         if joined or (certain and abs(i - main) == 1) or (main == 0 and certain and i == len(words) - 1):
             found.append(word)
     return tuple(found)

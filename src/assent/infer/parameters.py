@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from assent.infer.lexicon import DEEDS, INPUTS, NOUN_TOO, NOUNS, READING
 from assent.infer.naming import read_name
-from assent.infer.schema import is_switch, list_steps, list_values, read_properties
+from assent.infer.schema import is_short, is_switch, list_steps, list_values, read_properties
 from assent.infer.words import split_name
 
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
@@ -18,23 +17,29 @@ _LOOSE: Final = _CHOOSING - _OPERATION
 _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _METHOD: Final = frozenset({"http_method", "request_method"})
+_OUTWARD: Final = ("output_", "save_")
+_FILED: Final = ("_file", "_filename", "_path")
+_FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
+_PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
-_SWITCHES: Final = frozenset({"mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"})
+_SWITCHES: Final = frozenset(
+    {"outcome", "resetting", "truncating", "mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"}
+)
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
     r"|(?:[:,]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|\(|$|\bor\b|\band\b))"
 )
 _FLAGS: Final = {
-    name: tuple(flag for flag, members in INPUTS.items() if name in members) for name in set().union(*INPUTS.values())
+    name: {flag for flag, members in INPUTS.items() if name in members} - _SWITCHES
+    for name in set().union(*INPUTS.values())
 }
 _HTTP_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _TYPED: Final = frozenset({"action_type", "operation_type", "operation_mode", "command_type", "task_action"})
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """An operation a parameter offers; uncertain where its verb could be a thing, as in `merge_requests`."""
 
     verb: str
@@ -42,8 +47,7 @@ class Choice:
     certain: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
+class Parameters(NamedTuple):
     """Parameter names in plain form, what they amount to, and the operations they choose between."""
 
     names: frozenset[str]
@@ -52,49 +56,78 @@ class Parameters:
     only_reads: bool
 
 
+class _Meaning(NamedTuple):
+    """What a parameter's name alone says: its plain form, and what it amounts to anyhow, as a switch, by its values."""
+
+    plain: str
+    flags: frozenset[str]
+    switched: frozenset[str]
+    ends: bool
+    role: str | None
+
+
 def read_parameters(schema: Any) -> Parameters:
     """Read an input schema, one level of nested objects included."""
     own, below = read_properties(schema)
-    found = [*own, *below]
-    names = frozenset([_plain(name) for name, _ in found])
-    flags = {flag for name in names if name in _FLAGS for flag in _FLAGS[name]} - _SWITCHES
-    flags |= {
-        flag for name, definition in own if (meant := _switched(name)) and is_switch(definition) for flag in meant
-    }
-    if not names.isdisjoint(INPUTS["backup"]) and any(_plain(n) in INPUTS["backup"] and is_switch(d) for n, d in found):
-        flags.add("backup")
-    flags |= {flag for name, definition in own if _is_state(name) for flag in _ends(definition)}
-    if any(name.endswith(_ADDRESS) for name in names):
-        flags.add("address")
+    names: set[str] = set()
+    flags: set[str] = set()
     choices: list[Choice] = []
     only_reads = False
-    for name, definition in found:
-        plain = _plain(name)
-        role = _role(plain)
+    for place, (name, definition) in enumerate([*own, *below]):
+        plain, meant, switched, ends, role = _meaning(name)
+        names.add(plain)
+        flags |= meant - _PROGRAMS if meant and is_short(definition) else meant
+        if plain in INPUTS["outcome"] and _is_filename(definition.get("default")):
+            flags.add("file")
+        if switched and is_switch(definition):
+            flags |= switched if place < len(own) else switched & {"backup"}
+        if ends and place < len(own):
+            flags.update(_ends(definition))
+        if role is None:
+            continue
         if role == "manner":
             choices += [choice for choice in _choices(list_values(definition), "mode", listed=True) if _grave(choice)]
-        elif role == "method" and _is_http(definition):
+        elif _is_http(definition):
             flags.add("http")
-        if role != "operation":
-            continue
-        if _is_http(definition):
-            flags.add("http")
-            continue
-        values = _values(definition)
-        offered = list(_choices(values, plain, listed=bool(list_values(definition))))
-        choices += offered
-        only_reads |= plain in _OPERATION and 2 * len(offered) >= len(values) > 0
+        elif role == "operation":
+            values = _values(definition)
+            offered = list(_choices(values, plain, listed=bool(list_values(definition))))
+            choices += offered
+            only_reads |= plain in _OPERATION and 2 * len(offered) >= len(values) > 0
     only_reads = only_reads and all(choice.kind in READING for choice in choices)
-    return Parameters(names, frozenset(flags), tuple(choices), only_reads)
+    return Parameters(frozenset(names), frozenset(flags), tuple(choices), only_reads)
 
 
 @lru_cache(maxsize=65536)
+def _meaning(name: str) -> _Meaning:
+    plain = _plain(name)
+    flags = set(_FLAGS.get(plain, ()))
+    if plain.endswith(_ADDRESS):
+        flags.add("address")
+    if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
+        flags.add("file")
+    return _Meaning(
+        plain, frozenset(flags), frozenset(_switched(plain)), plain.rpartition("_")[2] in _STATE, _role(plain)
+    )
+
+
 def _plain(name: str) -> str:
     """`dryRun`, `dry-run` and `DryRun` are all `dry_run`."""
     return "_".join(split_name(name[:64])) or name[:64].lower()
 
 
-@lru_cache(maxsize=65536)
+def _switched(plain: str) -> Iterator[str]:
+    """What a parameter of this name means as a switch."""
+    yield from (
+        flag for flag in ("mend", "traced", "fate", "pressing", "backup", "truncating") if plain in INPUTS[flag]
+    )
+    first, _, rest = plain.partition("_")
+    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_"))
+    empties = (first in INPUTS["emptying"] and not trivial) or plain in INPUTS["resetting"]
+    if empties or (first == "remove" and rest in INPUTS["unlisted"]):
+        yield "emptying"
+
+
 def _role(plain: str) -> str | None:
     """What a parameter of this name chooses: `action` an operation, and so do `taskAction` and `operation_type`."""
     last = plain.rpartition("_")[2]
@@ -105,23 +138,12 @@ def _role(plain: str) -> str | None:
     return "manner" if last in _MANNER else None
 
 
+def _is_filename(value: Any) -> bool:
+    return isinstance(value, str) and _FILENAME.fullmatch(value) is not None
+
+
 def _grave(choice: Choice) -> bool:
     return choice.verb in DEEDS["strong"] or choice.verb == "clear"
-
-
-@lru_cache(maxsize=65536)
-def _is_state(name: str) -> bool:
-    return _plain(name).rpartition("_")[2] in _STATE
-
-
-@lru_cache(maxsize=65536)
-def _switched(name: str) -> tuple[str, ...]:
-    """What a parameter of this name means as a switch."""
-    plain = _plain(name)
-    meant = [flag for flag in ("mend", "traced", "fate", "pressing") if plain in INPUTS[flag]]
-    first, _, rest = plain.partition("_")
-    empties = first in INPUTS["emptying"] or (first == "remove" and rest in INPUTS["unlisted"])
-    return (*meant, "emptying") if empties else tuple(meant)
 
 
 def _ends(definition: Mapping[str, Any]) -> Iterator[str]:

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from assent.infer.lexicon import (
     ACTING,
@@ -24,18 +23,28 @@ _SECTION = re.compile(
     r"\n\s*(?:#+\s*)?\**(?:Args|Arguments|Parameters|Params|Returns?|Inputs?|Examples?|Usage)\**\s*:",
     re.IGNORECASE,
 )
-_NOISE = re.compile(r"[*_`\"'“”>#]+|\[[^\]]{0,40}\]-?|<[^>]{0,40}>|\([^)]{0,160}\)")
-_BREAK = re.compile(r"(?<=[\w)])[.!?](?:\s+|$)|[:;]\s+|\n\s*\n|\n\s*[-•]\s+|\s[-–—]+\s|\n(?=[A-Z])|-(?=[A-Z][a-z]+ )")
+# Each begins with a class of characters and looks back at which one it was: a search then skips all others at once.
+_NOISE = re.compile(
+    r"[*_`\"'“”>#\[<(](?:(?<=[*_`\"'“”>#])|(?<=\[)[^\]]{0,40}\]-?|(?<=<)[^>]{0,40}>|(?<=\()[^)]{0,160}\))"
+)
+_BREAK = re.compile(
+    r"[.!?:;\n–—-](?:(?<=[\w)][.!?])(?:\s+|$)|(?<=[:;])\s+|(?<=\n)(?:\s*\n|\s*[-•]\s+|(?=[A-Z]))"
+    r"|(?<=\s[-–—])[-–—]*\s|(?<=-)(?=[A-Z][a-z]+ ))"
+)
 _WORD = re.compile(r"[a-z][a-z-]*|,|/")
 _HTTP = re.compile(r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request")
+# `POST /api/search — Searches …` says how it is asked for, not what is done.
+_ROUTE = re.compile(r"\A\s*(GET )?(?:POST |PUT |PATCH )?/\S*(?:\s+[-–—:])?\s*")
 _ORDER = re.compile(r"\W*([A-Z][a-z]+(?:-[a-z]+)?) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
 _PURPOSE = re.compile(
     r"\b(?:used|use|tool|function|endpoint|wrapper|you|users?|ability|allows?|enables?|command|builder)"
     r" (?:can |be used |that |which |will )?(?:to |for |can )?([a-z]+(?:ing|s)?)\b",
     re.IGNORECASE,
 )
+# What follows are cases of what was said before.
+_INSTANCES = frozenset({"excluding", "including"})
 _NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
-_BETWEEN = frozenset({"optionally", "then", "also", "permanently", "or", "and"})
+_BETWEEN = frozenset({"then", "also", "or", "and"})
 _SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
 _OBJECT = DETERMINER | {
     "all",
@@ -53,11 +62,14 @@ _OBJECT = DETERMINER | {
 }
 # `Report what is there` tells; `Report a bug` does not.
 _TOLD = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
+_REPORTED = frozenset({"health", "metrics", "progress", "state", "statistics", "status", "usage", "version"})
+# After a conjunction they rather say how something is.
+_ADJECTIVES = frozenset({"complete", "correct", "secure", "separate"})
 _BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
 _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
 _OCCASION = frozenset({"when", "whenever", "if"})
 _COMPOUND = frozenset(
-    {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool"}
+    {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool", "path", "id"}
 )
 _OF = frozenset({"for", "of", "in", "from", "about", "on"})
 # What a sentence that says what `the command runs` is about, not what is run.
@@ -67,8 +79,7 @@ _AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "
 _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(NamedTuple):
     """What the first sentence with a verb does and to what, how the text opens, and what it says outright.
 
     `late`: the first sentence has no verb that is known, so that what a later one says may not be the deed.
@@ -91,6 +102,7 @@ def read_prose(text: str) -> Prose:
     head = _NOISE.sub(" ", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
     if " request" in head:
         head = _HTTP.sub(r"\1", head)
+    head = "" if _is_foreign(head) else _ROUTE.sub(r"\1", head)
     sentences = [words for part in _BREAK.split(head, maxsplit=8)[:9] if (words := _WORD.findall(part.lower()))]
     opening = frozenset().union(*[words[:16] for words in sentences[:2]])
     verbs, things = _deed(sentences)
@@ -108,6 +120,11 @@ def read_prose(text: str) -> Prose:
         late=bool(verbs and sentences) and _lead(sentences[0]) is None,
         unknown=_unknown_order(head),
     )
+
+
+def _is_foreign(head: str) -> bool:
+    """Whether it is written in another script, whose letters take more bytes: the words of ours in it are names."""
+    return not head.isascii() and 2 * (len(head.encode(errors="ignore")) - len(head)) > len(head)
 
 
 def _deed(sentences: list[list[str]]) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -142,6 +159,8 @@ def _lead(words: list[str]) -> int | None:
         return None
     if verb == "take" and _verb_at(words, position) == "take":
         return None
+    if verb == "act" and _after(words, position) == "as":
+        return None
     gerund = word != verb and word.endswith("ing")
     return None if gerund and before not in _BEFORE_GERUND else position
 
@@ -160,11 +179,12 @@ def _is_filler(words: list[str], position: int) -> bool:
 
 
 def _is_thing(words: list[str], position: int, verb: str) -> bool:
-    """`Replies for a message` and `Message management` name things; `Searches for a message` does not."""
+    """`Replies for a message`, `Orders placed` and `Message management` are things, `Searches for one` is not."""
     if verb not in NOUN_TOO or VERBS[verb] in READING:
         return False
     following = _after(words, position)
-    return following in _COMPOUND or (words[position] != verb and following in _OF)
+    plural = words[position] != verb and (following in _OF or following.endswith("ed"))
+    return plural or following in _COMPOUND
 
 
 def _after(words: list[str], position: int) -> str:
@@ -175,8 +195,12 @@ def _verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
         return "save" if _keeps(words[position + 1 : position + 12]) else "see"
-    if verb == "report" and _after(words, position) in _TOLD:
+    if verb == "report" and (
+        _after(words, position) in _TOLD or _REPORTED.intersection(words[position + 1 : position + 4])
+    ):
         return "tell"
+    if verb == "request" and _after(words, position) in {"data", "information"}:
+        return "fetch"
     if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
         return "send"
     if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
@@ -198,20 +222,35 @@ def _joined(words: list[str], start: int) -> Iterator[str]:
     """Verbs in the same form after a comma, a slash or a conjunction: `List, create, or close`."""
     ending = _ending(words[start])
     listing = True
+    if VERBS[_verb_at(words, start)] in READING and _is_qualified(words, start):
+        return
     for i in range(start + 1, min(len(words) - 1, start + 24)):
         link = words[i]
+        if link in _INSTANCES:
+            return
         if link not in CONJUNCTION and link not in ",/":
-            listing = listing and (find_verb(link) is not None or link in _BETWEEN)
+            linked = words[i - 1] in CONJUNCTION or words[i - 1] in ",/" or _is_between(words[i - 1])
+            listing = listing and linked and (find_verb(link) is not None or _is_between(link))
             continue
-        place = i + 2 if words[i + 1] in _BETWEEN and i + 2 < len(words) else i + 1
+        place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
         verb = find_verb(words[place])
         if verb is None or verb in _WEAK or _ending(words[place]) != ending:
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
         sure = verb not in NOUN_TOO and link in CONJUNCTION and _after(words, place) in PREPOSITION
-        sure = sure or (link == "and" and verb not in NOUN_TOO and VERBS[verb] in ACTING and ending == "")
+        acts = verb not in NOUN_TOO and verb not in _ADJECTIVES and VERBS[verb] in ACTING
+        sure = sure or (link == "and" and acts and ending == "")
         if listing or sure or (certain and _after(words, place) in _OBJECT):
             yield verb
+
+
+def _is_qualified(words: list[str], start: int) -> bool:
+    """`List sync, reset and clear jobs`: the deeds say which jobs."""
+    return find_verb(_after(words, start)) is not None and words[start + 2 : start + 3] == [","]
+
+
+def _is_between(word: str) -> bool:
+    return word in _BETWEEN or (word.endswith("ly") and word not in _NOT_ADVERBS)
 
 
 def _things(words: list[str], position: int) -> Iterator[str]:
@@ -231,6 +270,8 @@ def _ending(word: str) -> str:
 def _topic(sentences: list[list[str]]) -> str | None:
     """What a description tells about that is a noun phrase: `Usage of the past month`, not `Top up the balance`."""
     words = sentences[0][:7] if sentences else []
+    if len(words) > 2 and words[0] in NOUNS["shown"] and words[1] not in _PARTICLES and find_verb(words[1]) is None:
+        return words[0]
     for position, word in enumerate(words):
         if word in PREPOSITION or word in _OF or word in _PARTICLES or (position and word in DETERMINER):
             return None

@@ -55,7 +55,8 @@ def _risk_of_writing(evidence: Evidence) -> tuple[str, str | None]:
 
 def _forbidden(evidence: Evidence, tier: str) -> str | None:
     words, verb = evidence.words, evidence.name.verb
-    if tier == "read" and verb not in DEEDS["surveying"] and _names_credential(evidence):
+    given = evidence.kind != "make" and verb not in DEEDS["surveying"]
+    if tier == "read" and given and _names_credential(evidence):
         return "reads a credential"
     if evidence.kind == "destroy" and "audit" in words and words & {"log", "logs", "logging", "trail"}:
         return "takes the audit log away"

@@ -7,13 +7,15 @@ from assent.infer.inference import Labels
 from assent.infer.lexicon import NOUNS, READING
 
 _OUTWARD: Final = frozenset({"send", "share", "drive"})
+_OUTSIDE: Final = NOUNS["web"] | NOUNS["mail"]
+_POSTED: Final = NOUNS["posted"] | NOUNS["mail"]
 _ONLINE: Final = frozenset({"internet", "web", "website", "websites", "webpage", "webpages", "online"})
 
 
 def reaches_out(evidence: Evidence, *, executes: bool) -> bool:
     """Whether the call touches systems or people outside the account it works for."""
     words, prose = evidence.words, evidence.prose
-    if evidence.kind in _OUTWARD or words & (NOUNS["web"] | NOUNS["mail"]) or prose.opening & _ONLINE:
+    if evidence.kind in _OUTWARD or not words.isdisjoint(_OUTSIDE) or not prose.opening.isdisjoint(_ONLINE):
         return True
     if executes:
         return "sql" not in evidence.inputs.flags and not words & NOUNS["database"]
@@ -25,11 +27,11 @@ def reaches_out(evidence: Evidence, *, executes: bool) -> bool:
 
 def label(evidence: Evidence, *, read_only: bool, open_world: bool, executes: bool) -> Labels:
     """The three labels of flow control, as far as names and words give them away."""
-    words, opening = evidence.words, evidence.prose.opening
-    web = bool((words | opening) & NOUNS["web"])
+    words, around = evidence.words, evidence.words | evidence.prose.opening
+    web = not around.isdisjoint(NOUNS["web"])
     returns = read_only or executes or evidence.kind in {"drive", "session"}
-    private = bool((words | opening) & NOUNS["private"]) and not words & NOUNS["guide"]
-    posted = bool(words & (NOUNS["posted"] | NOUNS["mail"])) or (open_world and web)
+    private = not around.isdisjoint(NOUNS["private"]) and words.isdisjoint(NOUNS["guide"])
+    posted = not words.isdisjoint(_POSTED) or (open_world and web)
     return Labels(
         reads_private=not web and (executes or (returns and private)),
         sees_untrusted=returns and posted,

@@ -33,6 +33,8 @@ def judge_reading(evidence: Evidence) -> Verdict:
 
 def _choices(evidence: Evidence) -> Verdict | None:
     """One tool, many operations: the worst one counts."""
+    if evidence.name.verb in {"count", "list"} and evidence.name.place == "first" and evidence.prose.kinds <= READING:
+        return None
     doubtful = evidence.kind == "read"
     acting = sorted(
         choice.verb for choice in evidence.inputs.choices if choice.kind in MIXED and (choice.certain or not doubtful)
@@ -58,6 +60,7 @@ def _avowed(evidence: Evidence) -> Verdict | None:
 def _joined_verbs(evidence: Evidence) -> Verdict | None:
     """`search_and_replace`, `Read or replace the clipboard`."""
     looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
+    looks = looks or (evidence.name.verb in DEEDS["fetching"] and VERBS.get(evidence.name.words[-1]) == "noun")
     beside = [verb for verb in evidence.name.beside if VERBS[verb] in MIXED or VERBS[verb] == "make"]
     told = any(_certain_deed(verb) or _coupled(evidence.name.words, verb) for verb in beside)
     told = told and not CONJUNCTION.isdisjoint(evidence.name.words)
@@ -86,6 +89,8 @@ def _guidance(evidence: Evidence) -> Verdict | None:
     prose = evidence.prose
     if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
         return None
+    if prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]:
+        return Verdict(LOOKS, "the description offers advice, not the deed")
     teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
         return Verdict(LOOKS, "the description offers guidance, not the deed")
@@ -106,9 +111,11 @@ def _kind(evidence: Evidence) -> str:
     verb, words = evidence.name.verb, evidence.words
     if verb in OTHERWISE and words & OTHERWISE[verb][1]:
         return OTHERWISE[verb][0]
-    if verb == "resolve" and evidence.prose.kind != "read" and not words & NOUNS["named"]:
+    asked = evidence.prose.kind == "read" or "reads_only" in evidence.prose.statements
+    if verb == "resolve" and not asked and not words & NOUNS["named"]:
         return "change"
-    if verb == "review" and words & {"pull", "pr", "merge"} and "payload" in evidence.inputs.flags:
+    requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
+    if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
 
@@ -120,7 +127,10 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
         return False
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
-    weak = name.place in {"middle", "last"} or verb in NOUN_FIRST or _asked_for(verb, name.words[-1])
+    stirs = name.place == "middle" and verb in DEEDS["stirring"]
+    if verb in NOUN_FIRST and name.place in {"middle", "last"} and prose.kinds == {"make"}:
+        return True
+    weak = (name.place in {"middle", "last"} and not stirs) or verb in NOUN_FIRST or _asked_for(verb, name.words[-1])
     return weak and bool(prose.kinds) and prose.kinds <= READING
 
 

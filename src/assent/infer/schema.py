@@ -6,7 +6,9 @@ from typing import Any, Final
 Property = tuple[str, Mapping[str, Any]]
 
 _DEEPEST: Final = 4
+_SHORT: Final = 32
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
+_COMPOSING: Final = frozenset(_UNIONS)
 _COMPOSED: Final = frozenset({"properties", "items", *_UNIONS})
 _KIND: Final = ("type", "action", "kind", "name")
 _NOTHING: Final[Mapping[str, Any]] = {}
@@ -14,7 +16,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 def read_properties(schema: Any) -> tuple[list[Property], list[Property]]:
     """The schema's own properties, and those one level further down: in objects, lists and alternatives."""
-    own = list(_properties(schema, schema, 0))
+    own = _properties(schema, schema, 0)
     composed = [definition for _, definition in own if not _COMPOSED.isdisjoint(definition)]
     return own, [found for one in composed for part in _parts(one, schema) for found in _own(part, schema)]
 
@@ -48,6 +50,12 @@ def is_switch(definition: Mapping[str, Any]) -> bool:
     return kind == "boolean" or (isinstance(kind, list) and "boolean" in kind)
 
 
+def is_short(definition: Mapping[str, Any]) -> bool:
+    """Whether it is too short for a program: the code of a country, of a project."""
+    longest = definition.get("maxLength")
+    return isinstance(longest, int) and longest <= _SHORT
+
+
 def _alternatives(definition: Any, depth: int) -> Iterator[Mapping[str, Any]]:
     if isinstance(definition, dict) and depth < _DEEPEST:
         yield definition
@@ -56,21 +64,25 @@ def _alternatives(definition: Any, depth: int) -> Iterator[Mapping[str, Any]]:
                 yield from _alternatives(part, depth + 1)
 
 
-def _properties(schema: Any, root: Any, depth: int) -> Iterator[Property]:
+def _properties(schema: Any, root: Any, depth: int) -> list[Property]:
     """A schema's properties, and those of the alternatives it is a union of."""
-    yield from _own(schema, root)
-    if isinstance(schema, dict) and depth < _DEEPEST:
+    found = _own(schema, root)
+    if isinstance(schema, dict) and depth < _DEEPEST and not _COMPOSING.isdisjoint(schema):
         for key in _UNIONS:
             for part in _listed(schema, key):
-                yield from _properties(_resolve(part, root), root, depth + 1)
+                found += _properties(_resolve(part, root), root, depth + 1)
+    return found
 
 
-def _own(schema: Any, root: Any) -> Iterator[Property]:
+def _own(schema: Any, root: Any) -> list[Property]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    if isinstance(properties, dict):
-        for name, definition in properties.items():
-            if isinstance(name, str):
-                yield name, definition if _is_plain(definition) else _resolve(definition, root)
+    if not isinstance(properties, dict):
+        return []
+    return [
+        (name, definition if _is_plain(definition) else _resolve(definition, root))
+        for name, definition in properties.items()
+        if isinstance(name, str)
+    ]
 
 
 def _parts(definition: Mapping[str, Any], root: Any) -> Iterator[Mapping[str, Any]]:

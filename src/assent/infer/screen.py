@@ -27,7 +27,10 @@ def _pressed(evidence: Evidence) -> bool:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
     beside = evidence.kind in VAGUE and any(VERBS[joined] == "drive" for joined in evidence.name.beside)
-    if otherwise or beside or evidence.kind == "drive" or (prose.kind == "drive" and evidence.kind in VAGUE):
+    tame = verb in OTHERWISE and OTHERWISE[verb][0] != "drive" and words & OTHERWISE[verb][1]
+    filled = prose.verbs[:1] == ("fill",) and not prose.opening & (NOUNS["field"] | {"form", "forms"})
+    driven = prose.kind == "drive" and evidence.kind in VAGUE and not filled
+    if otherwise or beside or driven or (evidence.kind == "drive" and not tame):
         return True
     steered = words & {"computer", "keyboard"} and verb in {"control", "operate", "use"}
     hidden = evidence.kind in VAGUE and "presses" in evidence.outset
@@ -45,7 +48,8 @@ def _keyed(evidence: Evidence) -> bool:
     words, prose = evidence.words, evidence.prose
     if evidence.kind not in _KEYING:
         return False
-    typed = words & _KEYS and evidence.kind not in {"run", "noun"} and prose.opening & NOUNS["keyed"]
+    keys = words & _KEYS and not words & NOUNS["locked"]
+    typed = keys and evidence.kind not in {"run", "noun"} and prose.opening & NOUNS["keyed"]
     if words & {"hotkey", "hotkeys"} and evidence.inputs.names & {"hotkey", "hotkey_id", "hotkey_name"}:
         return True
     chord = (words | prose.opening) & _CHORD and (words | prose.opening) & {"keyboard", "key", "keys"}
@@ -56,6 +60,8 @@ def _entered(evidence: Evidence) -> bool:
     """A text, a tick or a choice put into a field that is pointed at on a screen."""
     prose, around = evidence.prose, evidence.words | evidence.prose.opening
     entering = evidence.name.verb in DEEDS["entering"] or (prose.verbs and prose.verbs[0] in {"enter", "select"})
-    if not entering or not around & (NOUNS["field"] | {"coordinates"}):
+    if not entering or evidence.words & {"camera", "view", "viewport", "zoom"}:
+        return False
+    if not around & (NOUNS["field"] | {"coordinates"}):
         return False
     return bool(evidence.inputs.names & NOUNS["pointer_input"] or around & NOUNS["glass"])

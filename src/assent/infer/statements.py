@@ -2,24 +2,34 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Final, NamedTuple
 
 _BODY: Final = 2500
 
 
-class _Statement(NamedTuple):
+class _Group(NamedTuple):
     marks: tuple[str, ...]
     pattern: re.Pattern[str]
 
 
+class _Statement(NamedTuple):
+    marks: tuple[str, ...]
+    groups: tuple[_Group, ...]
+
+
 def _load() -> Mapping[str, _Statement]:
     text = resources.files("assent.infer").joinpath("statements.toml").read_text(encoding="utf-8")
-    return {
-        name: _Statement(tuple(row["marks"]), re.compile("|".join(row["patterns"])))
-        for name, row in tomllib.loads(text).items()
-    }
+    return {name: _compile(rows) for name, rows in tomllib.loads(text).items()}
+
+
+def _compile(rows: Sequence[Mapping[str, Sequence[str]]]) -> _Statement:
+    """Its groups, and the marks of all of them but those that another mark is part of."""
+    groups = tuple(_Group(tuple(row["marks"]), re.compile("|".join(row["patterns"]))) for row in rows)
+    marks = {mark for group in groups for mark in group.marks}
+    fewest = sorted(mark for mark in marks if not any(other in mark for other in marks - {mark}))
+    return _Statement(tuple(fewest), groups)
 
 
 _STATEMENTS: Final = _load()
@@ -41,7 +51,12 @@ class Statements:
         return found
 
     def _find(self, statement: _Statement) -> bool:
+        body = self._body
         for mark in statement.marks:
-            if mark in self._body:
-                return statement.pattern.search(self._body) is not None
+            if mark in body:
+                return any(_is_marked(body, group) and group.pattern.search(body) for group in statement.groups)
         return False
+
+
+def _is_marked(body: str, group: _Group) -> bool:
+    return any(mark in body for mark in group.marks)

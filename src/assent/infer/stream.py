@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
+import orjson
+
 from assent.errors import Fault, FaultsError
 from assent.infer.judge import classify
 
@@ -55,6 +57,11 @@ def _listed(value: Any) -> list[Any] | None:
 
 
 def _parse(text: str) -> Any:
+    """The quick parser is the stricter one: what it refuses, such as half a surrogate pair, is tried again."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        pass
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_DIGIT = re.compile(r"[0-9]")
 _PARTS = re.compile(r"[A-Za-z]+")
 _VERSION = re.compile(r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?![A-Za-z0-9])")
 
@@ -11,6 +12,8 @@ _VERSION = re.compile(r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?![A-Za-z0-9])")
 @lru_cache(maxsize=65536)
 def split_name(name: str) -> tuple[str, ...]:
     """The lower-case words of an identifier, versions and numbers left out."""
+    if name.islower() and not _DIGIT.search(name):
+        return tuple(_PARTS.findall(name))
     spaced = _HUMP.sub(" ", _VERSION.sub(" ", name))
     return tuple(word.lower() for word in _PARTS.findall(spaced))
 
