@@ -102,3 +102,13 @@ def test_of_a_very_large_schema_little_more_than_what_is_needed_is_made_up() -> 
     schema = {"type": "object", "properties": dict.fromkeys([*wanted, "spare"], part), "required": wanted}
     for found in examples_of(schema, 2):
         assert set(wanted) <= set(found) and not any(found.values())
+
+
+def test_examples_go_from_the_smallest_to_the_largest() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"query": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
+        "required": ["query"],
+    }
+    queries = [len(one["query"]) for one in examples_of(schema, 5)]
+    assert len(queries) == 5 and min(queries) == 0 and max(queries) > 16

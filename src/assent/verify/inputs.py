@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -57,14 +58,23 @@ def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     )
     @given(_object(schema, schema, 0))
     def collect(value: dict[str, Any]) -> None:
-        if len(found) < count and fits(value) and value not in found:
+        if fits(value) and value not in found:
             found.append(value)
 
     with suppress(Unsatisfiable, InvalidArgument):
         collect()
     if not found:
         raise NoExampleError("no arguments were found that fit its input schema")
-    return found
+    return _spread(found, count)
+
+
+def _spread(found: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """From the smallest to the largest, evenly: some tools lie about what is long or full alone."""
+    ordered = sorted(found, key=lambda value: len(json.dumps(value, default=str)))
+    if len(ordered) <= count:
+        return ordered
+    steps = [round(step * (len(ordered) - 1) / max(1, count - 1)) for step in range(count)]
+    return [ordered[step] for step in steps]
 
 
 def _fields(schema: Any, depth: int) -> int:
@@ -197,7 +207,10 @@ def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> S
     least = schema.get("minLength", 0)
     least = least if isinstance(least, int) else 0
     most = schema.get("maxLength", max(_LONGEST_TEXT, least))
-    return st.text(_ALPHABET, min_size=least, max_size=min(most, least + _LONGEST_TEXT))
+    longest = min(most, least + _LONGEST_TEXT)
+    some = st.text(_ALPHABET, min_size=least, max_size=longest)
+    # Left to itself, Hypothesis makes up short texts.
+    return some | st.text(_ALPHABET, min_size=longest // 2, max_size=longest) if longest > 2 * least + 8 else some
 
 
 def _is_regex(pattern: str) -> bool:
