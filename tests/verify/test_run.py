@@ -242,3 +242,22 @@ async def test_a_read_that_ends_the_server_while_it_is_looked_at_is_blamed_and_n
     verdict = await server.verdict(schema={"type": "object"})
     assert promises_broken(verdict) == [("list_flags", "it fails only as declared")]
     assert server.called == ["list_flags"]
+
+
+async def test_a_secret_that_can_be_fetched_again_by_the_id_it_came_with_is_caught() -> None:
+    keys = iter(range(1000))
+
+    def create(given: dict[str, Any]) -> dict[str, Any]:
+        number = next(keys)
+        return {"id": f"key-{number}", "secret": f"secret-{number}"}
+
+    def get(given: dict[str, Any]) -> dict[str, Any]:
+        return {"item": given["item"], "shown": given["item"].replace("key", "secret")}
+
+    contract = {"side_effect": "share_export", "secrets": ["/secret"]}
+    server = Server(create_key=(contract, create), get_key=({"side_effect": "read"}, get))
+    (broken,) = (await server.verdict()).broken
+    assert (broken.tool, broken.promise) == ("create_key", "a secret is shown once")
+    assert broken.happened == 'the secret can be read again in what get_key returns for item "key-0"'
+    honest = Server(create_key=(contract, create), get_key=({"side_effect": "read"}, lambda given: {"item": "x"}))
+    assert (await honest.verdict()).broken == ()

@@ -35,6 +35,13 @@ class Promises:
     input: Mapping[str, Any]
     output: Mapping[str, Any] | None
 
+    @property
+    def looks_up(self) -> str | None:
+        """The one argument by which a read finds something, where it needs no other."""
+        required = self.input.get("required")
+        alone = self.reads and not self.doubtful and isinstance(required, list) and len(required) == 1
+        return str(required[0]) if alone and required else None
+
 
 def promises_of(definition: Mapping[str, Any], contract: Contract | None = None, *, enforced: bool = True) -> Promises:
     """What a definition and its contract promise; not `enforced`: the contract is laid over a server that has none."""

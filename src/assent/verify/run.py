@@ -46,7 +46,8 @@ async def verify(
 ) -> Verdict:
     """Call tools with made-up arguments and compare. Without `calls="all"` only reads are called."""
     plain = [one.tool for one in tools if one.reads and not one.doubtful and not one.input.get("required")]
-    eyes = Eyes(session, plain[:_MOST_READS], observers)
+    lookups = [(one.tool, argument) for one in tools for argument in [one.looks_up] if argument is not None]
+    eyes = Eyes(session, plain[:_MOST_READS], observers, lookups[:_MOST_READS])
     await eyes.settle()
     if eyes.ended_by:
         return _ended(eyes, eyes.ended_by, (), ())

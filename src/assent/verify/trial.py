@@ -25,6 +25,7 @@ _FITS = "its output fits its schema"
 # A retry may be told that its secret is gone: then it has not got it twice.
 _GONE = "recall.secret_already_delivered"
 _LEAST_SECRET = 4
+_MOST_GIVEN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,9 @@ class Trial:
         if first is None or first.get("isError"):
             return
         self._acted = True
-        self._hidden(first, await self._eyes.look() if self._promises.secrets else {}, arguments)
+        if self._promises.secrets:
+            self._hidden(first, await self._eyes.look(), arguments)
+            self._hidden(first, await self._eyes.look_up(self._given(first)), arguments)
         if self._promises.key is not None:
             promise = "a retry with the same key has no further effect"
             await self._again(promise, first, arguments, key)
@@ -177,6 +180,13 @@ class Trial:
             place = next((name for name, text in seen.items() if secret in text), None)
             if place:
                 self._report(_SHOWN_ONCE, f"the secret can be read again in {place}", arguments)
+
+    def _given(self, result: Result) -> list[Any]:
+        """What the answer holds beside its secrets and could be asked for again: ids, names, numbers."""
+        document, secrets = result.get("structuredContent"), self._secrets(result)
+        values = document.values() if isinstance(document, Mapping) else ()
+        plain = [one for one in values if isinstance(one, str | int) and not isinstance(one, bool)]
+        return [one for one in plain if str(one) not in secrets][:_MOST_GIVEN]
 
     def _shown_once(self, first: Result, second: Result | None, arguments: Arguments) -> None:
         if set(self._secrets(first)) & set(self._secrets(second or {})):
