@@ -24,6 +24,14 @@ RULE = Rule(
     flags=(
         {"name": "login", "inputSchema": {"type": "object", "properties": {"password": {"type": "string"}}}},
         {"name": "fetch", "inputSchema": {"type": "object", "properties": {"apiKey": {"type": "string"}}}},
+        {
+            "name": "connect",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"to": {"$ref": "#/$defs/Server"}},
+                "$defs": {"Server": {"type": "object", "properties": {"password": {"type": "string"}}}},
+            },
+        },
     ),
     passes=(
         {"name": "list", "inputSchema": {"type": "object", "properties": {"page_token": {"type": "string"}}}},
