@@ -17,22 +17,15 @@ _UNIONS = ("anyOf", "oneOf", "allOf")
 
 _SECRET_WORDS = frozenset(
     (
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "secrets",
-        "credential",
-        "credentials",
-        "pat",
-        "apikey",
-        "jwt",
-        "otp",
+        *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "credential", "credentials"),
+        *("pat", "apikey", "jwt", "otp", "totp"),
     )
 )
+_SECRET_NAMES = frozenset(("token", "authorization", "bearer", "session_cookie"))
 _SECRET_END = re.compile(
     r"(?:^|_)(?:(?:api|private|secret|access|signing|encryption)_key"
-    r"|(?:access|auth|bearer|refresh|api|bot|session|download|share|one_time)_token|connection_string|mfa_code)$"
+    r"|(?:access|auth|bearer|refresh|api|bot|session|download|share|one_time|id|jwt|oauth|user)_token"
+    r"|(?:mfa|otp|auth|totp|fa)_code|connection_string)$"
 )
 _ISSUED_END = re.compile(r"(?:^|_)(?:token|(?:share|download|signed|presigned|invite|upload)_(?:url|link))$")
 
@@ -72,7 +65,7 @@ class Field:
     def secret(self) -> bool:
         """Whether the name says that the value must be kept from others."""
         last = self.plain.rpartition("_")[2]
-        return self.plain == "token" or last in _SECRET_WORDS or bool(_SECRET_END.search(self.plain))
+        return self.plain in _SECRET_NAMES or last in _SECRET_WORDS or bool(_SECRET_END.search(self.plain))
 
     @property
     def issued(self) -> bool:

@@ -32,8 +32,10 @@ RULE = Rule(
                 "$defs": {"Server": {"type": "object", "properties": {"password": {"type": "string"}}}},
             },
         },
+        {"name": "verify", "inputSchema": {"type": "object", "properties": {"otpCode": {"type": "string"}}}},
     ),
     passes=(
+        {"name": "open", "inputSchema": {"type": "object", "properties": {"file_token": {"type": "string"}}}},
         {"name": "list", "inputSchema": {"type": "object", "properties": {"page_token": {"type": "string"}}}},
         {"name": "ask", "inputSchema": {"type": "object", "properties": {"max_tokens": {"type": "integer"}}}},
         {"name": "rotate", "inputSchema": {"type": "object", "properties": {"secret_id": {"type": "string"}}}},
