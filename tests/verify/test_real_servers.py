@@ -124,6 +124,18 @@ async def test_a_retry_that_acts_again_although_it_brought_its_key() -> None:
     assert len(placed) == 2 * len(set(placed))
 
 
+async def test_a_hint_of_idempotence_is_about_the_same_key_where_the_key_is_an_argument() -> None:
+    placed: dict[str, int] = {}
+    server = MCPServer("shop", log_level="ERROR")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True))
+    def place_order(item: str, idempotency_key: str) -> Placed:
+        """Places an order."""
+        return Placed(order=placed.setdefault(idempotency_key, len(placed)))
+
+    assert told(await tried(server, Hook(lambda: placed))) == {}
+
+
 async def test_a_secret_that_a_retry_or_a_read_tool_gives_away_again() -> None:
     issued: list[str] = []
     server = MCPServer("liar", log_level="ERROR")

@@ -53,15 +53,17 @@ def promises_of(definition: Mapping[str, Any], contract: Contract | None = None,
     )
     output = definition.get("outputSchema")
     schema = definition.get("inputSchema")
+    key = None if reads else _key(contract, said, schema)
     return Promises(
         tool=str(definition.get("name")),
         reads=reads,
         doubtful=reads and not guess.read_only and guess.confidence >= 0.8,
-        idempotent=_idempotent(contract, said, claims.idempotent, reads),
+        # With its key among the arguments the same call has the same key: another key is another call.
+        idempotent=not reads and (_natural(contract, said) or (not key and _claimed(contract, claims.idempotent))),
         dry_run=_dry_run(contract, said, schema),
         failures=_failures(contract, said),
         secrets=tuple(contract.secrets) if contract else (),
-        key=None if reads else _key(contract, said, schema),
+        key=key,
         asks=not reads and said.get("confirmation") == "user",
         input=schema if isinstance(schema, Mapping) else {"type": "object"},
         output=output if isinstance(output, Mapping) else None,
@@ -74,13 +76,15 @@ def _projection(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     return said if isinstance(said, Mapping) else {}
 
 
-def _idempotent(contract: Contract | None, said: Mapping[str, Any], hint: bool | None, reads: bool) -> bool:
-    if reads:
-        return False
+def _natural(contract: Contract | None, said: Mapping[str, Any]) -> bool:
     if contract is not None:
-        return contract.idempotency.recovery == "natural" or bool(contract.hints.idempotent)
+        return contract.idempotency.recovery == "natural"
     declared = said.get("idempotency")
-    return bool(hint) or (isinstance(declared, Mapping) and declared.get("recovery") == "natural")
+    return isinstance(declared, Mapping) and declared.get("recovery") == "natural"
+
+
+def _claimed(contract: Contract | None, hint: bool | None) -> bool:
+    return bool(contract.hints.idempotent if contract is not None else hint)
 
 
 def _key(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:
