@@ -136,6 +136,26 @@ async def test_a_hint_of_idempotence_is_about_the_same_key_where_the_key_is_an_a
     assert told(await tried(server, Hook(lambda: placed))) == {}
 
 
+async def test_what_is_kept_while_it_is_valid_promises_nothing_about_keys() -> None:
+    """Made-up arguments may name a time that is over: then there is nothing to be given again."""
+    assent, links = Assent(), iter(range(100))
+    server = MCPServer("files", extensions=[assent.extension()], log_level="ERROR")
+    natural = {"by": ["file", "until"], "until": "/order"}
+
+    @server.tool()
+    @contract(side_effect="share_export", risk="low", natural=natural)
+    def create_link(file: str, until: int) -> Placed:
+        """Makes a link to a file."""
+        next(links)
+        return Placed(order=until)
+
+    assent.apply(server)
+    try:
+        assert told(await tried(server, Hook(lambda: repr(links)))) == {}
+    finally:
+        await assent.close()
+
+
 async def test_a_secret_that_a_retry_or_a_read_tool_gives_away_again() -> None:
     issued: list[str] = []
     server = MCPServer("liar", log_level="ERROR")

@@ -261,3 +261,16 @@ async def test_a_secret_that_can_be_fetched_again_by_the_id_it_came_with_is_caug
     assert broken.happened == 'the secret can be read again in what get_key returns for item "key-0"'
     honest = Server(create_key=(contract, create), get_key=({"side_effect": "read"}, lambda given: {"item": "x"}))
     assert (await honest.verdict()).broken == ()
+
+
+async def test_what_is_forbidden_or_hidden_is_not_called_even_to_look() -> None:
+    server = Server(
+        read_key=({"side_effect": "read", "risk": "forbidden"}, dict),
+        read_log=({"side_effect": "read", "visibility": "hidden"}, dict),
+        list_notes=({"side_effect": "read"}, dict),
+    )
+    verdict = await server.verdict(schema={"type": "object"})
+    assert {one.tool: one.skipped for one in verdict.checked if one.skipped} == dict.fromkeys(
+        ("read_key", "read_log"), "its contract forbids or hides it"
+    )
+    assert set(server.called) == {"list_notes"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assent.contract.model import Contract
-from assent.contract.tiers import Tier
+from assent.contract.tiers import Risk, Tier
 from assent.contract.wire import CONTRACT_KEY, read_claims
 from assent.infer import classify
 
@@ -34,12 +34,19 @@ class Promises:
     """Whether it says that its user is asked before every call."""
     input: Mapping[str, Any]
     output: Mapping[str, Any] | None
+    absent: bool = False
+    """Whether it is there for no agent: then nobody calls it to see what it does."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether it may be called to look at something."""
+        return self.reads and not self.doubtful and not self.absent
 
     @property
     def looks_up(self) -> str | None:
         """The one argument by which a read finds something, where it needs no other."""
         required = self.input.get("required")
-        alone = self.reads and not self.doubtful and isinstance(required, list) and len(required) == 1
+        alone = self.readable and isinstance(required, list) and len(required) == 1
         return str(required[0]) if alone and required else None
 
 
@@ -67,6 +74,7 @@ def promises_of(definition: Mapping[str, Any], contract: Contract | None = None,
         asks=not reads and said.get("confirmation") == "user",
         input=schema if isinstance(schema, Mapping) else {"type": "object"},
         output=output if isinstance(output, Mapping) else None,
+        absent=contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden"),
     )
 
 
@@ -95,7 +103,9 @@ def _key(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     found = properties if isinstance(properties, Mapping) else {}
     argument = next((name for name in (named, *_KEYS) if isinstance(name, str) and name in found), None)
-    return argument or ("" if said else None)
+    # What is kept by its arguments, and only while it is valid, makes no promise about keys.
+    kept = contract.natural is not None if contract else isinstance(declared, Mapping) and "natural" in declared
+    return argument or ("" if said and not kept else None)
 
 
 def _dry_run(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:

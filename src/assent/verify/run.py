@@ -45,7 +45,7 @@ async def verify(
     only: Sequence[str] = (),
 ) -> Verdict:
     """Call tools with made-up arguments and compare. Without `calls="all"` only reads are called."""
-    plain = [one.tool for one in tools if one.reads and not one.doubtful and not one.input.get("required")]
+    plain = [one.tool for one in tools if one.readable and not one.input.get("required")]
     lookups = [(one.tool, argument) for one in tools for argument in [one.looks_up] if argument is not None]
     eyes = Eyes(session, plain[:_MOST_READS], observers, lookups[:_MOST_READS])
     await eyes.settle()
@@ -93,6 +93,8 @@ def _ended(eyes: Eyes, read: str, checked: Sequence[Checked], broken: Sequence[B
 
 
 def _left_alone(promises: Promises, calls: Calls) -> str:
+    if promises.absent:
+        return "its contract forbids or hides it"
     if calls == "all":
         return ""
     if not promises.reads:
