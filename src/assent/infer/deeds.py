@@ -52,10 +52,10 @@ def judge_act(evidence: Evidence) -> Verdict:
 
 def _read(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
-    if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
-        return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
+    if prose.unknown:
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
     doubt = program(evidence)
-    if doubt and _claims_reading(evidence):
+    if doubt and "code" not in evidence.inputs.flags and _claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
     if evidence.inputs.flags >= {"http", "url"}:
         doubt = "it sends any method"
@@ -74,8 +74,8 @@ def _read(evidence: Evidence) -> Verdict:
 
 def _look(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
-    if prose.unknown and verb in NOUN_TOO and evidence.name.place != "first":
-        return Verdict(UNCLEAR, f"{verb} may be a thing here; the description says {prose.unknown}")
+    if prose.unknown:
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
     if prose.kinds & ACTING:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind == "run" and prose.object & _ERRAND:
@@ -166,7 +166,9 @@ def _drawn(evidence: Evidence, verb: str | None) -> bool:
         verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
     )
     pictured = pictured or (around & {"map", "maps"} and (around | evidence.prose.opening) & NOUNS["mapped"])
-    return bool(pictured) and not any(name.startswith("save") for name in evidence.inputs.names)
+    names = evidence.inputs.names
+    stays = around & NOUNS["canvas"] or names & NOUNS["canvas_id"] or any(name.startswith("save") for name in names)
+    return bool(pictured) and not stays
 
 
 def _run(evidence: Evidence) -> Verdict:

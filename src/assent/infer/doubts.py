@@ -13,9 +13,18 @@ _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 def program(evidence: Evidence) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
-    doubt = None if evidence.name.verb in DEEDS["treating"] else _written(evidence)
-    cleared = doubt and ("select" in evidence.prose.object or "reads_only" in evidence.prose.statements)
+    doubt = None if is_treated(evidence) else _written(evidence)
+    avowed = "reads_only" in evidence.prose.statements and "code" not in evidence.inputs.flags
+    cleared = doubt and ("select" in evidence.prose.object or avowed)
     return None if cleared else doubt
+
+
+def is_treated(evidence: Evidence) -> bool:
+    """Whether what is written is only looked at: explained, formatted, calculated, but not run."""
+    prose, verb = evidence.prose, evidence.name.verb
+    if prose.kind == "run" or prose.opening & {"javascript", "python"}:
+        return False
+    return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
 
 
 def _written(evidence: Evidence) -> str | None:
@@ -58,7 +67,7 @@ def let_in(evidence: Evidence) -> str | None:
 
 def traced(evidence: Evidence) -> str | None:
     """A read that marks, takes or makes what it reads."""
-    if evidence.inputs.flags & {"traced", "emptying"}:
+    if evidence.inputs.flags & {"traced", "emptying", "felling"}:
         return "a switch marks or takes what is read"
     opening = evidence.outset
     if "supplants" in opening or "loses" in opening:
@@ -111,7 +120,28 @@ def shown_elsewhere(evidence: Evidence) -> str | None:
     """`view_in_browser` opens something on somebody's screen."""
     words = evidence.name.words
     opened = len(words) > 2 and words[-2] == "in" and words[-1] in NOUNS["program_window"]
-    return f"something is opened in the {words[-1]}" if opened else None
+    if opened:
+        return f"something is opened in the {words[-1]}"
+    return exhibited(evidence) or signalled(evidence)
+
+
+def exhibited(evidence: Evidence) -> str | None:
+    """`display_text` shows somebody what its caller gives it."""
+    verb, names = evidence.name.verb, evidence.inputs.names
+    given = verb in {"display", "show", "tell"} and names & NOUNS["exhibit_input"]
+    put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change"}
+    put = put and evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} and "returns" not in evidence.prose.statements
+    return "it puts something before somebody" if given or put else None
+
+
+def signalled(evidence: Evidence) -> str | None:
+    """`look_at` a point turns a head, `locate_device` for a minute makes it blink."""
+    verb, names = evidence.name.verb, evidence.inputs.names
+    turned = verb == "look" and "at" in evidence.words and names & NOUNS["aim_input"]
+    lit = verb in {"identify", "locate", "ping"} and names & {"duration", "seconds"} and not names & {"host", "url"}
+    taught = verb == "learn" and names & NOUNS["content_input"]
+    noted = evidence.prose.verbs[:1] == ("record",) and verb not in DEEDS["fetching"]
+    return "something is moved, lit or kept" if turned or lit or taught or noted else None
 
 
 def consulted(evidence: Evidence) -> str | None:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from assent.infer.calls import judge_calls
+from assent.infer.doubts import is_treated
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE, VERBS
 
@@ -19,8 +20,7 @@ _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 def judge_execution(evidence: Evidence) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
-    treated = evidence.name.verb in DEEDS["treating"] and not _joined(evidence)
-    if treated and "enacts" not in evidence.outset:
+    if is_treated(evidence) and not _joined(evidence) and "enacts" not in evidence.outset:
         return None
     return (
         _requests(evidence)

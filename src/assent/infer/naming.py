@@ -45,7 +45,7 @@ _STATING = frozenset(
 )
 # What follows one of these is what is wanted, whatever else it could mean: `get_resume`.
 _NEVER_NAMED = frozenset({"fetch", "get", "retrieve"})
-_DONE_TO = frozenset({"input", "page", "phone", "text"})
+_DONE_TO = frozenset({"balance", "input", "page", "phone", "text"})
 
 
 class NameReading(NamedTuple):

@@ -16,6 +16,8 @@ _LOOSE: Final = _CHOOSING - _OPERATION
 # How something is done: a deed only where one of the ways loses what was there.
 _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
+_AFTERWARDS: Final = frozenset({"auto", "force", "then"})
+_LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _OUTWARD: Final = ("output_", "save_")
 _FILED: Final = ("_file", "_filename", "_path")
@@ -24,7 +26,21 @@ _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
 _SWITCHES: Final = frozenset(
-    {"outcome", "resetting", "truncating", "mend", "emptying", "traced", "unlisted", "fate", "pressing", "backup"}
+    {
+        "felling",
+        "felling_first",
+        "followed_by",
+        "outcome",
+        "resetting",
+        "truncating",
+        "mend",
+        "emptying",
+        "traced",
+        "unlisted",
+        "fate",
+        "pressing",
+        "backup",
+    }
 )
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
@@ -122,10 +138,21 @@ def _switched(plain: str) -> Iterator[str]:
         flag for flag in ("mend", "traced", "fate", "pressing", "backup", "truncating") if plain in INPUTS[flag]
     )
     first, _, rest = plain.partition("_")
-    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_"))
+    if plain in INPUTS["felling"] or first in INPUTS["felling_first"] or _is_after(plain):
+        yield "felling"
+    if first in _AFTERWARDS and rest.partition("_")[0] in _LOST_AFTERWARDS:
+        yield "felling"
+    if first == "create" or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"]):
+        yield "mend"
+    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_")) or rest == "markers"
     empties = (first in INPUTS["emptying"] and not trivial) or plain in INPUTS["resetting"]
     if empties or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
+
+
+def _is_after(plain: str) -> bool:
+    """`reset_after_read`, `reset_to_default`, `delete_after_read`."""
+    return plain.startswith(("reset_after_", "reset_to_")) or plain.endswith("_after_read")
 
 
 def _role(plain: str) -> str | None:

@@ -33,7 +33,7 @@ def judge_reading(evidence: Evidence) -> Verdict:
 
 def _choices(evidence: Evidence) -> Verdict | None:
     """One tool, many operations: the worst one counts."""
-    if evidence.name.verb in {"count", "list"} and evidence.name.place == "first" and evidence.prose.kinds <= READING:
+    if _only_filters(evidence):
         return None
     doubtful = evidence.kind == "read"
     acting = sorted(
@@ -46,6 +46,13 @@ def _choices(evidence: Evidence) -> Verdict | None:
     if plain and evidence.inputs.only_reads:
         return Verdict(READS, "every operation its parameter offers only reads")
     return None
+
+
+def _only_filters(evidence: Evidence) -> bool:
+    """`list_refunds` with an action chooses what is listed, unless to list is itself one of the choices."""
+    name, offered = evidence.name, {choice.verb for choice in evidence.inputs.choices}
+    lists = name.verb in {"count", "list"} and name.place == "first" and evidence.prose.kinds <= READING
+    return lists and not offered & DEEDS["offered_beside"] and name.words[-1] not in {"manager", "ops"}
 
 
 def _avowed(evidence: Evidence) -> Verdict | None:
@@ -89,7 +96,8 @@ def _guidance(evidence: Evidence) -> Verdict | None:
     prose = evidence.prose
     if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
         return None
-    if prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]:
+    advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
+    if advised and evidence.name.verb not in DEEDS["heeding"]:
         return Verdict(LOOKS, "the description offers advice, not the deed")
     teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
@@ -100,10 +108,13 @@ def _guidance(evidence: Evidence) -> Verdict | None:
 def _question(evidence: Evidence) -> Verdict | None:
     """`is_connected`, `harbour_can_i_deploy`."""
     words = evidence.name.words
-    asks = words and (
+    asks = bool(words) and (
         words[0] in DEEDS["asking"] or ("i" in words[1:-1] and words[words.index("i") - 1] in DEEDS["asking"])
     )
-    return Verdict(READS, "the name asks a question") if asks and not evidence.prose.kinds & ACTING else None
+    prose = evidence.prose
+    if asks and words[0] in {"does", "should"} and prose.opening:
+        asks = "whether" in prose.opening or bool(prose.kinds and prose.kinds <= READING)
+    return Verdict(READS, "the name asks a question") if asks and not prose.kinds & ACTING else None
 
 
 def _kind(evidence: Evidence) -> str:
@@ -114,6 +125,8 @@ def _kind(evidence: Evidence) -> str:
     asked = evidence.prose.kind == "read" or "reads_only" in evidence.prose.statements
     if verb == "resolve" and not asked and not words & NOUNS["named"]:
         return "change"
+    if verb == "review" and evidence.inputs.names & {"decision", "verdict"}:
+        return "add"
     requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
     if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"

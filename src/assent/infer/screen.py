@@ -27,7 +27,7 @@ def _pressed(evidence: Evidence) -> bool:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
     beside = evidence.kind in VAGUE and any(VERBS[joined] == "drive" for joined in evidence.name.beside)
-    tame = verb in OTHERWISE and OTHERWISE[verb][0] != "drive" and words & OTHERWISE[verb][1]
+    tame = verb in OTHERWISE and OTHERWISE[verb][0] != "drive" and (words | prose.object) & OTHERWISE[verb][1]
     filled = prose.verbs[:1] == ("fill",) and not prose.opening & (NOUNS["field"] | {"form", "forms"})
     driven = prose.kind == "drive" and evidence.kind in VAGUE and not filled
     if otherwise or beside or driven or (evidence.kind == "drive" and not tame):

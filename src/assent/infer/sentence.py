@@ -1,0 +1,186 @@
+"""Which verb does a sentence begin with, which are joined to it, and what are they done to?"""
+
+from collections.abc import Iterator
+
+from assent.infer.lexicon import (
+    ACTING,
+    COMPOUNDS,
+    CONJUNCTION,
+    DETERMINER,
+    FILLER,
+    NOUN_FIRST,
+    NOUN_TOO,
+    NOUNS,
+    PREPOSITION,
+    READING,
+    VERBS,
+    find_verb,
+)
+
+# What follows are cases of what was said before.
+_INSTANCES = frozenset({"excluding", "including"})
+_NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
+_BETWEEN = frozenset({"then", "also", "or", "and"})
+_SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
+_OBJECT = DETERMINER | {
+    "all",
+    "any",
+    "it",
+    "them",
+    "this",
+    "that",
+    "these",
+    "those",
+    "new",
+    "one",
+    "existing",
+    "every",
+}
+# `Report what is there` tells; `Report a bug` does not.
+_TOLD = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
+_REPORTED = frozenset({"health", "metrics", "progress", "state", "statistics", "status", "usage", "version"})
+# After a conjunction they rather say how something is.
+_ADJECTIVES = frozenset({"complete", "correct", "secure", "separate"})
+_AFTER_NOUN = frozenset({"", ",", "/", "and", "of", "or", "per", "since"})
+_CLAUSE = frozenset({"are", "as", "for", "found", "is", "that", "to", "when", "where", "which", "with"})
+BEING = frozenset({"are", "becomes", "gets", "goes", "is", "was", "were"})
+_BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
+_WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
+_COMPOUND = frozenset(
+    {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool", "path", "id"}
+)
+OF = frozenset({"for", "of", "in", "from", "about", "on"})
+_AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
+_AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
+
+
+def find_lead(words: list[str]) -> int | None:
+    """Where the verb of a sentence stands that begins with one after its filler."""
+    position, end = 0, min(len(words), 12)
+    while position < end and _is_filler(words, position):
+        position += 1
+    if position >= len(words):
+        return None
+    word, before = words[position], words[position - 1] if position else ""
+    verb = find_verb(word)
+    if verb is None or before in DETERMINER or _is_thing(words, position, verb):
+        return None
+    if verb == "take" and verb_at(words, position) == "take":
+        return None
+    if verb == "act" and word_after(words, position) == "as":
+        return None
+    gerund = word != verb and word.endswith("ing")
+    return None if gerund and before not in _BEFORE_GERUND else position
+
+
+def _is_filler(words: list[str], position: int) -> bool:
+    word = words[position]
+    if word in FILLER or word == ",":
+        return True
+    if word in {"enable", "help"}:
+        return word_after(words, position) in _AFTER_ENABLE
+    if word == "start" or word == "here":
+        return "here" in words[position : position + 2]
+    if word in {"call", "calls", "invoke"}:
+        return word_after(words, position) in _AFTER_CALL
+    return word.endswith("ly") and word not in _NOT_ADVERBS
+
+
+def _is_thing(words: list[str], position: int, verb: str) -> bool:
+    """`Replies for a message`, `Orders placed` and `Message management` are things, `Searches for one` is not."""
+    following = word_after(words, position)
+    if words[position] in COMPOUNDS and following in COMPOUNDS[words[position]]:
+        return True
+    if verb not in NOUN_TOO or VERBS[verb] in READING:
+        return False
+    plural = words[position] != verb and (following in OF or following.endswith("ed"))
+    return plural or following in _COMPOUND or following in BEING or (verb in NOUN_FIRST and following == "of")
+
+
+def word_after(words: list[str], position: int) -> str:
+    return words[position + 1] if position + 1 < len(words) else ""
+
+
+def verb_at(words: list[str], position: int) -> str:
+    verb = find_verb(words[position]) or ""
+    if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
+        return "save" if _keeps(words[position + 1 : position + 12]) else "see"
+    if verb == "report" and (
+        word_after(words, position) in _TOLD or _REPORTED.intersection(words[position + 1 : position + 4])
+    ):
+        return "tell"
+    if verb == "request" and word_after(words, position) in {"data", "information"}:
+        return "fetch"
+    if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
+        return "send"
+    if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
+        return "explore"
+    if verb == "page" and word_after(words, position) in {"through", "over"}:
+        return "browse"
+    return verb
+
+
+def _keeps(words: list[str]) -> bool:
+    """Whether what is taken is a copy that stays: a snapshot of anything but what is seen on a screen."""
+    if NOUNS["stored"].intersection(words):
+        return True
+    whole = "snapshot" in words and "of" in words[words.index("snapshot") :]
+    return whole and NOUNS["seen"].isdisjoint(words)
+
+
+def find_joined(words: list[str], start: int) -> Iterator[str]:
+    """Verbs in the same form after a comma, a slash or a conjunction: `List, create, or close`."""
+    ending = _ending(words[start])
+    listing = True
+    if VERBS[verb_at(words, start)] in READING and _is_qualified(words, start):
+        return
+    for i in range(start + 1, min(len(words) - 1, start + 24)):
+        link = words[i]
+        if link in _INSTANCES:
+            return
+        if link not in CONJUNCTION and link not in ",/":
+            linked = words[i - 1] in CONJUNCTION or words[i - 1] in ",/" or _is_between(words[i - 1])
+            listing = listing and linked and (find_verb(link) is not None or _is_between(link))
+            continue
+        place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
+        verb = find_verb(words[place])
+        if verb is None or verb in _WEAK or _ending(words[place]) != ending:
+            continue
+        certain = verb not in NOUN_TOO or link in CONJUNCTION
+        sure = verb not in NOUN_TOO and link in CONJUNCTION and word_after(words, place) in PREPOSITION
+        acts = verb not in _ADJECTIVES and VERBS[verb] in ACTING
+        tells = (ending == "" and verb not in NOUN_TOO) or (ending == "s" and _goes_on(words, place, verb))
+        sure = sure or (link == "and" and acts and tells)
+        if listing or sure or (certain and word_after(words, place) in _OBJECT):
+            yield verb
+
+
+def _goes_on(words: list[str], place: int, verb: str) -> bool:
+    """`and deletes merged ones` says what is done, `opens and unsubscribes of a campaign` what is counted."""
+    following = word_after(words, place)
+    if following in _AFTER_NOUN or following in PREPOSITION:
+        return False
+    return verb not in NOUN_TOO or not (following.endswith(("ed", "ing")) or following in _CLAUSE)
+
+
+def _is_qualified(words: list[str], start: int) -> bool:
+    """`List sync, reset and clear jobs`: the deeds say which jobs."""
+    return find_verb(word_after(words, start)) is not None and words[start + 2 : start + 3] == [","]
+
+
+def _is_between(word: str) -> bool:
+    return word in _BETWEEN or (word.endswith("ly") and word not in _NOT_ADVERBS)
+
+
+def list_things(words: list[str], position: int) -> Iterator[str]:
+    """What the verb is done to: the words up to the next preposition."""
+    for word in words[position + 1 : position + 14]:
+        if word in PREPOSITION:
+            return
+        yield word
+
+
+def _ending(word: str) -> str:
+    if word.endswith("ing"):
+        return "ing"
+    return "s" if word.endswith("s") and not word.endswith("ss") else ""
