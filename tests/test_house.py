@@ -204,12 +204,16 @@ async def test_observing_lists_what_it_would_run(tmp_path: Path) -> None:
     assert shop.effects == ["delete o-1"]
 
 
-async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(tmp_path: Path) -> None:
+async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     shop, lock = Shop(), tmp_path / "assent.lock"
     async with over_http(shop.server) as upstream:
         async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (_, house):
             definitions = await house.links["shop"].load()  # type: ignore[attr-defined]
             assert "place_order" in house.catalogue().tools
+        said = [record.getMessage() for record in caplog.records if str(lock) in record.getMessage()]
+        assert said == [f"{lock} is not there: nothing is withheld until `assent pin --write`"]
         lock.write_text(pins_text({"shop": pins_of(definitions)}))
         shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
         async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, house):

@@ -52,3 +52,7 @@ class UnansweredError(AssentError):
 
 class SilentError(UnansweredError):
     """A tool call that was not answered in time."""
+
+
+class EndedError(UnansweredError):
+    """A tool call during which the server ended, or after which it was gone."""

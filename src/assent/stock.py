@@ -45,6 +45,7 @@ class Stock:
         self._contracts, self._declared = contracts_of(settings)
         self._said: dict[str, Said] = {}
         self._taken: dict[str, TakenIn] = {}
+        self._unpinned = False
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self.catalogue = Catalogue()
 
@@ -155,8 +156,14 @@ class Stock:
 
         An API description is the operator's own choice and is not pinned.
         """
-        if isinstance(link, OpenApiLink) or self._settings.pins is None or not Path(self._settings.pins).exists():
+        if isinstance(link, OpenApiLink) or self._settings.pins is None:
             return {}
+        if not Path(self._settings.pins).exists():
+            if not self._unpinned:
+                logger.warning("%s is not there: nothing is withheld until `assent pin --write`", self._settings.pins)
+            self._unpinned = True
+            return {}
+        self._unpinned = False
         pins = read_pins(Path(self._settings.pins).read_text(encoding="utf-8"), self._settings.pins)
         return changed(pins.get(link.name, {}), definitions)
 

@@ -71,3 +71,16 @@ def test_no_tool_can_break_out_of_its_row() -> None:
     page = placed("<!-- assent:tools -->\n<!-- /assent:tools -->\n", made)
     assert len(made.splitlines()) == 3
     assert drift(page, made) == []
+
+
+def test_a_page_keeps_its_line_ends(tmp_path: Path) -> None:
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    page.write_bytes(PAGE.replace("\n", "\r\n").encode())
+    assert run(tools, "--write", page).exit_code == 0
+    assert page.read_bytes().count(b"\r\n") == page.read_bytes().count(b"\n") > PAGE.count("\n")
+    assert run(tools, "--check", page).exit_code == 0
+
+
+def test_a_page_is_checked_or_written_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
+    tools = written(tmp_path / "tools.json", PING)
+    assert run(tools, "--check", "page.md", "--write", "page.md").exit_code == 2

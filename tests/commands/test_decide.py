@@ -43,3 +43,46 @@ def test_a_request_that_cannot_be_meant_is_refused_by_name(tmp_path: Path, wrong
     ended = decide(tmp_path, {"tool": "look", "principal": AGENT} | wrong)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith(f"error: {named}")
+
+
+SERVER = """
+import sys
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("notes", log_level="ERROR")
+@server.tool(description=sys.argv[1])
+def list_notes() -> str:
+    return ""
+server.run("stdio")
+"""
+
+
+def served(
+    tmp_path: Path, said: str, *, tool: str = "list_notes", command: str = "decide"
+) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "server.py").write_text(SERVER)
+    upstreams = {"notes": {"command": [sys.executable, "server.py", said]}}
+    settings = {"store": "sqlite:///a.db", "upstreams": upstreams, "pins": "assent.lock"}
+    (tmp_path / "assent.yaml").write_text(json.dumps(settings))
+    line = [sys.executable, "-c", "from assent.cli import main; main()", *command.split(), "-c", "assent.yaml"]
+    request = json.dumps({"tool": tool, "arguments": {}, "principal": AGENT})
+    return subprocess.run(line, cwd=tmp_path, input=request, capture_output=True, text=True)
+
+
+def test_a_tool_without_a_contract_is_explained_as_its_upstream_lists_it_and_as_it_was_accepted(tmp_path: Path) -> None:
+    assert served(tmp_path, "Lists notes.", command="pin --write").returncode == 0
+    ended = served(tmp_path, "Lists notes.")
+    assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "answer")
+    ended = served(tmp_path, "Lists notes, and yours too.")
+    assert ended.returncode == 1 and "its definition changed since it was accepted" in ended.stdout
+    assert "no upstream has a tool of this name" in served(tmp_path, "Lists notes.", tool="list_books").stdout
+
+
+def test_where_an_upstream_does_not_answer_the_contracts_are_all_there_is(tmp_path: Path) -> None:
+    decide(tmp_path, {"tool": "look", "principal": AGENT})
+    gone = {"gone": {"url": "http://127.0.0.1:1/mcp"}}
+    settings = {"store": "sqlite:///a.db", "contracts": ["contracts.yaml"], "upstreams": gone, "pins": "assent.lock"}
+    (tmp_path / "other.yaml").write_text(json.dumps(settings))
+    line = [sys.executable, "-c", "from assent.cli import main; main()", "decide", "-c", "other.yaml"]
+    request = json.dumps({"tool": "look", "arguments": {}, "principal": AGENT})
+    ended = subprocess.run(line, cwd=tmp_path, input=request, capture_output=True, text=True)
+    assert ended.returncode == 0 and "upstream gone: " in ended.stderr

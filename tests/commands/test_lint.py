@@ -181,3 +181,67 @@ def test_what_is_no_file_cannot_be_fixed_and_nothing_is_half_done(tmp_path: Path
         assert isinstance(run(*wrong).exception, SettingsError)
     both = run(path, "--fix", "--baseline", tmp_path / "b", "--write-baseline")
     assert (both.exit_code, path.read_text()) == (2, before)
+
+
+BROKEN = """
+import sys
+from fastmcp import FastMCP
+server = FastMCP("notes")
+@server.tool
+def delete_notes(ids: list[str]) -> str:
+    "Deletes notes."
+    return "done"
+number = 5
+def needs(argument): return server
+def fails(): raise RuntimeError("no database")
+def leaves(): sys.exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("number", "not one of type int"),
+        ("needs", "missing 1 required positional argument"),
+        ("fails", "RuntimeError: no database. Name a server object"),
+        ("leaves", "SystemExit: 0"),
+    ],
+)
+def test_what_is_no_server_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    (tmp_path / "no_servers.py").write_text(BROKEN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run(f"no_servers:{name}")
+    assert isinstance(result.exception, AssentError) and said in str(result.exception)
+
+
+def test_a_fastmcp_server_is_a_server_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fast_notes.py").write_text(BROKEN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run("fast_notes:server", "--format", "json")
+    assert {finding["tool"] for finding in json.loads(result.stdout)["findings"]} == {"delete_notes"}
+
+
+def test_a_file_that_cannot_be_read_and_a_baseline_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"name": "list_notes"}\n{"title": "x"}\n', encoding="utf-8")
+    result = run(written(tmp_path, CLEAN), bad)
+    assert isinstance(result.exception, SettingsError) and str(result.exception).startswith(
+        f"{bad}: line 2 has no name"
+    )
+    result = run(written(tmp_path, CLEAN), "--baseline", tmp_path / "none" / "baseline.json", "--write-baseline")
+    assert isinstance(result.exception, SettingsError) and "cannot be written" in str(result.exception)
+
+
+def test_a_command_that_ends_at_once_is_said_to_have_ended() -> None:
+    result = run("--", sys.executable, "-c", "")
+    assert isinstance(result.exception, AssentError)
+    assert str(result.exception) == f"{sys.executable} did not list its tools: it ended without an answer"
+
+
+def test_a_target_without_tools_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    result = run(written(tmp_path), written(tmp_path))
+    assert result.exit_code == 0 and result.stderr.endswith("tools.json: there are no tools in it\n")

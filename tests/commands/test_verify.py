@@ -108,3 +108,30 @@ def test_a_snapshot_command_that_fails_is_told_in_one_sentence(program: Path) ->
     result = run("--snapshot", f"{sys.executable} -c 'raise SystemExit(3)'", "--", sys.executable, program)
     assert isinstance(result.exception, AssentError)
     assert str(result.exception) == "the snapshot command ended with 3"
+
+
+def test_a_snapshot_command_that_cannot_be_split_is_named(program: Path) -> None:
+    result = run("--snapshot", "print 'it", "--", sys.executable, program)
+    assert isinstance(result.exception, SettingsError)
+    assert "--snapshot: the command cannot be read" in str(result.exception)
+
+
+def test_a_server_that_ends_when_it_is_called_is_a_broken_promise(program: Path) -> None:
+    program.write_text(PROGRAM.replace('return ""', "import os; os._exit(3)"), encoding="utf-8")
+    result = run("--", sys.executable, program)
+    assert result.exit_code == 1
+    assert "list_notes: promised that it fails only as declared, but the server ended" in result.stdout
+
+
+def test_the_contracts_of_a_server_object_are_held_against_it(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "from assent import contract\nfrom mcp.server.mcpserver import MCPServer\n"
+        "server = MCPServer('notes', log_level='CRITICAL')\n"
+        "@server.tool()\n@contract(side_effect='write', failure_modes={'full': {'class': 'no_effect'}})\n"
+        "def add_note(text: str) -> str:\n    'Adds a note.'\n    raise ValueError(text)\n"
+    )
+    (program.parent / "failing_notes.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(program.parent)
+    monkeypatch.syspath_prepend(program.parent)
+    result = run("--calls", "all", "failing_notes:server")
+    assert "add_note: promised that it fails only as declared, but it failed without a code" in result.stdout

@@ -43,6 +43,11 @@ def test_a_host_does_what_the_table_says(host: str, annotations: dict[str, objec
     assert does(host, **annotations) == expected
 
 
+def test_cursor_asks_about_a_destructive_read_because_it_is_destructive() -> None:
+    row = matrix(target_of({"name": "tool", "annotations": {"readOnlyHint": True, "destructiveHint": True}}))[0]
+    assert (row.hosts["cursor"].does, row.hosts["cursor"].because) == ("asks", "destructiveHint is true")
+
+
 def test_every_host_has_an_answer_for_every_combination() -> None:
     for values in product((True, False, None), repeat=3):
         annotations = {name: value for name, value in zip(HINTS, values, strict=True) if value is not None}

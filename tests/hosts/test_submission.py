@@ -62,3 +62,38 @@ def test_a_hint_that_the_directory_itself_objects_to_is_not_justified(definition
     inputs = {"type": "object", "properties": {"to": {"type": "string"}, "body": {"type": "string"}}}
     with pytest.raises(SettingsError, match=said):
         submission(target_of({**definition, "inputSchema": inputs, "annotations": hints}), "openai")
+
+
+def test_nobody_is_said_to_be_asked_who_is_asked_now_and_then() -> None:
+    """A change of medium risk asks only where it is unclear, and a yes for five calls is one question."""
+    contracts = {
+        "update_note": {"side_effect": "write", "overwrites": True, "description": "Replaces a note."},
+        "delete_note": {"side_effect": "destructive", "confirmation": {"uses": 5}},
+        "delete_book": {"side_effect": "destructive"},
+    }
+    made = submission(target_of({"contracts": contracts}, "openai"), "openai")
+    said = {name: tool["justifications"]["destructive_justification"] for name, tool in made["tools"].items()}
+    assert [name for name, sentence in said.items() if "asked" in sentence] == ["delete_book"]
+
+
+def test_a_reason_is_given_for_the_hint_that_it_is_about() -> None:
+    fields = {"side_effect": "write", "hints": {"open_world": True, "because": "The seller is told"}}
+    made = submission(target_of({"contracts": {"add_order": fields}}, "anthropic"), "anthropic")["tools"][0]
+    assert made["justifications"]["openWorldHint"] == "The seller is told."
+    assert made["justifications"]["idempotentHint"] == "Repeating a call may have a further effect."
+
+
+@pytest.mark.parametrize(
+    ("annotations", "said"),
+    [
+        ({"readOnlyHint": False, "title": "Create a note"}, "it is not read-only and has no destructiveHint"),
+        ({"readOnlyHint": False, "destructiveHint": False}, "destructiveHint is false, but it changes something"),
+        ({"readOnlyHint": False, "destructiveHint": True}, "annotations.title is missing"),
+    ],
+)
+def test_what_anthropic_wants_of_every_tool_is_named_before_anything_is_printed(
+    annotations: dict[str, object], said: str
+) -> None:
+    tool = {"name": "create_note", "description": "Creates a note.", "annotations": annotations}
+    with pytest.raises(SettingsError, match=said):
+        submission(target_of(tool, "anthropic"), "anthropic")

@@ -12,6 +12,7 @@ from assent.infer import classify
         ("buy_berth", "Buy a berth.", "external_spend"),
         ("top_up_balance", "Top up the balance.", "external_spend"),
         ("create_payment", "Create a payment.", "external_spend"),
+        ("transfer_money", "Transfers money.", "external_spend"),
         ("reserve_boat", "Reserves credits and books a boat.", "external_spend"),
         ("create_share_link", "Create a share link.", "share_export"),
         ("create_api_key", "Create an API key.", "share_export"),

@@ -28,6 +28,13 @@ def test_a_suppression_that_suppresses_nothing_is_reported() -> None:
     assert lint(target_of(LIAR), suppressions=[idle]).idle == (idle,)
 
 
+def test_a_suppression_of_a_rule_that_was_not_asked_is_not_called_idle() -> None:
+    """Whoever looks for errors alone, or without a directory, is not told to remove what is needed otherwise."""
+    kept = [Suppression("anthropic-name", "*", "It is listed elsewhere."), Suppression("title-missing", "*", "Later.")]
+    assert lint(target_of(LIAR), suppressions=kept, least="error").idle == ()
+    assert lint(target_of(LIAR, "anthropic"), suppressions=kept[:1]).idle == (kept[0],)
+
+
 def test_a_baseline_hides_what_it_knows_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "baseline.json"
     path.write_text(baseline_text(lint(target_of(LIAR)).findings), encoding="utf-8")

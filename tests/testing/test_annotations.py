@@ -82,3 +82,9 @@ def test_a_tool_that_is_listed_twice_cannot_hide_behind_the_other() -> None:
     ]
     with pytest.raises(AssertionError, match="list_notes: it is listed 2 times"):
         assert_annotations(listed, {"list_notes": {"readOnlyHint": True}})
+
+
+def test_a_hint_in_another_spelling_is_named() -> None:
+    tool = {"name": "list_notes", "annotations": {"destructiveHint": False, "read_only_hint": True}}
+    with pytest.raises(AssertionError, match="read_only_hint is not a hint; write readOnlyHint"):
+        every_tool_annotated([tool])

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fastmcp import FastMCP
 from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
 
 from assent import contract
 
@@ -59,3 +61,33 @@ def test_a_tool_that_never_answers_is_given_up_and_named(assent_verify: Callable
 
     with pytest.raises(AssertionError, match=r"list_stock: promised that .* nothing came within 0.1 s"):
         assent_verify(server, timeout=0.1)
+
+
+def test_a_test_that_would_show_nothing_fails(assent_verify: Callable[..., Any]) -> None:
+    server = MCPServer("notes", log_level="ERROR")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
+    def add_note(text: str) -> str:
+        """Adds a note."""
+        return ""
+
+    with pytest.raises(AssertionError, match=r"no tool was called:\s+add_note: it may have an effect"):
+        assent_verify(server)
+    with pytest.raises(ValueError, match="no tool named list_notes"):
+        assent_verify(server, calls="all", only=["list_notes"])
+    with pytest.raises(ValueError, match="calls is one of reads, all"):
+        assent_verify(server, calls="writes")
+    assert assent_verify(server, calls="all").checked[0].calls
+
+
+def test_a_fastmcp_server_is_verified_with_the_contracts_of_its_functions(assent_verify: Callable[..., Any]) -> None:
+    server: FastMCP[Any] = FastMCP("links")
+
+    @server.tool
+    @contract(side_effect="share_export", secrets=["/token"])
+    def create_link(item: str) -> dict[str, str]:
+        """Creates a link."""
+        return {"token": "always-the-same"}
+
+    with pytest.raises(AssertionError, match="a secret is shown once, but a second call returned the same secret"):
+        assent_verify(server, calls="all")

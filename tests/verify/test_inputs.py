@@ -82,3 +82,33 @@ def test_several_different_arguments_are_found() -> None:
 def test_a_schema_that_nothing_fits_says_so(schema: dict[str, Any]) -> None:
     with pytest.raises(NoExampleError):
         examples_of(schema, 3)
+
+
+def test_a_pattern_in_the_dialect_of_another_language_does_not_stop_the_others() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"word": {"type": "string", "pattern": r"^(?<first>[a-z])*$"}, "n": {"type": "integer"}},
+        "required": ["n"],
+    }
+    assert examples_of(schema, 3)
+    schema["properties"]["word"]["pattern"], schema["required"] = r"^(?<first>[A-Z]){30}$", ["word"]
+    with pytest.raises(NoExampleError, match="no arguments were found"):
+        examples_of(schema, 1)
+
+
+def test_of_a_very_large_schema_little_more_than_what_is_needed_is_made_up() -> None:
+    part = {"type": "object", "properties": {f"q{n}": {"type": "string"} for n in range(20)}}
+    wanted = [f"p{n}" for n in range(100)]
+    schema = {"type": "object", "properties": dict.fromkeys([*wanted, "spare"], part), "required": wanted}
+    for found in examples_of(schema, 2):
+        assert set(wanted) <= set(found) and not any(found.values())
+
+
+def test_examples_go_from_the_smallest_to_the_largest() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"query": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
+        "required": ["query"],
+    }
+    queries = [len(one["query"]) for one in examples_of(schema, 5)]
+    assert len(queries) == 5 and min(queries) == 0 and max(queries) > 16

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +12,9 @@ from typing import Any
 
 import asyncpg
 import pytest
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel
 
 import postgres_server
@@ -39,7 +43,7 @@ class Yes(BaseModel):
     sure: bool
 
 
-async def tried(server: MCPServer, *observers: Observer, url: str | None = None) -> Verdict:
+async def tried(server: MCPServer | Server[Any], *observers: Observer, url: str | None = None) -> Verdict:
     declared = contracts_in(server)
     promises = [promises_of(one, declared.get(str(one["name"]))) for one in await listed_in(server)]
     async with calling(url=url) if url else calling(server) as session:
@@ -118,6 +122,38 @@ async def test_a_retry_that_acts_again_although_it_brought_its_key() -> None:
     assert told(await tried(server, Hook(lambda: placed))) == {promise: "a second call changed the snapshot"}
     assert told(await tried(server)) == {promise: "the second call answered something else"}
     assert len(placed) == 2 * len(set(placed))
+
+
+async def test_a_hint_of_idempotence_is_about_the_same_key_where_the_key_is_an_argument() -> None:
+    placed: dict[str, int] = {}
+    server = MCPServer("shop", log_level="ERROR")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True))
+    def place_order(item: str, idempotency_key: str) -> Placed:
+        """Places an order."""
+        return Placed(order=placed.setdefault(idempotency_key, len(placed)))
+
+    assert told(await tried(server, Hook(lambda: placed))) == {}
+
+
+async def test_what_is_kept_while_it_is_valid_promises_nothing_about_keys() -> None:
+    """Made-up arguments may name a time that is over: then there is nothing to be given again."""
+    assent, links = Assent(), iter(range(100))
+    server = MCPServer("files", extensions=[assent.extension()], log_level="ERROR")
+    natural = {"by": ["file", "until"], "until": "/order"}
+
+    @server.tool()
+    @contract(side_effect="share_export", risk="low", natural=natural)
+    def create_link(file: str, until: int) -> Placed:
+        """Makes a link to a file."""
+        next(links)
+        return Placed(order=until)
+
+    assent.apply(server)
+    try:
+        assert told(await tried(server, Hook(lambda: repr(links)))) == {}
+    finally:
+        await assent.close()
 
 
 async def test_a_secret_that_a_retry_or_a_read_tool_gives_away_again() -> None:
@@ -205,6 +241,103 @@ async def test_failures_and_outputs_that_were_not_declared() -> None:
         "reserve_seat: it fails only as declared": "it failed with melted",
         "get_seat: its output fits its schema": "the answer does not fit the output schema",
     }
+
+
+def bare(tool: Tool, *answers: CallToolResult) -> Server[Any]:
+    """A server without any checks of its own, which gives these answers in turn and the last one for ever."""
+    left = list(answers)
+
+    async def listed(ctx: Any, params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[tool])
+
+    async def called(ctx: Any, params: Any) -> CallToolResult:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return Server("bare", on_list_tools=listed, on_call_tool=called)
+
+
+@pytest.mark.parametrize(
+    ("answer", "happened"),
+    [
+        (
+            CallToolResult(content=[], structured_content={"order": "three"}),
+            "the answer does not fit the output schema",
+        ),
+        (CallToolResult(content=[TextContent(text="three")]), "the answer has no structured content"),
+    ],
+)
+async def test_an_answer_off_the_schema_that_the_server_lists_is_seen_and_not_raised_by_the_client(
+    answer: CallToolResult, happened: str
+) -> None:
+    schema = Placed.model_json_schema()
+    tool = Tool(name="get_order", input_schema={"type": "object"}, output_schema=schema, annotations=READS)
+    assert told(await tried(bare(tool, answer))) == {"get_order: its output fits its schema": happened}
+
+
+async def test_a_repeated_call_that_says_something_else_in_plain_text() -> None:
+    repeatable = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
+    tool = Tool(name="set_flag", input_schema={"type": "object"}, annotations=repeatable)
+    answers = [CallToolResult(content=[TextContent(text=said)]) for said in ("first", "second")]
+    promise = "set_flag: a repeated call has no further effect"
+    assert told(await tried(bare(tool, *answers))) == {promise: "the second call answered something else"}
+
+
+async def test_an_address_in_a_schema_is_never_fetched() -> None:
+    fetched: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        fetched.append((await reader.readline()).decode())
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        elsewhere = {"$ref": f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/schema.json"}
+        schema = {"type": "object", "properties": {"item": elsewhere}}
+        answer = CallToolResult(content=[], structured_content={})
+        tool = Tool(name="get_item", input_schema={"type": "object"}, output_schema=schema, annotations=READS)
+        found = told(await tried(bare(tool, answer)))
+        assert "outside the document" in found["get_item: its output fits its schema"]
+        tool = Tool(name="get_item", input_schema=schema, annotations=READS)
+        assert "outside the document" in (await tried(bare(tool, answer))).checked[0].skipped
+    assert fetched == []
+
+
+async def test_a_server_that_ends_in_the_middle_of_a_call_is_the_last_thing_that_is_reported() -> None:
+    """Over HTTP the connection breaks: whoever asked is told, and is not torn down with it."""
+    tools = [
+        Tool(name=name, input_schema={"type": "object", "required": ["x"]}, annotations=READS)
+        for name in ("get_a", "get_b")
+    ]
+    promises = [promises_of(one.model_dump(mode="json", by_alias=True, exclude_none=True)) for one in tools]
+    taken: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken.append(writer)
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b"tools/call" in head or b"server/discover" not in head:
+            writer.close()
+            return
+        size = int(re.search(rb"content-length: (\d+)", head.lower())[1])  # type: ignore[index]
+        request = json.loads(await reader.readexactly(size))
+        said = {
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "x", "version": "1"},
+        }
+        body = json.dumps(
+            {"jsonrpc": "2.0", "id": request["id"], "result": {"resultType": "complete", **said}}
+        ).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
+        writer.write(b"connection: close\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+        async with calling(url=url) as session:
+            verdict = await verify(session, promises, examples=2)
+    assert told(verdict) == {"get_a: it fails only as declared": "the server ended when it was called"}
+    assert [one.tool for one in verdict.checked] == ["get_a"]
+    assert verdict.notes == ("the server ended: no other tool was called after that",)
 
 
 def peeker(write: Callable[[str], Any]) -> MCPServer:

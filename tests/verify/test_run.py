@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assent.contract.reading import read_contract
-from assent.errors import SilentError, UnansweredError
+from assent.errors import EndedError, SilentError, UnansweredError
 from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of, verify
 from assent.verify.observe import Hook
 
@@ -217,3 +217,60 @@ async def test_a_tool_that_does_not_answer_is_waited_for_once() -> None:
     verdict = await server.verdict(schema={"type": "object", "properties": {"page": {"type": "integer"}}})
     assert [(one.tool, one.happened) for one in verdict.broken] == [("list_items", "it did not answer: timed out")]
     assert server.called.count("list_items") == 2
+
+
+async def test_a_secret_that_a_read_gives_away_every_time_is_caught() -> None:
+    server = Server(get_key=({"side_effect": "read", "secrets": ["/key"]}, lambda given: {"key": "always-the-same"}))
+    verdict = await server.verdict()
+    assert promises_broken(verdict) == [("get_key", "a secret is shown once")]
+
+
+async def test_a_tool_that_only_fails_is_said_to_have_shown_nothing() -> None:
+    failing = {"isError": True, "content": []}
+    server = Server(
+        set_flag=({"side_effect": "write"}, lambda given: failing), list_flags=({"side_effect": "read"}, dict)
+    )
+    verdict = await server.verdict()
+    assert verdict.notes == ("every call of set_flag failed, so nothing of what it does was seen",)
+
+
+async def test_a_read_that_ends_the_server_while_it_is_looked_at_is_blamed_and_no_other() -> None:
+    server = Server(
+        list_flags=({"side_effect": "read"}, lambda given: EndedError("the server ended")),
+        set_flag=({"side_effect": "write"}, dict),
+    )
+    verdict = await server.verdict(schema={"type": "object"})
+    assert promises_broken(verdict) == [("list_flags", "it fails only as declared")]
+    assert server.called == ["list_flags"]
+
+
+async def test_a_secret_that_can_be_fetched_again_by_the_id_it_came_with_is_caught() -> None:
+    keys = iter(range(1000))
+
+    def create(given: dict[str, Any]) -> dict[str, Any]:
+        number = next(keys)
+        return {"id": f"key-{number}", "secret": f"secret-{number}"}
+
+    def get(given: dict[str, Any]) -> dict[str, Any]:
+        return {"item": given["item"], "shown": given["item"].replace("key", "secret")}
+
+    contract = {"side_effect": "share_export", "secrets": ["/secret"]}
+    server = Server(create_key=(contract, create), get_key=({"side_effect": "read"}, get))
+    (broken,) = (await server.verdict()).broken
+    assert (broken.tool, broken.promise) == ("create_key", "a secret is shown once")
+    assert broken.happened == 'the secret can be read again in what get_key returns for item "key-0"'
+    honest = Server(create_key=(contract, create), get_key=({"side_effect": "read"}, lambda given: {"item": "x"}))
+    assert (await honest.verdict()).broken == ()
+
+
+async def test_what_is_forbidden_or_hidden_is_not_called_even_to_look() -> None:
+    server = Server(
+        read_key=({"side_effect": "read", "risk": "forbidden"}, dict),
+        read_log=({"side_effect": "read", "visibility": "hidden"}, dict),
+        list_notes=({"side_effect": "read"}, dict),
+    )
+    verdict = await server.verdict(schema={"type": "object"})
+    assert {one.tool: one.skipped for one in verdict.checked if one.skipped} == dict.fromkeys(
+        ("read_key", "read_log"), "its contract forbids or hides it"
+    )
+    assert set(server.called) == {"list_notes"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from assent.commands.options import written_to
 from assent.commands.targets import TargetCommand, chosen, target_options
 from assent.errors import Fault, SettingsError
 from assent.lint.tables import drift, placed, table
@@ -31,6 +32,8 @@ def docs(
 
     The table stands between the lines `<!-- assent:tools -->` and `<!-- /assent:tools -->`.
     """
+    if check is not None and write is not None:
+        raise click.UsageError("--check and --write exclude each other.", ctx)
     made = table(chosen(ctx, target, profile, contracts, headers).read().target.subjects)
     if check is not None:
         lines = drift(_page(check), made, str(check))
@@ -38,13 +41,15 @@ def docs(
             click.echo(line)
         ctx.exit(1 if lines else 0)
     if write is not None:
-        write.write_text(placed(_page(write), made, str(write)), encoding="utf-8")
+        page = _page(write)
+        text = placed(page.replace("\r\n", "\n"), made, str(write))
+        written_to(write, text.replace("\n", "\r\n") if "\r\n" in page else text, "--write")
         return
     click.echo(made)
 
 
 def _page(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None

@@ -14,11 +14,14 @@ import click
 from assent.bootstrap import deciding_ports
 from assent.commands.options import config_option
 from assent.core.call import Request
+from assent.core.catalogue import Catalogue
 from assent.core.principal import KINDS, Principal
+from assent.core.render import visible
 from assent.decisions import run_cases
 from assent.errors import Fault, SettingsError
 from assent.pipeline.explain import Explanation, explain
 from assent.settings import Settings, find_settings
+from assent.survey import survey
 
 _KEYS = {"tool", "arguments", "principal", "key", "can_ask"}
 _PRINCIPAL_KEYS = {"id", "kind", "tenant", "scopes", "roles", "acr", "auth_time", "mode", "actors"}
@@ -39,6 +42,7 @@ def decide(
     """Explain one call, stage by stage, without running it.
 
     REQUEST is a file (or standard input) with one JSON object: `tool`, `arguments`, optionally `principal`, `key`.
+    Upstreams are asked for their tools where no contract has the name, or where definitions are pinned.
     Exit code 0: it would be answered; 1: it would be refused or would wait for a person.
     """
     if cases is not None:
@@ -53,9 +57,23 @@ def decide(
 async def _explain(request: Request, settings: Settings) -> Explanation:
     ports = await deciding_ports(settings)
     try:
+        if settings.upstreams and (settings.pins or request.tool not in ports.catalogue().tools):
+            ports = ports._replace(catalogue=await _catalogue(request.tool, ports.catalogue(), settings))
         return await explain(request, ports)
     finally:
         await ports.store.close()
+
+
+async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Callable[[], Catalogue]:
+    """What upstreams list: only they know of a tool without a contract, or that a definition changed.
+
+    Where one of them does not answer, what contracts say of the tool is all there is.
+    """
+    found, troubles = await survey(settings)
+    for name, trouble in troubles.items():
+        click.echo(f"upstream {name}: {visible(trouble)}", err=True)
+    unknown = tool not in found.tools and tool not in found.withheld
+    return lambda: contracts if troubles and unknown else found
 
 
 def _run_cases(cases: Path) -> int:

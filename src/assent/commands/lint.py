@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from assent.commands.fixing import fix_files
+from assent.commands.options import written_to
 from assent.commands.targets import TargetCommand, chosen, reading_options
+from assent.core.render import visible
 from assent.lint import all_rules
 from assent.lint import lint as find
 from assent.lint.report import FORMATS
@@ -62,11 +64,14 @@ def lint(
         named = [chosen(ctx, target, profile, contracts, headers) for target in targets or (None,)]
         fix_files(named, allowed, known, write=fix and not diff)
     reads = [chosen(ctx, target, profile, contracts, headers).read() for target in targets or (None,)]
+    for read in reads:
+        if not read.target.subjects and not read.target.configuration:
+            click.echo(f"{visible(read.target.name)}: there are no tools in it", err=True)
     report = together(
         [find(read.target, suppressions=[*read.suppressions, *allowed], baseline=known, least=least) for read in reads]
     )
     if write_baseline and baseline is not None:
-        baseline.write_text(baseline_text(report.findings), encoding="utf-8")
+        written_to(baseline, baseline_text(report.findings), "--baseline")
         click.echo(f"{baseline}: {len(report.findings)} findings", err=True)
         return
     text = FORMATS[form](report)

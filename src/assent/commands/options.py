@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal
+from assent.errors import Fault, SettingsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -25,6 +26,15 @@ def config_option(command: Command) -> Command:
         type=click.Path(path_type=Path, dir_okay=False),
         help="The configuration file; without it ./assent.yaml, then the user's own.",
     )(command)
+
+
+def written_to(place: Path, text: str, option: str) -> None:
+    """Write a file that an option names; raises SettingsError where that cannot be."""
+    try:
+        place.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        fault = Fault(f"{place} cannot be written: {error.strerror}", "Choose another place", option)
+        raise SettingsError(fault) from None
 
 
 def operator() -> Principal:

@@ -24,7 +24,13 @@ Listed = dict[str, list[dict[str, Any]]]
 @click.argument("target", required=False)
 @click.option("--check", is_flag=True, help="Compare with the lock file; the default.")
 @click.option("--write", is_flag=True, help="Accept the definitions as they are now.")
-@click.option("--tool", "only", multiple=True, metavar="NAME", help="Accept only this tool; may be repeated.")
+@click.option(
+    "--tool",
+    "only",
+    multiple=True,
+    metavar="[UPSTREAM:]NAME",
+    help="With --write: accept only this tool; may be repeated.",
+)
 @click.option(
     "--lock", type=click.Path(path_type=Path, dir_okay=False), help="The lock file; else the configuration's."
 )
@@ -48,30 +54,73 @@ def pin(
     """
     if check and write:
         raise click.UsageError("--check and --write exclude each other.", ctx)
+    if only and not write:
+        raise click.UsageError("--tool says what is accepted: it goes with --write.", ctx)
     listed, place = _listed(ctx, target, headers, config)
     place = lock or place
     pins = _pins(place) if place.exists() else {}
     if not place.exists() and not write:
         raise SettingsError(Fault("there is no lock file", "Write it with `assent pin --write`", file=str(place)))
     changes = {name: compare(pins.get(name, {}), found) for name, found in listed.items()}
-    _print(changes)
     if write:
-        accepted = {**pins, **{name: _accepted(pins.get(name, {}), found, only) for name, found in listed.items()}}
+        wanted = _wanted(only, listed, pins) if only else None
+        _print({name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()})
+        accepted = {
+            **pins,
+            **{name: _accepted(name, pins.get(name, {}), found, wanted) for name, found in listed.items()},
+        }
         _replace(place, pins_text(accepted))
-        click.echo(f"{place}: {sum(map(len, accepted.values()))} definitions accepted", err=True)
+        left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
+        others = f"; {left} changes of other tools are not" if left else ""
+        click.echo(f"{place}: {_count(wanted, accepted)} accepted{others}", err=True)
         return
+    _print(changes)
     ctx.exit(1 if any(changes.values()) else 0)
 
 
-def _accepted(pins: dict[str, Pin], found: list[dict[str, Any]], only: tuple[str, ...]) -> dict[str, Pin]:
+Wanted = set[tuple[str, str]] | None
+"""The tools to accept, each with its upstream; None: all of them."""
+
+
+def _wanted(only: tuple[str, ...], listed: Listed, pins: dict[str, dict[str, Pin]]) -> set[tuple[str, str]]:
+    """The tools that were named, by their own name where only one upstream has it, else as `upstream:name`."""
+    known = {
+        (upstream, name)
+        for upstream, found in listed.items()
+        for name in {*(str(one.get("name")) for one in found), *pins.get(upstream, {})}
+    }
+    wanted: set[tuple[str, str]] = set()
+    faults: list[Fault] = []
+    for given in only:
+        upstream, colon, name = given.rpartition(":")
+        fitting = {one for one in known if one[1] == name and (not colon or one[0] == upstream)}
+        if len(fitting) == 1:
+            wanted |= fitting
+        elif fitting:
+            names = " or ".join(sorted(f"{one}:{name}" for one, _ in fitting))
+            faults.append(Fault("several upstreams have a tool of this name", f"Write {names}", given))
+        else:
+            faults.append(Fault("no tool has this name", "Write it as its own upstream does, without a prefix", given))
+    if faults:
+        raise SettingsError(faults)
+    return wanted
+
+
+def _meant(wanted: Wanted, upstream: str, tool: str) -> bool:
+    return wanted is None or (upstream, tool) in wanted
+
+
+def _count(wanted: Wanted, accepted: dict[str, dict[str, Pin]]) -> str:
+    number = sum(map(len, accepted.values())) if wanted is None else len(wanted)
+    return f"{number} definition" + ("" if number == 1 else "s")
+
+
+def _accepted(upstream: str, pins: dict[str, Pin], found: list[dict[str, Any]], wanted: Wanted) -> dict[str, Pin]:
     now = pins_of(found)
-    if not only:
+    if wanted is None:
         return now
-    missing = [name for name in only if name not in now and name not in pins]
-    if missing:
-        raise SettingsError([Fault("no tool has this name", "Correct it", name) for name in missing])
-    kept = {name: one for name, one in pins.items() if name not in only}
-    return kept | {name: now[name] for name in only if name in now}
+    kept = {name: one for name, one in pins.items() if (upstream, name) not in wanted}
+    return kept | {name: one for name, one in now.items() if (upstream, name) in wanted}
 
 
 def _listed(
@@ -79,6 +128,9 @@ def _listed(
 ) -> tuple[Listed, Path]:
     if target is not None or ctx.meta.get("assent.command"):
         read = chosen(ctx, target, "spec", (), headers).read()
+        if read.target.configuration or any(subject.partial for subject in read.target.subjects):
+            remedy = "Name a configuration with -c, or a URL, a file of definitions or a command"
+            raise SettingsError(Fault("it holds no definitions of a server to be pinned", remedy, file=target or ""))
         found = [dict(subject.definition) for subject in read.target.subjects]
         return {"": found}, Path(LOCK)
     settings = find_settings(config)

@@ -160,10 +160,15 @@ def load_server(target: str) -> Any:
         found: Any = import_module(home)
         for part in name.split("."):
             found = getattr(found, part)
+        if callable(found) and not hasattr(found, "list_tools"):
+            found = found()
     except (ImportError, AttributeError) as error:
         raise SettingsError(Fault(f"{target} cannot be loaded: {error}", "Name it as package.module:server")) from None
-    if callable(found) and not hasattr(found, "list_tools"):
-        found = found()
+    except (Exception, SystemExit) as error:
+        # Whatever somebody else's module or function raises is theirs to correct, and no fault of this program.
+        said = f"{type(error).__name__}: {error}"
+        remedy = "Name a server object, or a function without arguments that returns one"
+        raise SettingsError(Fault(f"{target} cannot be loaded: {said}", remedy)) from None
     return found[0] if isinstance(found, tuple) else found
 
 

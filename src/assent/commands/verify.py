@@ -14,6 +14,7 @@ import click
 from assent.commands.targets import Chosen, TargetCommand, chosen, headers_of, load_server, target_options
 from assent.core.render import visible
 from assent.edges.calling import PATIENCE, Caller, calling
+from assent.edges.listing import contracts_in
 from assent.errors import Fault, SettingsError
 from assent.lint import Target
 from assent.verify import Command, Observer, Verdict, database_at, promises_of
@@ -67,7 +68,7 @@ def verify(
     """
     what = chosen(ctx, target, profile, contracts, headers)
     read = what.read()
-    observers: list[Observer] = [Command(shlex.split(snapshot))] if snapshot else []
+    observers: list[Observer] = [Command(_words(snapshot))] if snapshot else []
     observers += [database_at(database)] if database else []
     if calls == "all":
         click.echo("Calling every tool of the server: this has effects.", err=True)
@@ -89,15 +90,31 @@ def verify(
     ctx.exit(code)
 
 
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        fault = Fault(f"the command cannot be read: {error}", "Close every quotation mark", "--snapshot")
+        raise SettingsError(fault) from None
+
+
 def _promises(what: Chosen, target: Target, only: tuple[str, ...]) -> list[Promises]:
     unknown = [name for name in only if name not in target.names]
     if unknown:
         raise SettingsError([Fault("the server has no such tool", "Correct it", name) for name in unknown])
     laid_over = bool(what.contracts)
+    declared = contracts_in(load_server(what.target or "")) if _is_object(what) else {}
     return [
-        promises_of(tool.definition, tool.contract, enforced=not (laid_over and tool.contract))
+        promises_of(
+            tool.definition, tool.contract or declared.get(tool.name), enforced=not (laid_over and tool.contract)
+        )
         for tool in target.subjects
     ]
+
+
+def _is_object(what: Chosen) -> bool:
+    where = what.target or ""
+    return not what.command and not where.startswith(("http://", "https://")) and ":" in where
 
 
 def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[Caller]:
@@ -106,7 +123,7 @@ def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[Cal
         return calling(command=what.command, patience=timeout)
     if where.startswith(("http://", "https://")):
         return calling(url=where, headers=headers_of(what.headers), patience=timeout)
-    if ":" in where:
+    if _is_object(what):
         return calling(load_server(where), patience=timeout)
     raise SettingsError(Fault("a file cannot be called", "Name a URL, package.module:server, or -- COMMAND"))
 

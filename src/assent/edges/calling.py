@@ -15,10 +15,13 @@ from mcp import Client, InputRequiredRoundsExceededError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from pydantic import ValidationError
 
 from assent.edges.idempotency_key import META_KEY
-from assent.errors import AssentError, SilentError, UnansweredError
+from assent.edges.listing import sdk_server
+from assent.edges.reasons import reason_of
+from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
 PATIENCE = 30.0
 _STARTING = 60.0
@@ -29,6 +32,8 @@ class Caller:
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self.client: Client | None = None
+        self.held: asyncio.Task[None] | None = None
+        """What keeps the connection open; it ends early where the server does."""
         self._patience = patience
         self.asked = 0
         self._agrees = True
@@ -37,18 +42,35 @@ class Caller:
         self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True
     ) -> dict[str, Any]:
         """The result as JSON; raises UnansweredError where there is none."""
-        assert self.client is not None
         self._agrees = agree
         meta: Any = {META_KEY: key} if key is not None else None
         try:
-            result = await self.client.call_tool(tool, dict(arguments), read_timeout_seconds=self._patience, meta=meta)
+            result = await self._answered(tool, dict(arguments), meta)
+        except ValidationError:
+            raise UnansweredError("what it answered is no result of a tool") from None
         except (MCPError, InputRequiredRoundsExceededError, TimeoutError) as error:
-            late = isinstance(error, TimeoutError) or (isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT)
-            if late:
+            code = error.code if isinstance(error, MCPError) else None
+            if code == REQUEST_TIMEOUT or isinstance(error, TimeoutError):
                 raise SilentError(f"nothing came within {self._patience:g} s") from None
+            if code == CONNECTION_CLOSED:
+                raise EndedError("the server ended") from None
             raise UnansweredError(str(error) or "it gave no reason") from None
         said: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         return said
+
+    async def _answered(self, tool: str, arguments: dict[str, Any], meta: Any) -> types.CallToolResult:
+        """The answer, unless the connection goes first: then nobody would ever say so."""
+        assert self.client is not None and self.held is not None
+        work = self.client.call_tool(tool, arguments, read_timeout_seconds=self._patience, meta=meta)
+        asking = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({asking, self.held}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                raise EndedError("the server ended")
+            return asking.result()
+        finally:
+            asking.cancel()
+            await _over(asking)
 
     async def answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         """What the server hears when it asks; a page to be opened and a form that needs words are declined."""
@@ -86,29 +108,59 @@ async def calling(
 ) -> AsyncIterator[Caller]:
     """Connect to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client.
 
-    A call that has no answer after `patience` seconds is given up.
+    A call that has no answer after `patience` seconds is given up. The connection is held by a task of its own: where
+    it breaks, the block is not torn down with it but hears of it at its next call.
     """
-    failed: AssentError | None = None
-    async with AsyncExitStack() as stack:
-        where: Any = server
-        if command:
-            where = StdioServerParameters(command=command[0], args=list(command[1:]))
-        elif url is not None:
-            http = await stack.enter_async_context(create_mcp_http_client(headers=dict(headers or {})))
-            where = streamable_http_client(url, http_client=http)
-        caller = Caller(patience)
-        try:
-            async with asyncio.timeout(_STARTING):
-                client = Client(where, mode=era, elicitation_callback=caller.answer)
-                caller.client = await stack.enter_async_context(client)
-        except TimeoutError:
-            raise AssentError(f"the server cannot be reached: it said nothing for {_STARTING:g} s") from None
-        except (OSError, MCPError, BaseExceptionGroup) as error:
-            raise AssentError(f"the server cannot be reached: {error}") from None
-        try:
-            yield caller
-        except AssentError as error:
-            # Outside of the client's task group, which would wrap it into a group of its own.
-            failed = error
-    if failed is not None:
-        raise failed
+    caller, over = Caller(patience), asyncio.Event()
+    ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def hold() -> None:
+        async with AsyncExitStack() as stack:
+            where: Any
+            if command:
+                where = StdioServerParameters(command=command[0], args=list(command[1:]))
+            elif url is not None:
+                http = await stack.enter_async_context(create_mcp_http_client(headers=dict(headers or {})))
+                where = streamable_http_client(url, http_client=http)
+            else:
+                where = sdk_server(server)
+            client = Client(where, mode=era, elicitation_callback=caller.answer)
+            caller.client = await stack.enter_async_context(client)
+            # The client would raise on an answer off its schema and keep it; that answer is what is looked for.
+            client.session.validate_tool_result = _left_to_others  # type: ignore[method-assign]
+            ready.set_result(None)
+            await over.wait()
+
+    caller.held = asyncio.create_task(hold())
+    try:
+        await _connected(caller.held, ready)
+        yield caller
+    finally:
+        over.set()
+        if not ready.done():
+            caller.held.cancel()
+        await _over(caller.held)
+
+
+async def _over(task: asyncio.Future[Any]) -> None:
+    """Wait for the end of a task, however it ends."""
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
+
+
+async def _left_to_others(name: str, result: types.CallToolResult) -> None:
+    """No answer is held against its schema here."""
+
+
+async def _connected(held: asyncio.Task[None], ready: asyncio.Future[None]) -> None:
+    """Wait until the connection stands; raises AssentError with the reason where it never does."""
+    await asyncio.wait({held, ready}, timeout=_STARTING, return_when=asyncio.FIRST_COMPLETED)
+    if ready.done():
+        return
+    if not held.done():
+        raise AssentError(f"the server cannot be reached: it said nothing for {_STARTING:g} s")
+    reason = held.exception()
+    if reason is not None and not isinstance(reason, OSError | MCPError | TimeoutError | BaseExceptionGroup):
+        raise reason
+    raise AssentError(f"the server cannot be reached: {reason_of(reason)}") from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Any, TextIO
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
@@ -23,6 +25,7 @@ from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
 from assent.core.render import visible
 from assent.edges.inprocess import sdk_tools
+from assent.edges.reasons import reason_of
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
@@ -95,8 +98,7 @@ async def listed_by(
         async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
             return await _ask(reading, writing)
     except (OSError, TimeoutError, BaseExceptionGroup) as error:
-        reason = "it took too long" if isinstance(error, TimeoutError) else str(error)
-        raise NotListedError(f"{command[0]} did not list its tools: {reason}") from None
+        raise NotListedError(f"{command[0]} did not list its tools: {visible(reason_of(error))}") from None
 
 
 async def _ask(reading: Any, writing: Any) -> Listed:
@@ -132,9 +134,9 @@ def _name_in(info: Any) -> str:
 
 
 async def listed_in(server: Any) -> Definitions:
-    """The tools of a server object of the official SDK, asked in memory."""
+    """The tools of a server object, asked in memory; raises NotListedError where the object is no server."""
     found: Definitions = []
-    async with Client(server) as client:
+    async with Client(sdk_server(server)) as client:
         cursor: str | None = None
         for _ in range(_PAGES):
             result = await client.list_tools(cursor=cursor)
@@ -145,22 +147,41 @@ async def listed_in(server: Any) -> Definitions:
     return found
 
 
+def sdk_server(server: Any) -> MCPServer[Any] | Server[Any]:
+    """A server object of the official SDK, or the one inside a FastMCP server."""
+    if isinstance(server, MCPServer | Server):
+        return server
+    inner = getattr(server, "_mcp_server", None)
+    if not isinstance(inner, Server):
+        kind = type(server).__name__
+        raise NotListedError(f"a server object of the official SDK or of FastMCP is expected, not one of type {kind}")
+    return inner
+
+
+def _registered(server: Any) -> list[Any]:
+    """The functions that a server has for tools, with their names; a foreign one has none that we know."""
+    if isinstance(server, MCPServer):
+        return list(sdk_tools(server))
+    fastmcp = sys.modules.get("fastmcp")  # whoever has such an object has imported it
+    if fastmcp is None or not isinstance(server, fastmcp.FastMCP):
+        return []
+    from assent.edges.fastmcp_server import own_functions
+
+    return list(own_functions(server))
+
+
 def registered_in(server: Any) -> Definitions:
     """The tools a server has registered, those it lists to nobody among them."""
-    if not isinstance(server, MCPServer):
-        return []
     return [
         {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
-        for tool in sdk_tools(server)
+        for tool in _registered(server)
     ]
 
 
 def contracts_in(server: Any) -> dict[str, Contract]:
     """The contracts that a server's functions carry."""
-    if not isinstance(server, MCPServer):
-        return {}
     found: dict[str, Contract] = {}
-    for tool in sdk_tools(server):
+    for tool in _registered(server):
         with suppress(AttributeError):
             contract = contract_of(tool.fn, tool.name)
             if contract is not None:

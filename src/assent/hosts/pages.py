@@ -57,7 +57,8 @@ def as_html(name: str, rows: Sequence[Row]) -> str:
     )
     title = f"Hosts and directories: {escape(visible(name))}"
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
         f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n<table><thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody></table>\n<h2>Sources, as of {hosts()[0].checked}</h2>"
         f"<ul>{sources}</ul></body></html>"

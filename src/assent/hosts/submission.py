@@ -56,7 +56,7 @@ def _for_openai(tool: Subject) -> dict[str, Any]:
 
 def _anthropic(target: Target) -> dict[str, Any]:
     """A sheet for Anthropic's form: titles, hints and why, tool by tool."""
-    _demand(target, ("read_only",), "anthropic")
+    _demand(target, (), "anthropic")
     tools = []
     for tool in target.subjects:
         hints, said = hints_of(tool), justify(tool)
@@ -72,10 +72,12 @@ def _anthropic(target: Target) -> dict[str, Any]:
     return {"directory": "anthropic", "server": target.name, "tools": tools}
 
 
-# Nobody can justify a hint that the definition contradicts, or that the directory reads otherwise.
-_CONTRADICTIONS = (
+# Nobody can justify a hint that the definition contradicts, or that the directory reads otherwise; and what it wants of
+# every tool is named, not made up.
+_OBJECTIONS = (
     *("read-only-contradicted", "destructive-contradicted", "open-world-contradicted", "read-only-and-destructive"),
     *("openai-read-only", "openai-destructive", "openai-open-world"),
+    *("anthropic-hints", "anthropic-destructive", "anthropic-title", "anthropic-name"),
 )
 _WIRE = {
     "read_only": "readOnlyHint",
@@ -93,7 +95,7 @@ def _demand(target: Target, wanted: tuple[str, ...], directory: str) -> None:
         if hints_of(tool)[name] is None
     ]
     under = Target(target.name, target.subjects, profile(directory))
-    found = {(one.tool, one.at): one for one in lint(under, only=_CONTRADICTIONS).findings}
+    found = {(one.tool, one.at): one for one in lint(under, only=_OBJECTIONS).findings}
     faults += [Fault(one.message, one.fix, one.tool) for one in found.values()]
     if faults:
         raise SettingsError(faults)
@@ -106,11 +108,22 @@ def justify(tool: Subject) -> dict[str, str]:
     return {
         "read_only": f"{does}." if not hints["read_only"] else f"{_DOES[Tier.READ]}.",
         "destructive": _destructive(tool, hints["destructive"], does),
-        "idempotent": _idempotent(tool, hints["idempotent"]),
+        "idempotent": "Repeating a call has no further effect."
+        if hints["idempotent"]
+        else "Repeating a call may have a further effect.",
         "open_world": "It can reach systems or people outside the account."
         if hints["open_world"]
         else "It works only on the caller's own account and reaches nobody outside it.",
-    }
+    } | _told(tool)
+
+
+def _told(tool: Subject) -> dict[str, str]:
+    """What the contract says of the hints that it sets by itself."""
+    said = tool.contract.hints if tool.contract else None
+    if said is None or not said.because:
+        return {}
+    because = said.because.rstrip(".") + "."
+    return {name: because for name in ("destructive", "idempotent", "open_world") if getattr(said, name) is not None}
 
 
 def _does(tool: Subject) -> str:
@@ -123,16 +136,14 @@ def _does(tool: Subject) -> str:
     return _DOES[tool.tier]
 
 
+def _always_asked(tool: Subject) -> bool:
+    """Whether a person sees every single call, and not only those that are unclear or the first of several."""
+    contract = tool.contract
+    return contract is not None and contract.asked_by(ambiguous=False) != "none" and contract.confirmation.uses == 1
+
+
 def _destructive(tool: Subject, said: bool | None, does: str) -> str:
     if said:
-        asked = tool.contract is not None and tool.contract.confirmation.by != "none"
-        return f"{does}." + (" A person is asked before every call." if asked else "")
+        return f"{does}." + (" A person is asked before every call." if _always_asked(tool) else "")
     overwrites = tool.contract.overwrites if tool.contract else tool.inference.overwrites
     return f"{does}; it deletes and revokes nothing." if overwrites else "It deletes, overwrites and revokes nothing."
-
-
-def _idempotent(tool: Subject, said: bool | None) -> str:
-    because = tool.contract.hints.because if tool.contract else None
-    if because:
-        return because if because.endswith(".") else f"{because}."
-    return "Repeating a call has no further effect." if said else "Repeating a call may have a further effect."

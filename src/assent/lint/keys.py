@@ -55,6 +55,8 @@ def selection(tool: Subject) -> Field | None:
     selects = set(tool.contract.selects) if tool.contract else set()
     loses = tool.inference.destructive or tool.tier == "destructive"
     for field in tool.inputs:
+        if not loses and field.pointer.startswith(("/$defs/", "/definitions/")):
+            continue  # the filter of a thing that is made or changed belongs to the thing
         if field.name in selects or (field.plain in _SELECTIONS and (loses or field.plain not in _LOOSE)):
             return field
         if loses and field.is_a("array") and (field.plain.endswith("ids") or field.plain in _MANY):

@@ -33,7 +33,7 @@ class Report:
     known: tuple[Finding, ...] = ()
     """Findings that the baseline has already."""
     idle: tuple[Suppression, ...] = field(default=())
-    """Suppressions that suppressed nothing."""
+    """Suppressions that suppressed nothing although their rule was asked."""
 
     def count(self, severity: Severity) -> int:
         return sum(1 for finding in self.findings if finding.severity == severity)
@@ -56,7 +56,8 @@ def lint(
     shown = SEVERITIES[: SEVERITIES.index(least) + 1]
     asked = [rule for rule in all_rules().values() if rule.asked(target) and rule.severity in shown]
     chosen = set(only)
-    found = [finding for rule in asked if not chosen or rule.name in chosen for finding in _findings(rule, target)]
+    asked = [rule for rule in asked if not chosen or rule.name in chosen]
+    found = [finding for rule in asked for finding in _findings(rule, target)]
     order = {subject.name: index for index, subject in enumerate(target.subjects)}
     found.sort(key=lambda one: (order.get(one.tool, -1), SEVERITIES.index(one.severity), one.rule, one.at))
     left: list[Finding] = []
@@ -70,7 +71,8 @@ def lint(
             used.add(covering)
             suppressed.append((finding, suppressions[covering].because))
     new, known = _compared(left, baseline)
-    idle = tuple(one for number, one in enumerate(suppressions) if number not in used)
+    names = {rule.name for rule in asked}
+    idle = tuple(one for number, one in enumerate(suppressions) if number not in used and one.rule in names)
     return Report(target.name, tuple(subject.name for subject in target.subjects), new, tuple(suppressed), known, idle)
 
 

@@ -14,7 +14,7 @@ from assent.contract.files import load_contracts, parse_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile
 from assent.contract.yaml_lines import Document
-from assent.errors import ContractError, Fault, SettingsError
+from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.infer import read_definitions
 from assent.lint.suppressions import Suppression, in_comments
 from assent.lint.target import Subject, Target, subject_of
@@ -72,9 +72,16 @@ def read_text(
     lines = _lines_of_names(text)
     subjects = tuple(
         _under(definition, overlays or {}, said_by, name, lines.get(str(definition["name"]), 0))
-        for definition in read_definitions(StringIO(text))
+        for definition in _definitions(text, name)
     )
     return Read(Target(name, subjects, said_by))
+
+
+def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
+    try:
+        return list(read_definitions(StringIO(text)))
+    except FaultsError as error:
+        raise SettingsError([replace(fault, file=file) for fault in error.faults]) from None
 
 
 def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:

@@ -16,6 +16,7 @@ from assent.contract.wire import CONTRACT_KEY, Claims, read_claims
 from assent.core.tool import compile_tool
 from assent.infer import Inference, classify
 from assent.lint.fields import Field, fields_of
+from assent.lint.texts import texts_in
 
 CONFIDENT = 0.8
 _TIERS = frozenset(Tier)
@@ -93,6 +94,11 @@ class Subject:
     def inputs(self) -> tuple[Field, ...]:
         """Every field of the input, nested ones too."""
         return tuple(fields_of(self.definition.get("inputSchema")))
+
+    @cached_property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """Every text that a model or a person reads, by its place."""
+        return tuple(texts_in(self.definition))
 
     @cached_property
     def outputs(self) -> tuple[Field, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from assent.contract.profiles import WIRE_NAMES
 from assent.contract.wire import read_claims
 from assent.edges.listing import listed_at, listed_in
+from assent.lint.rules.foreign_hint_names import meant
 
 Definitions = Sequence[Mapping[str, Any]]
 
@@ -37,8 +38,15 @@ def every_tool_annotated(server: Any) -> None:
             wrong.append(f"{definition['name']}: neither readOnlyHint nor destructiveHint is set")
         if claims.read_only and claims.destructive:
             wrong.append(f"{definition['name']}: readOnlyHint and destructiveHint are both true")
-        wrong += [f"{definition['name']}: {name} is not a hint; write {name}Hint" for name in claims.foreign]
+        wrong += [f"{definition['name']}: {name} is not a hint; write {wire}" for name, wire in _misspelt(definition)]
     assert not wrong, "tools without proper hints:\n  " + "\n  ".join(wrong)
+
+
+def _misspelt(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names that hosts do not read, each with the hint that is meant."""
+    annotations = definition.get("annotations")
+    names = annotations if isinstance(annotations, Mapping) else {}
+    return [(name, wire) for name in names for wire in [meant(name)] if wire is not None and wire != name]
 
 
 def assert_annotations(server: Any, table: Mapping[str, Mapping[str, bool | None]]) -> None:

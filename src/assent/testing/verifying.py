@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 from assent.contract.model import Contract
 from assent.edges.calling import PATIENCE, calling
@@ -29,14 +29,20 @@ def assert_promises_kept(
 ) -> Verdict:
     """Call the tools of a server object; raise AssertionError with every promise that was broken.
 
-    A call without an answer after `timeout` seconds is given up, unless it holds the loop.
+    It is raised as well where no tool was called at all: such a test would show nothing. A call without an answer after
+    `timeout` seconds is given up, unless it holds the loop.
     """
+    if calls not in get_args(Calls):
+        raise ValueError(f"calls is one of {', '.join(get_args(Calls))}, not {calls!r}")
     observers: list[Observer] = [Hook(snapshot)] if snapshot else []
     observers += [database_at(database)] if database else []
 
     async def run() -> Verdict:
         declared = {**contracts_in(server), **(contracts or {})}
         definitions = await listed_in(server)
+        unknown = sorted(set(only) - {str(one["name"]) for one in definitions})
+        if unknown:
+            raise ValueError(f"the server has no tool named {unknown[0]}")
         promises = [promises_of(one, declared.get(str(one["name"]))) for one in definitions]
         async with calling(server, patience=timeout) as session:
             return await verify(session, promises, observers=observers, calls=calls, examples=examples, only=only)
@@ -47,6 +53,10 @@ def assert_promises_kept(
         for one in verdict.broken
     ]
     assert not said, "broken promises:\n  " + "\n  ".join(said)
+    left = [f"{one.tool}: {one.skipped}" for one in verdict.checked]
+    assert any(one.calls for one in verdict.checked), "nothing was verified, no tool was called:\n  " + "\n  ".join(
+        left
+    )
     return verdict
 
 

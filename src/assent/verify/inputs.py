@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import jsonschema_rs
-
+from assent.contract.documents import schema_validator
 from assent.errors import AssentError
 
 _LONGEST_TEXT = 40
 _MOST_ITEMS = 4
 _DEEPEST = 5
 _BIG = 10_000
+_MOST_FIELDS = 400
+_MOST_OPTIONAL = 20
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.@/äß"
 
 Strategy = Any
@@ -34,13 +37,15 @@ def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     """Up to `count` different arguments that fit a schema, the same ones every time."""
     try:
         from hypothesis import HealthCheck, Phase, given, settings
-        from hypothesis.errors import Unsatisfiable
+        from hypothesis.errors import InvalidArgument, Unsatisfiable
     except ImportError:
         raise NoHypothesisError from None
     try:
-        fits = jsonschema_rs.validator_for(dict(schema)).is_valid
-    except (ValueError, TypeError, jsonschema_rs.ValidationError) as error:
-        raise NoExampleError(f"its input schema is none: {str(error).splitlines()[0][:160]}") from None
+        fits = schema_validator(dict(schema)).is_valid
+    except ValueError as error:
+        raise NoExampleError(f"its input schema is none: {error}") from None
+    if _fields(schema, 0) > _MOST_FIELDS:
+        schema = _pruned(schema, _MOST_OPTIONAL)
     found: list[dict[str, Any]] = []
 
     @settings(
@@ -53,14 +58,49 @@ def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     )
     @given(_object(schema, schema, 0))
     def collect(value: dict[str, Any]) -> None:
-        if len(found) < count and fits(value) and value not in found:
+        if fits(value) and value not in found:
             found.append(value)
 
-    with suppress(Unsatisfiable):
+    with suppress(Unsatisfiable, InvalidArgument):
         collect()
     if not found:
         raise NoExampleError("no arguments were found that fit its input schema")
-    return found
+    return _spread(found, count)
+
+
+def _spread(found: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """From the smallest to the largest, evenly: some tools lie about what is long or full alone."""
+    ordered = sorted(found, key=lambda value: len(json.dumps(value, default=str)))
+    if len(ordered) <= count:
+        return ordered
+    steps = [round(step * (len(ordered) - 1) / max(1, count - 1)) for step in range(count)]
+    return [ordered[step] for step in steps]
+
+
+def _fields(schema: Any, depth: int) -> int:
+    """How many fields a schema has, as deep as they are made up."""
+    if isinstance(schema, list):
+        return sum(_fields(part, depth) for part in schema)
+    if not isinstance(schema, Mapping) or depth > 2 * _DEEPEST:
+        return 0
+    properties = schema.get("properties")
+    own = len(properties) if isinstance(properties, Mapping) else 0
+    return own + sum(_fields(inner, depth + 1) for inner in schema.values() if isinstance(inner, Mapping | list))
+
+
+def _pruned(schema: Any, optional: int = 0) -> Any:
+    """A schema with few of the fields that may be left out: to make up all of a very large one takes minutes."""
+    if isinstance(schema, list):
+        return [_pruned(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    plain = {key: _pruned(value) for key, value in schema.items() if key != "properties"}
+    properties, required = schema.get("properties"), schema.get("required")
+    if isinstance(properties, Mapping):
+        wanted = required if isinstance(required, list) else []
+        spare = [name for name in properties if name not in wanted][:optional]
+        plain["properties"] = {name: _pruned(properties[name]) for name in properties if name in {*wanted, *spare}}
+    return plain
 
 
 def _any(schema: Any, root: Mapping[str, Any], depth: int) -> Strategy:
@@ -159,7 +199,7 @@ def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> S
     from hypothesis import strategies as st
 
     pattern = schema.get("pattern")
-    if isinstance(pattern, str):
+    if isinstance(pattern, str) and _is_regex(pattern):
         return st.from_regex(pattern, fullmatch=pattern.startswith("^") and pattern.endswith("$"))
     formats = _FORMATS.get(str(schema.get("format")))
     if formats is not None:
@@ -167,7 +207,19 @@ def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> S
     least = schema.get("minLength", 0)
     least = least if isinstance(least, int) else 0
     most = schema.get("maxLength", max(_LONGEST_TEXT, least))
-    return st.text(_ALPHABET, min_size=least, max_size=min(most, least + _LONGEST_TEXT))
+    longest = min(most, least + _LONGEST_TEXT)
+    some = st.text(_ALPHABET, min_size=least, max_size=longest)
+    # Left to itself, Hypothesis makes up short texts.
+    return some | st.text(_ALPHABET, min_size=longest // 2, max_size=longest) if longest > 2 * least + 8 else some
+
+
+def _is_regex(pattern: str) -> bool:
+    """Whether a pattern is one here too: schemas are written in the dialect of another language."""
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
 
 
 def _array(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:

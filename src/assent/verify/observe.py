@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol, TypeVar
 
-from assent.errors import AssentError, SilentError, UnansweredError
+from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
 Seen = Mapping[str, str]
 Result = TypeVar("Result")
@@ -78,9 +78,18 @@ class Eyes:
     call, and a change that reads show counts only if it does not go on when nothing but reads is called.
     """
 
-    def __init__(self, session: Session, reads: Sequence[str], observers: Sequence[Observer]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        reads: Sequence[str],
+        observers: Sequence[Observer],
+        lookups: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self._session, self._reads, self._observers = session, tuple(reads), tuple(observers)
+        self._lookups = tuple(lookups)
         self.unsteady: set[str] = set()
+        self.ended_by = ""
+        """The read tool that was called when the server ended."""
 
     async def settle(self) -> None:
         """Look twice at each part by itself, and remember what differs although nothing happened."""
@@ -93,6 +102,17 @@ class Eyes:
 
     async def look(self) -> Seen:
         return {**await self._outside(), **await self._inside()}
+
+    async def look_up(self, values: Sequence[Any]) -> Seen:
+        """What read tools with one argument return for values that somebody was given, such as an id."""
+        found = {}
+        for tool, argument in self._lookups:
+            for value in values:
+                said = await self._read(tool, {argument: value})
+                if said is None:
+                    break  # nobody waits for it again
+                found[f"what {tool} returns for {argument} {json.dumps(value)}"] = said
+        return found
 
     async def around(self, work: Awaitable[Result], tool: str) -> tuple[Result, list[str]]:
         """What the work gave, and which parts of the state it changed."""
@@ -115,11 +135,14 @@ class Eyes:
         seen = {_shown_by(tool): await self._read(tool) for tool in self._reads if tool != besides}
         return self._steady({name: said if said is not None else "no answer" for name, said in seen.items()})
 
-    async def _read(self, tool: str) -> str | None:
+    async def _read(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str | None:
         """What a read tool returns, or nothing where it does not answer: nobody waits for that again and again."""
         try:
-            result = await self._session.call(tool, {})
+            result = await self._session.call(tool, arguments or {})
         except SilentError:
+            return None
+        except EndedError:
+            self.ended_by = self.ended_by or tool
             return None
         except UnansweredError as error:
             return f"failed: {error}"

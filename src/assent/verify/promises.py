@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assent.contract.model import Contract
-from assent.contract.tiers import Tier
+from assent.contract.tiers import Risk, Tier
 from assent.contract.wire import CONTRACT_KEY, read_claims
 from assent.infer import classify
 
@@ -34,6 +34,20 @@ class Promises:
     """Whether it says that its user is asked before every call."""
     input: Mapping[str, Any]
     output: Mapping[str, Any] | None
+    absent: bool = False
+    """Whether it is there for no agent: then nobody calls it to see what it does."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether it may be called to look at something."""
+        return self.reads and not self.doubtful and not self.absent
+
+    @property
+    def looks_up(self) -> str | None:
+        """The one argument by which a read finds something, where it needs no other."""
+        required = self.input.get("required")
+        alone = self.readable and isinstance(required, list) and len(required) == 1
+        return str(required[0]) if alone and required else None
 
 
 def promises_of(definition: Mapping[str, Any], contract: Contract | None = None, *, enforced: bool = True) -> Promises:
@@ -46,18 +60,21 @@ def promises_of(definition: Mapping[str, Any], contract: Contract | None = None,
     )
     output = definition.get("outputSchema")
     schema = definition.get("inputSchema")
+    key = None if reads else _key(contract, said, schema)
     return Promises(
         tool=str(definition.get("name")),
         reads=reads,
         doubtful=reads and not guess.read_only and guess.confidence >= 0.8,
-        idempotent=_idempotent(contract, said, claims.idempotent, reads),
+        # With its key among the arguments the same call has the same key: another key is another call.
+        idempotent=not reads and (_natural(contract, said) or (not key and _claimed(contract, claims.idempotent))),
         dry_run=_dry_run(contract, said, schema),
         failures=_failures(contract, said),
         secrets=tuple(contract.secrets) if contract else (),
-        key=None if reads else _key(contract, said, schema),
+        key=key,
         asks=not reads and said.get("confirmation") == "user",
         input=schema if isinstance(schema, Mapping) else {"type": "object"},
         output=output if isinstance(output, Mapping) else None,
+        absent=contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden"),
     )
 
 
@@ -67,13 +84,15 @@ def _projection(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     return said if isinstance(said, Mapping) else {}
 
 
-def _idempotent(contract: Contract | None, said: Mapping[str, Any], hint: bool | None, reads: bool) -> bool:
-    if reads:
-        return False
+def _natural(contract: Contract | None, said: Mapping[str, Any]) -> bool:
     if contract is not None:
-        return contract.idempotency.recovery == "natural" or bool(contract.hints.idempotent)
+        return contract.idempotency.recovery == "natural"
     declared = said.get("idempotency")
-    return bool(hint) or (isinstance(declared, Mapping) and declared.get("recovery") == "natural")
+    return isinstance(declared, Mapping) and declared.get("recovery") == "natural"
+
+
+def _claimed(contract: Contract | None, hint: bool | None) -> bool:
+    return bool(contract.hints.idempotent if contract is not None else hint)
 
 
 def _key(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:
@@ -84,7 +103,9 @@ def _key(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     found = properties if isinstance(properties, Mapping) else {}
     argument = next((name for name in (named, *_KEYS) if isinstance(name, str) and name in found), None)
-    return argument or ("" if said else None)
+    # What is kept by its arguments, and only while it is valid, makes no promise about keys.
+    kept = contract.natural is not None if contract else isinstance(declared, Mapping) and "natural" in declared
+    return argument or ("" if said and not kept else None)
 
 
 def _dry_run(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:

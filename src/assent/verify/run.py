@@ -9,7 +9,7 @@ from typing import Literal
 from assent.verify.inputs import NoExampleError, examples_of
 from assent.verify.observe import Eyes, Observer, Session
 from assent.verify.promises import Promises
-from assent.verify.trial import Broken, Trial
+from assent.verify.trial import FAILS, Broken, Trial
 
 Calls = Literal["reads", "all"]
 _MOST_READS = 20
@@ -22,6 +22,8 @@ class Checked:
     tool: str
     calls: int = 0
     skipped: str = ""
+    failed: bool = False
+    """Whether there were answers, and every one of them was a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,12 @@ async def verify(
     only: Sequence[str] = (),
 ) -> Verdict:
     """Call tools with made-up arguments and compare. Without `calls="all"` only reads are called."""
-    plain = [one.tool for one in tools if one.reads and not one.doubtful and not one.input.get("required")]
-    eyes = Eyes(session, plain[:_MOST_READS], observers)
+    plain = [one.tool for one in tools if one.readable and not one.input.get("required")]
+    lookups = [(one.tool, argument) for one in tools for argument in [one.looks_up] if argument is not None]
+    eyes = Eyes(session, plain[:_MOST_READS], observers, lookups[:_MOST_READS])
     await eyes.settle()
+    if eyes.ended_by:
+        return _ended(eyes, eyes.ended_by, (), ())
     checked: list[Checked] = []
     broken: list[Broken] = []
     for promises in tools:
@@ -63,17 +68,33 @@ async def verify(
         trial = Trial(session, promises, eyes)
         for arguments in given:
             await trial.run(arguments)
-            if trial.silent:
+            if trial.silent or trial.ended or eyes.ended_by:
                 break
         else:
             await trial.decline(given[-1])
-        checked.append(Checked(promises.tool, trial.calls, trial.skipped))
+        checked.append(Checked(promises.tool, trial.calls, trial.skipped, bool(trial.calls and not trial.answered)))
         broken += trial.broken
-    notes = tuple(f"{name} differs by itself and proves nothing" for name in sorted(eyes.unsteady))
-    return Verdict(tuple(checked), tuple(broken), notes)
+        if trial.ended or eyes.ended_by:
+            return _ended(eyes, "" if trial.ended else eyes.ended_by, checked, broken)
+    return Verdict(tuple(checked), tuple(broken), _notes(eyes, checked))
+
+
+def _notes(eyes: Eyes, checked: Sequence[Checked]) -> tuple[str, ...]:
+    unsteady = [f"{name} differs by itself and proves nothing" for name in sorted(eyes.unsteady)]
+    failed = [one.tool for one in checked if one.failed and not one.skipped]
+    return (*unsteady, *(f"every call of {tool} failed, so nothing of what it does was seen" for tool in failed))
+
+
+def _ended(eyes: Eyes, read: str, checked: Sequence[Checked], broken: Sequence[Broken]) -> Verdict:
+    """What was found out until the server ended, where it was looked at by a read: nothing can be called any more."""
+    blamed = [Broken(read, FAILS, "the server ended when it was called")] if read else []
+    note = "the server ended: no other tool was called after that"
+    return Verdict(tuple(checked), (*broken, *blamed), (*_notes(eyes, checked), note))
 
 
 def _left_alone(promises: Promises, calls: Calls) -> str:
+    if promises.absent:
+        return "its contract forbids or hides it"
     if calls == "all":
         return ""
     if not promises.reads:

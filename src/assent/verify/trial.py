@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import jsonschema_rs
-
+from assent.contract.documents import schema_validator
 from assent.contract.pointers import places
 from assent.core.refusals import CATALOGUE
-from assent.errors import SilentError, UnansweredError
+from assent.errors import EndedError, SilentError, UnansweredError
 from assent.verify.observe import Eyes, Seen, Session
 from assent.verify.promises import Promises
 
@@ -21,9 +20,12 @@ Arguments = dict[str, Any]
 
 _SHOWN_ONCE = "a secret is shown once"
 _ASKED = "its user is asked before it acts"
+FAILS = "it fails only as declared"
+_FITS = "its output fits its schema"
 # A retry may be told that its secret is gone: then it has not got it twice.
 _GONE = "recall.secret_already_delivered"
 _LEAST_SECRET = 4
+_MOST_GIVEN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,16 @@ class Trial:
 
     def __init__(self, session: Session, promises: Promises, eyes: Eyes) -> None:
         self._session, self._promises, self._eyes = session, promises, eyes
-        self._check = jsonschema_rs.validator_for(dict(promises.output)).is_valid if promises.output else None
         self._acted = False
         self._asked = session.asked
         self.calls = 0
+        self.answered = 0
+        """How many of the calls were no failures."""
         self.skipped = ""
         self.silent = False
+        self.ended = False
         self.broken: list[Broken] = []
+        self._fits = self._output_check()
 
     async def run(self, arguments: Arguments) -> None:
         """Every promise that one set of arguments can show to be false."""
@@ -84,9 +89,21 @@ class Trial:
             if result is not None and not result.get("isError"):
                 self._report(_ASKED, "a call that its user declined was answered", arguments)
 
+    def _output_check(self) -> Callable[[Any], bool] | None:
+        if not self._promises.output:
+            return None
+        try:
+            check: Callable[[Any], bool] = schema_validator(dict(self._promises.output)).is_valid
+        except ValueError as error:
+            self._report(_FITS, f"its output schema is none: {error}", {})
+            return None
+        return check
+
     async def _read(self, arguments: Arguments) -> None:
-        _, changed = await self._eyes.around(self._call(arguments), self._promises.tool)
+        first, changed = await self._eyes.around(self._call(arguments), self._promises.tool)
         self._unchanged(changed, "it reads only", "a read changed", arguments)
+        if first is not None and self._promises.secrets:
+            self._shown_once(first, await self._call(arguments), arguments)
 
     async def _rehearse(self, arguments: Arguments) -> None:
         work = self._call(arguments, new_key(), rehearsal=True)
@@ -99,7 +116,9 @@ class Trial:
         if first is None or first.get("isError"):
             return
         self._acted = True
-        self._hidden(first, await self._eyes.look() if self._promises.secrets else {}, arguments)
+        if self._promises.secrets:
+            self._hidden(first, await self._eyes.look(), arguments)
+            self._hidden(first, await self._eyes.look_up(self._given(first)), arguments)
         if self._promises.key is not None:
             promise = "a retry with the same key has no further effect"
             await self._again(promise, first, arguments, key)
@@ -131,16 +150,21 @@ class Trial:
             result = await self._session.call(self._promises.tool, given, key=beside, agree=agree)
         except SilentError as error:
             self.silent = True
-            self._report("it fails only as declared", f"it did not answer: {error}", arguments)
+            self._report(FAILS, f"it did not answer: {error}", arguments)
+            return None
+        except EndedError as error:
+            self.ended = True
+            self._report(FAILS, f"{error} when it was called", arguments)
             return None
         except UnansweredError as error:
-            self._report("it fails only as declared", f"it was answered by an error: {error}", arguments)
+            self._report(FAILS, f"it was answered by an error: {error}", arguments)
             return None
         self.calls += 1
+        self.answered += not result.get("isError")
         if result.get("isError"):
             self._failure(_code(result), arguments, agree)
-        elif self._check is not None and not rehearsal and not self._check(result.get("structuredContent")):
-            self._report("its output fits its schema", "the answer does not fit the output schema", arguments)
+        elif self._fits is not None and not rehearsal and not self._fits(result.get("structuredContent")):
+            self._report(_FITS, _misfit(result), arguments)
         return result
 
     def _failure(self, code: Any, arguments: Arguments, agree: bool) -> None:
@@ -149,13 +173,20 @@ class Trial:
                 self.skipped = f"calls were refused ({code})"
         elif self._promises.failures is not None and code not in self._promises.failures:
             said = f"it failed with {code}" if code else "it failed without a code"
-            self._report("it fails only as declared", said, arguments)
+            self._report(FAILS, said, arguments)
 
     def _hidden(self, result: Result, seen: Seen, arguments: Arguments) -> None:
         for secret in self._secrets(result):
             place = next((name for name, text in seen.items() if secret in text), None)
             if place:
                 self._report(_SHOWN_ONCE, f"the secret can be read again in {place}", arguments)
+
+    def _given(self, result: Result) -> list[Any]:
+        """What the answer holds beside its secrets and could be asked for again: ids, names, numbers."""
+        document, secrets = result.get("structuredContent"), self._secrets(result)
+        values = document.values() if isinstance(document, Mapping) else ()
+        plain = [one for one in values if isinstance(one, str | int) and not isinstance(one, bool)]
+        return [one for one in plain if str(one) not in secrets][:_MOST_GIVEN]
 
     def _shown_once(self, first: Result, second: Result | None, arguments: Arguments) -> None:
         if set(self._secrets(first)) & set(self._secrets(second or {})):
@@ -168,7 +199,7 @@ class Trial:
 
     def _said(self, result: Result) -> Any:
         """What was answered, without what a repetition may leave out."""
-        document = copy.deepcopy(result.get("structuredContent"))
+        document = copy.deepcopy(result.get("structuredContent", result.get("content")))
         for pointer in self._promises.secrets:
             for holder, key in places(document, pointer):
                 if isinstance(holder, dict):
@@ -178,7 +209,8 @@ class Trial:
         return document
 
     def _unchanged(self, changed: list[str], promise: str, said: str, arguments: Arguments) -> None:
-        if changed:
+        # What is seen after the end of the server is the end, not the call.
+        if changed and not (self.ended or self._eyes.ended_by):
             self._report(promise, f"{said} {', '.join(changed[:3])}", arguments)
 
     def _report(self, promise: str, happened: str, arguments: Arguments) -> None:
@@ -189,6 +221,11 @@ class Trial:
 def new_key() -> str:
     """A key nobody used before: the server may remember those of earlier runs."""
     return str(uuid.uuid4())
+
+
+def _misfit(result: Mapping[str, Any]) -> str:
+    missing = "structuredContent" not in result
+    return "the answer has no structured content" if missing else "the answer does not fit the output schema"
 
 
 def _code(result: Mapping[str, Any]) -> Any:

@@ -9,21 +9,14 @@ from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
 _AMOUNTS = frozenset(
-    [
-        "amount",
-        "price",
-        "qty",
-        "quantity",
-        "notional",
-        "total",
-        "budget",
-        "amount_usd",
-        "amount_cents",
-        "charge_amount",
-        "bid",
-        "credits",
-    ]
+    (
+        *("amount", "price", "qty", "quantity", "notional", "total", "budget", "bid", "credits"),
+        *("amount_usd", "amount_cents", "amount_in_cents", "budget_value"),
+    )
 )
+# What ends so is an amount in whatever it begins with: charge_amount, daily_budget.
+_ENDS = ("_amount", "_budget", "_qty", "_notional", "_credits")
+_BOUNDS = ("maximum", "exclusiveMaximum", "enum", "const")
 
 
 def check(tool: Subject) -> Iterator[Said]:
@@ -31,14 +24,14 @@ def check(tool: Subject) -> Iterator[Said]:
         return
     spends = tool.tier == "external_spend" or tool.inference.tier == "external_spend"
     for field in tool.inputs:
-        if "price" in field.pointer.lower() and not spends:
-            continue  # what something is to cost others
-        if (
-            field.plain in _AMOUNTS
-            and _number(field)
-            and not field.bounded("maximum", "exclusiveMaximum", "enum", "const")
-        ):
-            yield Said(f"{field.name} has no maximum", f"/inputSchema{field.pointer}")
+        priced = "price" in field.pointer.lower() or "price" in tool.name.lower()
+        if (priced and not spends) or not (field.plain in _AMOUNTS or field.plain.endswith(_ENDS)):
+            continue  # what something is to cost others, or no amount
+        at = f"/inputSchema{field.pointer}"
+        if _number(field) and not field.bounded(*_BOUNDS):
+            yield Said(f"{field.name} has no maximum", at)
+        elif spends and not _number(field) and field.is_a("string") and not field.bounded("enum", "const", "pattern"):
+            yield Said(f"{field.name} is a text, which has no maximum", at)
 
 
 def _number(field: Field) -> bool:
@@ -58,8 +51,29 @@ RULE = Rule(
             "description": "Transfers money.",
             "inputSchema": {"type": "object", "properties": {"amount": {"type": "number"}}},
         },
+        {
+            "name": "purchase_shares",
+            "description": "Purchases shares and charges the account.",
+            "inputSchema": {"type": "object", "properties": {"orderQty": {"type": ["string", "null"]}}},
+        },
+        {
+            "name": "create_campaign",
+            "description": "Creates a campaign.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"daily_budget": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+            },
+        },
     ),
     passes=(
+        {
+            "name": "transfer_money",
+            "description": "Transfers money.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"amount": {"type": "string", "pattern": "^[0-9]{1,3}$"}, "note": {"type": "string"}},
+            },
+        },
         {
             "name": "create_product",
             "description": "Creates a product.",

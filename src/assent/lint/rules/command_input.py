@@ -13,13 +13,19 @@ _RUN = frozenset(
 _RUN_BY_SOME = frozenset(("code", "script", "javascript", "statement", "expression", "source_code", "program"))
 
 
+_ENDS = ("_command", "_sql", "_script", "_code", "_statement", "_query_string")
+
+
 def check(tool: Subject) -> Iterator[Said]:
     if tool.inference.read_only and tool.confident:
         return
     runs = any(reason.startswith("runs ") for reason in tool.inference.reasons)
     free = _RUN | _RUN_BY_SOME if runs else _RUN
     for field in tool.inputs:
-        if field.plain in free and field.is_a("string") and not field.bounded("enum", "const", "pattern"):
+        # A list of words is a command too, where one is run.
+        text = field.is_a("string") or (runs and field.is_a("array"))
+        named = field.plain in free or (runs and field.plain.endswith(_ENDS))
+        if named and text and not field.bounded("enum", "const", "pattern"):
             yield Said(f"{field.name} takes any text and runs it", f"/inputSchema{field.pointer}")
 
 
@@ -37,12 +43,25 @@ RULE = Rule(
             "inputSchema": {"type": "object", "properties": {"command": {"type": "string"}}},
         },
         {
+            "name": "shell_execute",
+            "description": "Executes a command on the host.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"command": {"type": "array", "items": {"type": "string"}}},
+            },
+        },
+        {
             "name": "execute_sql",
             "description": "Executes any SQL statement.",
             "inputSchema": {"type": "object", "properties": {"sql": {"type": "string"}}},
         },
     ),
     passes=(
+        {
+            "name": "run_checks",
+            "description": "Runs the checks of a repository.",
+            "inputSchema": {"type": "object", "properties": {"country_code": {"type": "string"}}},
+        },
         {
             "name": "alerts_write",
             "description": "Create, update and delete alert rules.",

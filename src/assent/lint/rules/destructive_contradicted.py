@@ -16,7 +16,8 @@ def check(tool: Subject) -> Iterator[Said]:
     if tool.claims.destructive is False and not tool.claims.read_only and tool.inference.destructive and tool.confident:
         reasons = tool.inference.reasons
         why = reasons[1] if len(reasons) > 1 else tool.because
-        yield Said(f"destructiveHint is false, but {why}", "/annotations/destructiveHint")
+        fix = "Correct `side_effect:`; or the words, if nothing can be lost." if tool.contract else ""
+        yield Said(f"destructiveHint is false, but {why}", "/annotations/destructiveHint", fix)
 
 
 def mend(tool: Subject, at: str) -> Iterator[Change]:

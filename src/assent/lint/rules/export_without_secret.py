@@ -9,14 +9,17 @@ from assent.lint.target import Subject
 
 
 def check(tool: Subject) -> Iterator[Said]:
-    if tool.tier != "share_export" or (tool.contract is not None and (tool.contract.secrets or tool.contract.natural)):
+    declared = tool.contract is not None and (tool.contract.secrets or tool.contract.natural)
+    issues = tool.tier == "share_export"
+    if declared or not (issues or tool.contract is not None):
         return
-    shown = [field for field in tool.outputs if field.issued]
+    # Whatever the tier is, a result with a password in it shows one.
+    shown = [field for field in tool.outputs if (field.issued if issues else field.secret)]
     if shown:
         yield Said(
             f"its result has {shown[0].name}, which is not declared a secret", f"/outputSchema{shown[0].pointer}"
         )
-    elif tool.contract is not None and not tool.outputs:
+    elif issues and tool.contract is not None and not tool.outputs:
         yield Said("its contract does not say which part of the result is a secret", "secrets")
 
 
@@ -31,12 +34,28 @@ RULE = Rule(
     flags=(
         {"contracts": {"export_orders": {"side_effect": "share_export"}}},
         {
+            "contracts": {
+                "get_connection": {
+                    "side_effect": "read",
+                    "output": {"type": "object", "properties": {"password": {"type": "string"}}},
+                }
+            }
+        },
+        {
             "name": "create_share_link",
             "description": "Creates a share link for a file.",
             "outputSchema": {"type": "object", "properties": {"download_token": {"type": "string"}}},
         },
     ),
     passes=(
+        {
+            "contracts": {
+                "list_orders": {
+                    "side_effect": "read",
+                    "output": {"type": "object", "properties": {"next_page_token": {"type": "string"}}},
+                }
+            }
+        },
         {"contracts": {"export_orders": {"side_effect": "share_export", "secrets": ["/token"]}}},
         {"name": "list_files", "description": "Lists files."},
     ),

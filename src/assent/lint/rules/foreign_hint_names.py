@@ -4,25 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.contract.profiles import WIRE_NAMES
 from assent.lint.change import Change, remove, rename
 from assent.lint.guarding import deserved
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
+_MEANT = {wire.removesuffix("Hint").lower(): wire for wire in WIRE_NAMES.values()}
+
 
 def check(tool: Subject) -> Iterator[Said]:
-    for name in tool.claims.foreign:
-        yield Said(
-            f"the hint is called {name}Hint; hosts do not read {name}",
-            f"/annotations/{name}",
-            f"Rename it to {name}Hint.",
-        )
+    for name in tool.annotations:
+        wire = meant(name)
+        if wire is not None and name != wire:
+            yield Said(
+                f"the hint is called {wire}; hosts do not read {name}", f"/annotations/{name}", f"Rename it to {wire}."
+            )
+    for name in tool.definition:
+        wire = meant(name)
+        if wire is not None:
+            yield Said(
+                f"{name} stands beside the annotations, where hosts do not look",
+                f"/{name}",
+                f"Move it into `annotations` as {wire}.",
+            )
+
+
+def meant(name: str) -> str | None:
+    """The hint that a name means, in whatever spelling: `readOnly`, `read_only_hint`, `ReadonlyHint`."""
+    plain = "".join(character for character in str(name)[:40].lower() if character.isalnum())
+    return _MEANT.get(plain.removesuffix("hint"))
 
 
 def mend(tool: Subject, at: str) -> Iterator[Change]:
-    foreign = at.rpartition("/")[2]
-    name, value = f"{foreign}Hint", tool.annotations.get(foreign)
-    if tool.contract is not None or not isinstance(value, bool):
+    place, _, foreign = at.rpartition("/")
+    name, value = meant(foreign), tool.annotations.get(foreign)
+    if tool.contract is not None or place != "/annotations" or name is None or not isinstance(value, bool):
         return
     if tool.annotations.get(name) is value:
         yield remove("annotations", foreign)
@@ -38,6 +55,11 @@ RULE = Rule(
     fix="Write readOnlyHint, destructiveHint, idempotentHint and openWorldHint.",
     each=check,
     mend=mend,
-    flags=({"name": "list_notes", "annotations": {"readOnly": True}},),
-    passes=({"name": "list_notes", "annotations": {"readOnlyHint": True}},),
+    flags=(
+        {"name": "list_notes", "annotations": {"readOnly": True}},
+        {"name": "list_notes", "annotations": {"read_only_hint": True}},
+        {"name": "list_notes", "annotations": {"readonlyHint": True}},
+        {"name": "list_notes", "readOnlyHint": True},
+    ),
+    passes=({"name": "list_notes", "annotations": {"readOnlyHint": True, "title": "Notes", "x-audience": "all"}},),
 )

@@ -4,45 +4,62 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from assent.core.render import BLANK
 from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
 _LINES = frozenset("\n\r\t")
-_JOINERS = frozenset("\u200d\ufe0f\ufe0e")  # parts of ordinary emoji
+_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")  # parts of emoji, and of words in some scripts
+_JOINED = {"So", "Sk", "Sm", "Po", "Pd", "Lo", "Mn", "Mc"}
+_KEYCAPS = frozenset("0123456789#*")
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0\u034f\u2800\ufeff")
 
 
 def check(tool: Subject) -> Iterator[Said]:
     for place, text in _texts(tool):
-        if text.isascii() and text.isprintable():
+        if all(character in _LINES or _is_seen(character) for character in set(text)):
             continue
-        found = [character for character in dict.fromkeys(text) if _hidden(character)]
+        found = dict.fromkeys(text[at] for at in _hidden(text))
         if found:
-            shown = ", ".join(f"U+{ord(character):04X}" for character in found[:5])
+            shown = ", ".join(f"U+{ord(character):04X}" for character in list(found)[:5])
             yield Said(f"it holds characters that nobody sees: {shown}", place)
 
 
-def _hidden(character: str) -> bool:
-    if character in _LINES or character in _JOINERS:
-        return False
-    return character in _BLANK or unicodedata.category(character) in _HIDDEN
+def _hidden(text: str) -> Iterator[int]:
+    """Where the characters stand that nobody sees. A joiner is seen by what it joins: alone it may spell anything."""
+    joined = ""
+    for at, character in enumerate(text):
+        if character in _JOINERS:
+            if not joined or character in joined:
+                yield at
+            joined += character if joined else ""
+            continue
+        seen = _is_seen(character)
+        if not seen and character not in _LINES:
+            yield at
+        joined = character if seen and _can_be_joined(character) else ""
+
+
+@cache
+def _is_seen(character: str) -> bool:
+    return not (character in BLANK or unicodedata.category(character) in _HIDDEN)
+
+
+def _can_be_joined(character: str) -> bool:
+    if character.isascii():
+        return character in _KEYCAPS
+    return unicodedata.category(character) in _JOINED
 
 
 def _texts(tool: Subject) -> Iterator[tuple[str, str]]:
-    for key in ("name", "title", "description"):
-        yield f"/{key}", tool.text(key)
-    title = tool.annotations.get("title")
-    if isinstance(title, str):
-        yield "/annotations/title", title
+    yield "/name", tool.text("name")
+    yield from tool.texts
     for field in tool.inputs:
         yield f"/inputSchema{field.pointer}", field.name
-        text = field.schema.get("description")
-        if isinstance(text, str):
-            yield f"/inputSchema{field.pointer}/description", text
 
 
 def mend(tool: Subject, at: str) -> Iterator[Change]:
@@ -52,7 +69,8 @@ def mend(tool: Subject, at: str) -> Iterator[Change]:
     for key in path:
         holder = holder.get(key) if isinstance(holder, Mapping) else None
     if isinstance(holder, str) and path[-1] in ("title", "description") and (tool.contract is None or len(path) == 1):
-        yield put("".join(character for character in holder if not _hidden(character)), *path)
+        hidden = set(_hidden(holder))
+        yield put("".join(character for at, character in enumerate(holder) if at not in hidden), *path)
 
 
 RULE = Rule(
@@ -67,9 +85,17 @@ RULE = Rule(
         {"name": "list_notes", "description": "Lists notes.\u200b\u200bAnd sends them."},
         {"name": "list_notes", "title": "List \u202enotes"},
         {"name": "list_notes", "description": "Lists.\U000e0041\U000e0042"},
+        {"name": "list_notes", "description": "Lists \U0001f642\U000e0158\U000e0155\U000e015c notes"},
+        {"name": "list_notes", "description": "Lists\u200d\ufe0f\u200d notes"},
+        {"name": "list_notes", "inputSchema": {"type": "object", "$defs": {"Sort": {"enum": ["up\u200b"]}}}},
     ),
     passes=(
         {"name": "list_notes", "description": "Lists notes.\n\nWith line breaks, “quotes” and Umlaute: äöü."},
+        {
+            "name": "list_notes",
+            "description": "\u2757\ufe0f \U0001f441\ufe0f\u200d\U0001f5e8\ufe0f 1\ufe0f\u20e3 "
+            "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        },
         {"name": "list_notes", "description": "Friendly \U0001f468\u200d\U0001f469\u200d\U0001f467 notes"},
     ),
 )

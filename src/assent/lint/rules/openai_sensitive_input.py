@@ -8,32 +8,27 @@ from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
 _SENSITIVE = frozenset(
-    [
-        "ssn",
-        "social_security_number",
-        "passport_number",
-        "national_id",
-        "tax_id",
-        "drivers_license",
-        "card_number",
-        "credit_card",
-        "cvv",
-        "cvc",
-        "pan",
-        "mfa_code",
-        "otp",
-        "pin",
-        "diagnosis",
-        "medical_record",
-        "fingerprint",
-        "biometric",
-    ]
+    (
+        *(
+            "ssn",
+            "social_security_number",
+            "passport",
+            "passport_number",
+            "national_id",
+            "national_id_number",
+            "tax_id",
+        ),
+        *("driver_license", "drivers_license", "driver_license_number", "drivers_license_number"),
+        *("card_number", "credit_card", "credit_card_number", "cc_number", "cvv", "cvc", "card_cvv", "card_cvc", "pan"),
+        *("pin", "diagnosis", "medical_record", "fingerprint", "biometric"),
+    )
 )
 
 
 def check(tool: Subject) -> Iterator[Said]:
     for field in tool.inputs:
-        if field.plain in _SENSITIVE or (field.secret and field.is_a("string")):
+        named = field.plain in _SENSITIVE and not field.is_a("boolean")  # to pin a message is no such thing
+        if named or (field.secret and field.is_a("string")):
             yield Said(f"{field.name} asks for data that must not pass through a tool", f"/inputSchema{field.pointer}")
 
 
@@ -47,7 +42,11 @@ RULE = Rule(
     each=check,
     flags=(
         {"name": "pay", "inputSchema": {"type": "object", "properties": {"cardNumber": {"type": "string"}}}},
+        {"name": "pay", "inputSchema": {"type": "object", "properties": {"credit_card_number": {"type": "string"}}}},
         {"name": "login", "inputSchema": {"type": "object", "properties": {"password": {"type": "string"}}}},
     ),
-    passes=({"name": "pay", "inputSchema": {"type": "object", "properties": {"order_id": {"type": "string"}}}},),
+    passes=(
+        {"name": "pay", "inputSchema": {"type": "object", "properties": {"order_id": {"type": "string"}}}},
+        {"name": "edit_message", "inputSchema": {"type": "object", "properties": {"pin": {"type": "boolean"}}}},
+    ),
 )

@@ -8,12 +8,15 @@ from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
+_IN_A_CONTRACT = "Correct `side_effect:`; or, if the tool really only reads, the words that say otherwise."
+
 
 def check(tool: Subject) -> Iterator[Said]:
     if tool.claims.read_only and not tool.inference.read_only and tool.confident:
         yield Said(
             f"it claims to be read-only, but {tool.because}: by its definition it is {tool.inference.tier}",
-            "/annotations/readOnlyHint",
+            "side_effect" if tool.contract else "/annotations/readOnlyHint",
+            _IN_A_CONTRACT if tool.contract else "",
         )
 
 

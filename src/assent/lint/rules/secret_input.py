@@ -24,8 +24,18 @@ RULE = Rule(
     flags=(
         {"name": "login", "inputSchema": {"type": "object", "properties": {"password": {"type": "string"}}}},
         {"name": "fetch", "inputSchema": {"type": "object", "properties": {"apiKey": {"type": "string"}}}},
+        {
+            "name": "connect",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"to": {"$ref": "#/$defs/Server"}},
+                "$defs": {"Server": {"type": "object", "properties": {"password": {"type": "string"}}}},
+            },
+        },
+        {"name": "verify", "inputSchema": {"type": "object", "properties": {"otpCode": {"type": "string"}}}},
     ),
     passes=(
+        {"name": "open", "inputSchema": {"type": "object", "properties": {"file_token": {"type": "string"}}}},
         {"name": "list", "inputSchema": {"type": "object", "properties": {"page_token": {"type": "string"}}}},
         {"name": "ask", "inputSchema": {"type": "object", "properties": {"max_tokens": {"type": "integer"}}}},
         {"name": "rotate", "inputSchema": {"type": "object", "properties": {"secret_id": {"type": "string"}}}},

@@ -1,0 +1,57 @@
+"""Would Anthropic's reviewer accept that a tool which changes something is not destructive?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assent.lint.change import Change, put
+from assent.lint.rule import Rule, Said
+from assent.lint.target import Subject
+
+_HARMLESS = ("read", "compute")
+
+
+def check(tool: Subject) -> Iterator[Said]:
+    if tool.claims.destructive is not False or tool.claims.read_only or not tool.confident:
+        return
+    if tool.tier not in _HARMLESS and not tool.inference.read_only:
+        yield Said("destructiveHint is false, but it changes something", "/annotations/destructiveHint")
+
+
+def mend(tool: Subject, at: str) -> Iterator[Change]:
+    if tool.contract is None and "destructiveHint" in tool.annotations:
+        yield put(True, "annotations", "destructiveHint")
+
+
+RULE = Rule(
+    name="anthropic-destructive",
+    severity="error",
+    summary="For Anthropic's connector directory every tool that changes or deletes data is destructive.",
+    why="Claude always asks before a destructive tool, and the directory wants every change to be asked about; the "
+    "specification's narrower meaning, in which adding destroys nothing, is not the one reviewers use.",
+    fix="Set destructiveHint to true.",
+    profiles=("anthropic",),
+    each=check,
+    mend=mend,
+    flags=(
+        {
+            "name": "create_note",
+            "description": "Creates a note.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+    ),
+    passes=(
+        {
+            "name": "create_note",
+            "description": "Creates a note.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": True},
+        },
+        {
+            "name": "list_notes",
+            "description": "Lists notes.",
+            "annotations": {"readOnlyHint": True, "destructiveHint": False},
+        },
+        {"contracts": {"render_map": {"side_effect": "compute", "description": "Renders a map."}}},
+        {"contracts": {"create_note": {"side_effect": "write", "description": "Creates a note."}}},
+    ),
+)
