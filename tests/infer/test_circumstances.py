@@ -111,6 +111,10 @@ LOSING = [
     tool("calculate", "Evaluates a Python expression", expression=TEXT),
     tool("process_stop", "Process is sent a signal", pid=TEXT),
     tool("harbour_orders", "POST /orders/{id}/cancel — of a harbour", order=TEXT),
+    tool("query", "Execute a raw HarbourQL query against the log", query=TEXT),
+    tool("send_http_request", "Issues a request and returns the response", content=TEXT, target_hostname=TEXT),
+    tool("launch_app", "Launch an app. Provide the full command line.", command=TEXT),
+    tool("send_input", "Send keystrokes to a session", input=TEXT),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 
@@ -147,6 +151,7 @@ KEEPING = [
     tool("fill_hold", "Fills a region of the hold with ballast", region=TEXT),
     tool("leave_request", "Creates a leave request", days=TEXT),
     tool("list_crate_versions", "List versions of crates", delete_markers=SWITCH),
+    tool("service_start", "Start a service of the ship", service_name=TEXT),
     tool("unpublish_chart", "Unpublish a chart", chart=TEXT),
     tool("voyage_run", "Start a run of voyages", code={"type": "string", "maxLength": 10}),
     tool("crate_bulk_create", "Create up to a hundred crates", crates={"items": {"properties": {"steps": {}}}}),

@@ -57,7 +57,8 @@ def _begun(evidence: Evidence) -> str | None:
     """A session, a job of the clock or a process that begins with the command it is given."""
     starts = evidence.name.verb in _BEGINNING
     around = evidence.words | evidence.prose.opening
-    given = starts and "command" in evidence.inputs.flags and around & NOUNS["host_process"]
+    anything = evidence.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"]
+    given = starts and "command" in evidence.inputs.flags and anything
     return "begins with the command it is given" if given else None
 
 
@@ -81,7 +82,11 @@ def _named(evidence: Evidence) -> str | None:
     inputs, prose = evidence.inputs, evidence.prose
     calls = evidence.kind == "run" or evidence.name.verb in DEEDS["enacting"]
     listed = any(choice.certain for choice in inputs.choices)
-    if listed or not (calls or (evidence.kind in {"none", "noun"} and prose.kind == "run")):
+    if (
+        listed
+        or evidence.name.verb == "start"
+        or not (calls or (evidence.kind in {"none", "noun"} and prose.kind == "run"))
+    ):
         return None
     around = evidence.words | (prose.object if prose.kind == "run" else frozenset())
     if around & NOUNS["begun"]:

@@ -97,6 +97,8 @@ def _thing(evidence: Evidence) -> Verdict:
     prose = evidence.prose
     if prose.unknown:
         return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known")
+    if evidence.kind == "noun" and evidence.name.place == "last" and _claims_reading(evidence):
+        return Verdict(LOOKS, "it says that it only reads")
     if prose.kinds & ACTING or prose.kind in {"manage", "session"}:
         return Verdict(ACTS, f"the description says {prose.verbs[0]}")
     if prose.kind == "make":
@@ -144,6 +146,8 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
     if prose.kind == "run" and _claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
+    if verb == "export" and "reads_only" in prose.statements and not evidence.inputs.flags & {"file"}:
+        return Verdict(LOOKS, f"{verb}, but says that it only reads")
     filed = verb == "export" and prose.object & {"file", "files"}
     if verb in {"export", "download"} and "returns" in prose.statements and not filed:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
@@ -162,10 +166,9 @@ def _make(evidence: Evidence) -> Verdict:
 def _drawn(evidence: Evidence, verb: str | None) -> bool:
     """A chart that is generated, a graph that is rendered; one with a name of its own may stay."""
     around = evidence.words | evidence.prose.object
-    pictured = around & NOUNS["drawn"] or (
-        verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
-    )
-    pictured = pictured or (around & {"map", "maps"} and (around | evidence.prose.opening) & NOUNS["mapped"])
+    rendered = verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
+    mapped = around & {"map", "maps"} and (around | evidence.prose.opening) & NOUNS["mapped"]
+    pictured = around & NOUNS["drawn"] or rendered or mapped or {"qr", "code"} <= around
     names = evidence.inputs.names
     stays = around & NOUNS["canvas"] or names & NOUNS["canvas_id"] or any(name.startswith("save") for name in names)
     return bool(pictured) and not stays

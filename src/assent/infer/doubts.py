@@ -31,12 +31,20 @@ def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
-    if prose.kind == "run" and prose.object & NOUNS["written"]:
+    if prose.kind == "run" and (prose.object & NOUNS["written"] or is_any_query(evidence)):
         return f"the description says {prose.verbs[0]}"
     spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"]}.get(verb or "", frozenset())
     if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
         return None
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
+
+
+def is_any_query(evidence: Evidence) -> bool:
+    """Whether a raw query, or one in a language of which it is not known that it only reads, is what is run."""
+    around = evidence.words | evidence.prose.object
+    if evidence.prose.kind != "run" or around & NOUNS["asked"] or not around & {"queries", "query", "statement"}:
+        return False
+    return bool(around & {"any", "arbitrary", "raw"}) or any(word.endswith("ql") for word in around)
 
 
 def _looked_up(evidence: Evidence) -> bool:

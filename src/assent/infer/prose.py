@@ -25,9 +25,11 @@ _WORD = re.compile(r"[a-z][a-z-]*|,|/")
 _HTTP = re.compile(r"\b(?:[Mm]ake|[Pp]erform|[Ss]end|[Ii]ssue)s? an? (?:HTTPS? )?(GET|POST|PUT|PATCH|DELETE) request")
 # `POST /api/search — Searches …` says how it is asked for, not what is done.
 _ROUTE = re.compile(r"\A\s*(GET )?(?:POST )?(PUT |PATCH )?/(?:\S*[/-])?([a-z]*)\S*(?:\s+[-–—:])?\s*")
+# `Uses a model to summarize orders`: what it is done with comes first.
+_MEANS = re.compile(r"\A\s*Uses? (?:(?!this\b|it\b|when|want|need|you\b)[\w.-]+ ){1,6}?to (?=[a-z])")
 _ORDER = re.compile(r"\W*([A-Z][a-z]+(?:-[a-z]+)?) (?:a|an|the|all|one|your|each|multiple|existing|every|this)\b")
 _PURPOSE = re.compile(
-    r"\b(?:used|use|tool|function|endpoint|wrapper|you|users?|ability|allows?|enables?|command|builder)"
+    r"(?<!so )\b(?:used|use|tool|function|endpoint|wrapper|you|users?|ability|allows?|enables?|command|builder)"
     r" (?:can |be used |that |which |will )?(?:to |for |can )?([a-z]+(?:ing|s)?)\b",
     re.IGNORECASE,
 )
@@ -61,7 +63,7 @@ def read_prose(text: str) -> Prose:
     if " request" in head:
         head = _HTTP.sub(r"\1", head)
     route = _ROUTE.match(head)
-    head = "" if _is_foreign(head) else _ROUTE.sub(_routed, head)
+    head = "" if _is_foreign(head) else _MEANS.sub("", _ROUTE.sub(_routed, head))
     sentences = [words for part in _BREAK.split(head, maxsplit=8)[:9] if (words := _WORD.findall(part.lower()))]
     opening = frozenset().union(*[words[:16] for words in sentences[:2]])
     verbs, done_to = _deed(sentences)

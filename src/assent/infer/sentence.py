@@ -42,6 +42,14 @@ _REPORTED = frozenset({"health", "metrics", "progress", "state", "statistics", "
 # After a conjunction they rather say how something is.
 _ADJECTIVES = frozenset({"complete", "correct", "secure", "separate"})
 _AFTER_NOUN = frozenset({"", ",", "/", "and", "of", "or", "per", "since"})
+# `CPU usage and restart count` is what is listed.
+_MEASURES = frozenset(
+    (
+        *("count", "counter", "counts", "date", "dates", "history", "options", "policies", "policy", "rate", "rates"),
+        *("settings", "state", "status", "time", "times"),
+    )
+)
+_PROMPT = frozenset({"prompt", "prompts", "query", "question", "questions"})
 _CLAUSE = frozenset({"are", "as", "for", "found", "is", "that", "to", "when", "where", "which", "with"})
 BEING = frozenset({"are", "becomes", "gets", "goes", "is", "was", "were"})
 _BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
@@ -144,15 +152,22 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
             continue
         place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
         verb = find_verb(words[place])
-        if verb is None or verb in _WEAK or _ending(words[place]) != ending:
+        if verb is None or verb in _WEAK or _ending(words[place]) != ending or _is_answer(words, place, verb):
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
         sure = verb not in NOUN_TOO and link in CONJUNCTION and word_after(words, place) in PREPOSITION
         acts = verb not in _ADJECTIVES and VERBS[verb] in ACTING
-        tells = (ending == "" and verb not in NOUN_TOO) or (ending == "s" and _goes_on(words, place, verb))
+        tells = (ending == "" and verb not in NOUN_TOO and word_after(words, place) not in _MEASURES) or (
+            ending == "s" and _goes_on(words, place, verb)
+        )
         sure = sure or (link == "and" and acts and tells)
         if listing or sure or (certain and word_after(words, place) in _OBJECT):
             yield verb
+
+
+def _is_answer(words: list[str], place: int, verb: str) -> bool:
+    """`analyze files and respond to a prompt` tells whoever asks."""
+    return verb in {"answer", "respond"} and not _PROMPT.isdisjoint(words[place + 1 : place + 4])
 
 
 def _goes_on(words: list[str], place: int, verb: str) -> bool:
