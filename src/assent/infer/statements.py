@@ -7,6 +7,8 @@ from importlib import resources
 from typing import Final, NamedTuple
 
 _BODY: Final = 2500
+# How far before its mark a pattern may begin.
+_REACH: Final = 240
 
 
 class _Group(NamedTuple):
@@ -54,9 +56,11 @@ class Statements:
         body = self._body
         for mark in statement.marks:
             if mark in body:
-                return any(_is_marked(body, group) and group.pattern.search(body) for group in statement.groups)
+                return any(_holds(body, group) for group in statement.groups)
         return False
 
 
-def _is_marked(body: str, group: _Group) -> bool:
-    return any(mark in body for mark in group.marks)
+def _holds(body: str, group: _Group) -> bool:
+    """Whether one of its patterns matches: not far before the first of its marks, or after it."""
+    places = [place for mark in group.marks if (place := body.find(mark)) >= 0]
+    return bool(places) and group.pattern.search(body, max(0, min(places) - _REACH)) is not None
