@@ -115,6 +115,14 @@ LOSING = [
     tool("send_http_request", "Issues a request and returns the response", content=TEXT, target_hostname=TEXT),
     tool("launch_app", "Launch an app. Provide the full command line.", command=TEXT),
     tool("send_input", "Send keystrokes to a session", input=TEXT),
+    tool(
+        "execute_query",
+        "Execute SQL on the log. By default, only read-only queries are allowed. With ALLOW_WRITES all are.",
+        query=TEXT,
+    ),
+    tool("process_crate", "Process a crate.\n\nArgs:\n    action: What to do (move, mark, delete)", action=TEXT),
+    tool("update_route", "Replace stops. The list you provide REPLACES the current one.", stops=TEXT),
+    tool("update_cron_job", "Update a job of the clock", command=TEXT),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 

@@ -59,6 +59,8 @@ def _begun(evidence: Evidence) -> str | None:
     around = evidence.words | evidence.prose.opening
     anything = evidence.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"]
     given = starts and "command" in evidence.inputs.flags and anything
+    timed = evidence.words & {"cron", "crontab"} and evidence.kind in {"add", "change"}
+    given = given or (timed and "command" in evidence.inputs.flags)
     return "begins with the command it is given" if given else None
 
 

@@ -123,7 +123,7 @@ def _titled(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS if title.kind in READING else ACTS, f"the title says {title.verb}")
     if evidence.kind == "noun" and "reads_only" in prose.statements:
         return Verdict(LOOKS, "the description says that it only reads")
-    named = evidence.kind == "noun" and (prose.nominal or (evidence.name.place == "last" and prose.opening))
+    named = evidence.kind == "noun" and prose.opening
     topic = prose.topic or (evidence.name.verb if named else None)
     chosen = evidence.inputs.names & _CHOOSING
     if topic and not chosen and not evidence.inputs.flags & _GIVING:
@@ -136,6 +136,8 @@ def _make(evidence: Evidence) -> Verdict:
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb
     if saved(evidence):
         return Verdict(ACTS, f"{verb}, and the result is saved")
+    if verb == "report" and evidence.kind == "noun" and not evidence.inputs.names:
+        return Verdict(LOOKS, f"{verb} of how something is")
     if "shared" in evidence.outset:
         return Verdict(ACTS, f"{verb}, and others can see the result")
     if evidence.inputs.names & {*_NAMED, f"{verb}_title", f"{verb}_name", f"{verb}_id"}:
@@ -201,6 +203,7 @@ def _claims_reading(evidence: Evidence) -> bool:
     """Only a claim in the title or the first lines counts, and not beside a word of writing."""
     headline = evidence.headline
     claims = any(claim in headline for claim in _CLAIMS)
+    claims = claims and "opens_up" not in evidence.prose.statements
     return claims and not any(word in headline for word in _WRITING)
 
 

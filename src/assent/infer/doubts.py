@@ -57,13 +57,15 @@ def _looked_up(evidence: Evidence) -> bool:
 
 def saved(evidence: Evidence) -> str | None:
     named = evidence.name.words[-2:] == ("to", "file")
-    kept = named or "file" in evidence.inputs.flags or "saves" in evidence.prose.statements
+    pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
+    kept = named or pictured or "file" in evidence.inputs.flags or "saves" in evidence.prose.statements
     return "the result may be saved" if kept else None
 
 
 def kept(evidence: Evidence) -> str | None:
     """What is read may be put into a file: a parameter says where, or the first lines say so."""
-    kept = "file" in evidence.inputs.flags or "files" in evidence.outset
+    pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
+    kept = pictured or "file" in evidence.inputs.flags or "files" in evidence.outset
     return "the result may be saved" if kept else None
 
 

@@ -45,7 +45,7 @@ def gather(definition: Mapping[str, Any]) -> Evidence:
         headline=headline,
         outset=Statements(headline),
         prose=prose,
-        inputs=read_parameters(definition.get("inputSchema")),
+        inputs=read_parameters(definition.get("inputSchema"), description),
         confirmed=reading.verb in prose.verbs,
     )
 

@@ -18,6 +18,7 @@ _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "beha
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _AFTERWARDS: Final = frozenset({"auto", "force", "then"})
 _LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
+_LONGEST: Final = 4000
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _OUTWARD: Final = ("output_", "save_")
 _FILED: Final = ("_file", "_filename", "_path")
@@ -45,7 +46,7 @@ _SWITCHES: Final = frozenset(
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
-    r"|(?:[:,]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|\(|$|\bor\b|\band\b))"
+    r"|(?:[:,(]|\bor|\band|/|\|)\s*([a-z]+)(?=\s*(?:,|\.|;|\||/|:|[()]|$|\bor\b|\band\b))"
 )
 _FLAGS: Final = {
     name: {flag for flag, members in INPUTS.items() if name in members} - _SWITCHES
@@ -82,8 +83,8 @@ class _Meaning(NamedTuple):
     role: str | None
 
 
-def read_parameters(schema: Any) -> Parameters:
-    """Read an input schema, one level of nested objects included."""
+def read_parameters(schema: Any, text: str = "") -> Parameters:
+    """Read an input schema, one level of nested objects included; `text` may say what its parameters mean."""
     own, below = read_properties(schema)
     names: set[str] = set()
     flags: set[str] = set()
@@ -106,7 +107,7 @@ def read_parameters(schema: Any) -> Parameters:
         elif _is_http(definition):
             flags.add("http")
         elif role == "operation":
-            values = _values(definition)
+            values = _values(definition, name, text)
             offered = list(_choices(values, plain, listed=bool(list_values(definition))))
             choices += offered
             only_reads |= plain in _OPERATION and 2 * len(offered) >= len(values) > 0
@@ -193,12 +194,22 @@ def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Cho
         yield Choice(reading.verb, reading.kind, certain and stated)
 
 
-def _values(definition: Mapping[str, Any]) -> list[str]:
+def _values(definition: Mapping[str, Any], name: str, text: str) -> list[str]:
     values = list_values(definition) or list_steps(definition)
-    text = definition.get("description")
-    if values or not isinstance(text, str) or "filter" in text.lower():
+    said = definition.get("description")
+    if said is None and not values:
+        said = _told_of(name, text)
+    if values or not isinstance(said, str) or "filter" in said.lower():
         return values
-    return [next(filter(None, groups)) for groups in _LISTED.findall(text[:500])]
+    return [next(filter(None, groups)) for groups in _LISTED.findall(said[:500])]
+
+
+def _told_of(name: str, text: str) -> str | None:
+    """What the description of a tool says of a parameter, one to a line: `action: What to do (move, delete)`."""
+    if name not in text:
+        return None
+    match = re.search(rf"^[ \t*-]*`?{re.escape(name)}`?(?: \([^)\n]*\))?:(.+)", text[:_LONGEST], re.MULTILINE)
+    return match.group(1) if match else None
 
 
 def _is_http(definition: Mapping[str, Any]) -> bool:
