@@ -123,6 +123,8 @@ LOSING = [
     tool("process_crate", "Process a crate.\n\nArgs:\n    action: What to do (move, mark, delete)", action=TEXT),
     tool("update_route", "Replace stops. The list you provide REPLACES the current one.", stops=TEXT),
     tool("update_cron_job", "Update a job of the clock", command=TEXT),
+    tool("query_hold", "Run an OpenHold query. Supports both read-write and read-only queries.", query=TEXT),
+    tool("flatten_layers", "Flatten all layers of a chart", path=TEXT),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 
@@ -160,6 +162,7 @@ KEEPING = [
     tool("leave_request", "Creates a leave request", days=TEXT),
     tool("list_crate_versions", "List versions of crates", delete_markers=SWITCH),
     tool("service_start", "Start a service of the ship", service_name=TEXT),
+    tool("replace_color", "Replace all pixels of one color with another", path=TEXT),
     tool("unpublish_chart", "Unpublish a chart", chart=TEXT),
     tool("voyage_run", "Start a run of voyages", code={"type": "string", "maxLength": 10}),
     tool("crate_bulk_create", "Create up to a hundred crates", crates={"items": {"properties": {"steps": {}}}}),

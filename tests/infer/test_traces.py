@@ -104,6 +104,10 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
     [
         tool("get_messages", "Gets messages. Does not mark them as read."),
         tool("get_port", "Gets a port by its code.", code=TEXT),
+        tool("search_moorings", "Runs several search queries at once", query=TEXT),
+        tool("crate_query", "Search for crates in the database", query=TEXT),
+        tool("read_chart", "Download a chart to a temporary directory and return its text", path=TEXT),
+        tool("miles_to_knots", "Convert amounts of one into the other", amount=TEXT),
         tool("manage_charts", "Manage charts.\n\nArgs:\n    operation: One of (list, get_info)", operation=TEXT),
         tool("harbour_info_crew", "Crew on duty, with their posts."),
         tool("bridge_status", "Report the bridge: who is on it. Call this first."),

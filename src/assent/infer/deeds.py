@@ -200,11 +200,13 @@ def _run(evidence: Evidence) -> Verdict:
 
 
 def _claims_reading(evidence: Evidence) -> bool:
-    """Only a claim in the title or the first lines counts, and not beside a word of writing."""
+    """Only a claim in the title or the first lines counts, not beside a word of writing, nor where settings decide."""
     headline = evidence.headline
     claims = any(claim in headline for claim in _CLAIMS)
-    claims = claims and "opens_up" not in evidence.prose.statements
-    return claims and not any(word in headline for word in _WRITING)
+    if not claims or any(word in headline for word in _WRITING):
+        return False
+    titled = any(claim in evidence.title.lower() for claim in _CLAIMS)
+    return titled or "opens_up" not in evidence.prose.statements
 
 
 BY_KIND: Final[Mapping[str, Callable[[Evidence], Verdict]]] = {

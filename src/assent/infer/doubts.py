@@ -14,9 +14,15 @@ _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 def program(evidence: Evidence) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
     doubt = None if is_treated(evidence) else _written(evidence)
-    avowed = "reads_only" in evidence.prose.statements and "code" not in evidence.inputs.flags
+    avowed = "code" not in evidence.inputs.flags and only_reads(evidence)
     cleared = doubt and ("select" in evidence.prose.object or avowed)
     return None if cleared else doubt
+
+
+def only_reads(evidence: Evidence) -> bool:
+    """Whether the text says so, and not that settings or parameters change it."""
+    said = evidence.prose.statements
+    return "reads_only" in said and "opens_up" not in said
 
 
 def is_treated(evidence: Evidence) -> bool:
@@ -33,6 +39,8 @@ def _written(evidence: Evidence) -> str | None:
         return "it takes a program or query text"
     if prose.kind == "run" and (prose.object & NOUNS["written"] or is_any_query(evidence)):
         return f"the description says {prose.verbs[0]}"
+    if verb == "query" and prose.verbs[:1] == ("search",):
+        return None
     spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"]}.get(verb or "", frozenset())
     if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
         return None
@@ -40,11 +48,13 @@ def _written(evidence: Evidence) -> str | None:
 
 
 def is_any_query(evidence: Evidence) -> bool:
-    """Whether a raw query, or one in a language of which it is not known that it only reads, is what is run."""
+    """Whether a query is run that its caller writes, in a language of which it is not known that it only reads."""
     around = evidence.words | evidence.prose.object
     if evidence.prose.kind != "run" or around & NOUNS["asked"] or not around & {"queries", "query", "statement"}:
         return False
-    return bool(around & {"any", "arbitrary", "raw"}) or any(word.endswith("ql") for word in around)
+    free = evidence.inputs.flags & {"query", "sql"} and "search" not in around
+    free = free or any(word.endswith("ql") for word in around)
+    return "select" not in around and bool(free or around & {"any", "arbitrary", "raw"})
 
 
 def _looked_up(evidence: Evidence) -> bool:

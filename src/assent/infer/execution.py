@@ -3,7 +3,7 @@
 from typing import Final
 
 from assent.infer.calls import judge_calls
-from assent.infer.doubts import is_any_query, is_treated
+from assent.infer.doubts import is_any_query, is_treated, only_reads
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE, VERBS
 
@@ -88,7 +88,7 @@ def _given_statement(evidence: Evidence) -> str | None:
     stored = "query" in flags and (evidence.words | prose.object) & NOUNS["store"]
     asked = stored and evidence.name.verb == "query" and (evidence.confirmed or not prose.verbs)
     joined = "query" in flags and _joined(evidence) and prose.object & {"query", "queries"}
-    given = flags & {"query", "sql"} and is_any_query(evidence) and "reads_only" not in prose.statements
+    given = flags & {"query", "sql"} and is_any_query(evidence) and not only_reads(evidence)
     if asked or joined or given or (_running(evidence) and queried):
         return "runs whatever query is written"
     if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
