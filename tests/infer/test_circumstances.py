@@ -125,6 +125,8 @@ LOSING = [
     tool("update_cron_job", "Update a job of the clock", command=TEXT),
     tool("query_hold", "Run an OpenHold query. Supports both read-write and read-only queries.", query=TEXT),
     tool("flatten_layers", "Flatten all layers of a chart", path=TEXT),
+    tool("hold_execute", "Execute operations on the log", sql_stmts={}),
+    tool("update_page", "Update a page of the log", mode={"enum": ["append", "replace"]}, content=TEXT),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 

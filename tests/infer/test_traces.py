@@ -62,6 +62,9 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("list_cranes", "List all cranes and restart the idle ones"),
         tool("take_screenshot", "Take a screenshot of the bridge", filename=TEXT),
         tool("manage_charts", "Manage charts.\n\nArgs:\n    operation: One of (list, rename)", operation=TEXT),
+        tool("debug_step_in", "Step into the next instruction"),
+        tool("score_checklist_item", "Score checklist item (mark complete)", item=TEXT),
+        tool("show", "Show a representation of a selection", representation=TEXT, selection=TEXT),
         tool("solo_track", "Solo a track by its number", track=TEXT),
         tool("level_tracks", "Analyze and automatically balance the tracks"),
         tool("export_crew", "Exports a crew file. Returns: status of the export"),
@@ -104,6 +107,7 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
     [
         tool("get_messages", "Gets messages. Does not mark them as read."),
         tool("get_port", "Gets a port by its code.", code=TEXT),
+        tool("capture_pane", "Capture content from a pane", pane=TEXT),
         tool("search_moorings", "Runs several search queries at once", query=TEXT),
         tool("crate_query", "Search for crates in the database", query=TEXT),
         tool("read_chart", "Download a chart to a temporary directory and return its text", path=TEXT),

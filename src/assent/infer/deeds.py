@@ -86,6 +86,8 @@ def _look(evidence: Evidence) -> Verdict:
     doubt = doubt or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
+    if prose.kind == "session" and prose.verbs[0] != "authenticate":
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
     if prose.kind == "read" or told:
         return Verdict(READS, f"name and description look: {verb}, {prose.verbs[0]}")

@@ -150,6 +150,7 @@ def exhibited(evidence: Evidence) -> str | None:
     verb, names = evidence.name.verb, evidence.inputs.names
     given = verb in {"display", "show", "tell"} and names & NOUNS["exhibit_input"]
     put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change"}
+    put = put or (verb == "show" and names >= {"representation", "selection"})
     put = put and evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} and "returns" not in evidence.prose.statements
     return "it puts something before somebody" if given or put else None
 

@@ -123,6 +123,8 @@ def _meaning(name: str) -> _Meaning:
         flags.add("address")
     if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
         flags.add("file")
+    if plain.startswith(("sql_st", "sql_quer", "sql_text")) or plain.endswith("_sql"):
+        flags.add("sql")
     return _Meaning(
         plain, frozenset(flags), frozenset(_switched(plain)), plain.rpartition("_")[2] in _STATE, _role(plain)
     )

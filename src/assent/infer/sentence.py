@@ -111,6 +111,8 @@ def word_after(words: list[str], position: int) -> str:
 
 def verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
+    if verb == "capture" and word_after(words, position) in {"content", "contents", "output", "text"}:
+        return "see"
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
         return "save" if _keeps(words[position + 1 : position + 12]) else "see"
     if verb == "report" and (
