@@ -127,6 +127,12 @@ LOSING = [
     tool("flatten_layers", "Flatten all layers of a chart", path=TEXT),
     tool("hold_execute", "Execute operations on the log", sql_stmts={}),
     tool("update_page", "Update a page of the log", mode={"enum": ["append", "replace"]}, content=TEXT),
+    tool(
+        "log_query",
+        "Query data of a harbour via SQL. Best practices: limit the rows so that the answer stays small, and name the "
+        "columns that are wanted by those who asked. Using it, run EXPLAIN and other read-only statements.",
+        sql_stmt=TEXT,
+    ),
     tool("unsplit_cargo", "Unsplit a cargo by deleting its parts and restoring the whole", cargo=TEXT),
 ]
 

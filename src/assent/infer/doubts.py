@@ -14,7 +14,7 @@ _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 def program(evidence: Evidence) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
     doubt = None if is_treated(evidence) else _written(evidence)
-    avowed = "code" not in evidence.inputs.flags and only_reads(evidence)
+    avowed = "code" not in evidence.inputs.flags and "reads_only" in evidence.outset and only_reads(evidence)
     cleared = doubt and ("select" in evidence.prose.object or avowed)
     return None if cleared else doubt
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Final
 
 from assent.infer.deeds import ACTS, BY_KIND, LOOKS, READS, Verdict, judge_act
+from assent.infer.doubts import PROGRAM
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import (
     ACTING,
@@ -94,7 +95,7 @@ def _certain_deed(verb: str) -> bool:
 def _guidance(evidence: Evidence) -> Verdict | None:
     """Tools that only tell how something is done, whatever harmless verb their name has."""
     prose = evidence.prose
-    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
+    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING or evidence.inputs.flags & PROGRAM:
         return None
     advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
     if advised and evidence.name.verb not in DEEDS["heeding"]:
