@@ -65,6 +65,7 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("debug_step_in", "Step into the next instruction"),
         tool("score_checklist_item", "Score checklist item (mark complete)", item=TEXT),
         tool("show", "Show a representation of a selection", representation=TEXT, selection=TEXT),
+        tool("snapshot_manager", "Takes, lists and prunes snapshots of a hold"),
         tool("solo_track", "Solo a track by its number", track=TEXT),
         tool("level_tracks", "Analyze and automatically balance the tracks"),
         tool("export_crew", "Exports a crew file. Returns: status of the export"),

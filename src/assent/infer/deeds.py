@@ -21,7 +21,7 @@ from assent.infer.doubts import (
     traced,
 )
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING
+from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
 from assent.infer.naming import read_name
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
@@ -128,9 +128,15 @@ def _titled(evidence: Evidence) -> Verdict:
     named = evidence.kind == "noun" and prose.opening
     topic = prose.topic or (evidence.name.verb if named else None)
     chosen = evidence.inputs.names & _CHOOSING
-    if topic and not chosen and not evidence.inputs.flags & _GIVING:
+    if topic and not chosen and not evidence.inputs.flags & _GIVING and not any(map(_is_deed, prose.opening)):
         return Verdict(LOOKS, f"no verb at all; it is about {topic}")
     return Verdict(UNCLEAR, "neither name nor description says what it does")
+
+
+def _is_deed(word: str) -> bool:
+    """Whether a word can be nothing but something that is done: `prunes`."""
+    verb = find_verb(word)
+    return verb is not None and verb not in NOUN_TOO and VERBS[verb] in ACTING
 
 
 def _make(evidence: Evidence) -> Verdict:
