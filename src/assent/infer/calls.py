@@ -57,10 +57,9 @@ def _begun(evidence: Evidence) -> str | None:
     """A session, a job of the clock or a process that begins with the command it is given."""
     starts = evidence.name.verb in _BEGINNING
     around = evidence.words | evidence.prose.opening
-    anything = evidence.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"]
-    given = starts and "command" in evidence.inputs.flags and anything
+    begun = starts and (evidence.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"])
     timed = evidence.words & {"cron", "crontab"} and evidence.kind in {"add", "change"}
-    given = given or (timed and "command" in evidence.inputs.flags)
+    given = "command" in evidence.inputs.flags and (begun or timed)
     return "begins with the command it is given" if given else None
 
 

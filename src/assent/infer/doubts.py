@@ -67,16 +67,19 @@ def _looked_up(evidence: Evidence) -> bool:
 
 def saved(evidence: Evidence) -> str | None:
     named = evidence.name.words[-2:] == ("to", "file")
-    pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
-    kept = named or pictured or "file" in evidence.inputs.flags or "saves" in evidence.prose.statements
-    return "the result may be saved" if kept else None
+    stays = named or _is_filed(evidence) or "saves" in evidence.prose.statements
+    return "the result may be saved" if stays else None
 
 
 def kept(evidence: Evidence) -> str | None:
     """What is read may be put into a file: a parameter says where, or the first lines say so."""
+    return "the result may be saved" if _is_filed(evidence) or "files" in evidence.outset else None
+
+
+def _is_filed(evidence: Evidence) -> bool:
+    """Whether a parameter names a file for the result; any path does for a screenshot."""
     pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
-    kept = pictured or "file" in evidence.inputs.flags or "files" in evidence.outset
-    return "the result may be saved" if kept else None
+    return bool(pictured) or "file" in evidence.inputs.flags
 
 
 def let_in(evidence: Evidence) -> str | None:

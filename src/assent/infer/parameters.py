@@ -91,15 +91,10 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
     choices: list[Choice] = []
     only_reads = False
     for place, (name, definition) in enumerate([*own, *below]):
-        plain, meant, switched, ends, role = _meaning(name)
+        meaning = _meaning(name)
+        plain, role = meaning.plain, meaning.role
         names.add(plain)
-        flags |= meant - _PROGRAMS if meant and is_short(definition) else meant
-        if plain in INPUTS["outcome"] and _is_filename(definition.get("default")):
-            flags.add("file")
-        if switched and is_switch(definition):
-            flags |= switched if place < len(own) else switched & {"backup"}
-        if ends and place < len(own):
-            flags.update(_ends(definition))
+        flags |= _flags(meaning, definition, own=place < len(own))
         if role is None:
             continue
         if role == "manner":
@@ -113,6 +108,19 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             only_reads |= plain in _OPERATION and 2 * len(offered) >= len(values) > 0
     only_reads = only_reads and all(choice.kind in READING for choice in choices)
     return Parameters(frozenset(names), frozenset(flags), tuple(choices), only_reads)
+
+
+def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> set[str]:
+    """What a parameter amounts to; one further down says less, since it is about a part."""
+    plain, meant, switched, ends, _ = meaning
+    flags = set(meant - _PROGRAMS if meant and is_short(definition) else meant)
+    if plain in INPUTS["outcome"] and _is_filename(definition.get("default")):
+        flags.add("file")
+    if switched and is_switch(definition):
+        flags |= switched if own else switched & {"backup"}
+    if ends and own:
+        flags.update(_ends(definition))
+    return flags
 
 
 @lru_cache(maxsize=65536)
