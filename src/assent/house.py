@@ -17,6 +17,7 @@ from assent.core.ids import new_id
 from assent.core.principal import Principal
 from assent.edges.api import Api
 from assent.edges.api_links import OpenApiLink
+from assent.edges.doors import Doors
 from assent.edges.gateway import Gateway
 from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
@@ -235,6 +236,9 @@ class House:
         except StoreError:
             return False
         return self.loaded.is_set()
+
+    def doors(self) -> Doors:
+        return self.reception.doors()
 
     def resource_metadata(self) -> dict[str, Any] | None:
         """RFC 9728: where tokens for this resource come from."""

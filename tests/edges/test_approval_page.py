@@ -44,6 +44,12 @@ async def test_the_link_of_a_waiting_call_is_in_its_text_and_leads_to_a_page(tmp
             assert (await client.get(beside(url, path))).status_code == 404
 
 
+async def test_the_page_asks_for_a_key_only_under_names_of_this_gateway(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path, auth={"api_keys": KEYS}) as (url, _, _shop), httpx2.AsyncClient() as client:
+        page = await client.get(beside(url, "/console/approvals/00000000"), headers={"host": "evil.example"})
+        assert (page.status_code, "key" in page.text) == (421, False)
+
+
 async def given(tab: Tab, key: str) -> str:
     """What the page says to whoever gives this key."""
     return str(

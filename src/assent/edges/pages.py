@@ -7,7 +7,9 @@ from typing import Any, Protocol
 import orjson
 
 from assent.edges.approval_page import PATH, respond_page
+from assent.edges.doors import KNOWN_NAMES, Doors
 from assent.edges.http import Headers, Receive, Scope, Send, respond, respond_error
+from assent.edges.inbound import read_head
 
 _NOTHING_HERE = "There is nothing at this path. MCP is spoken at /mcp; /api/openapi.json describes the API."
 _NO_ISSUER = "No issuer of tokens is configured (auth.jwt); callers bring an API key."
@@ -20,6 +22,8 @@ class Status(Protocol):
     def is_loaded(self) -> bool: ...
 
     async def is_ready(self) -> bool: ...
+
+    def doors(self) -> Doors: ...
 
     def resource_metadata(self) -> dict[str, Any] | None: ...
 
@@ -57,6 +61,9 @@ class Pages:
                 await send({"type": "http.response.start", "status": 200, "headers": fields})
                 await send({"type": "http.response.body", "body": page})
             case path if found := PATH.fullmatch(path):
+                head = read_head(scope["headers"])
+                if (refusal := self._status.doors().refuse(head.host, head.origin)) is not None:
+                    return await respond_error(send, *refusal, detail=KNOWN_NAMES)  # it asks for a key
                 await respond_page(send, found[1])
             case _:
                 await respond_error(send, 404, "Not Found", detail=_NOTHING_HERE)
