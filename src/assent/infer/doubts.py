@@ -77,7 +77,9 @@ def kept(evidence: Evidence) -> str | None:
 
 
 def _is_filed(evidence: Evidence) -> bool:
-    """Whether a parameter names a file for the result; any path does for a screenshot."""
+    """Whether a parameter names a file for the result; any path does for a screenshot, and none for a command."""
+    if evidence.prose.kind == "make" and "command" in evidence.prose.object:
+        return False
     pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
     return bool(pictured) or "file" in evidence.inputs.flags
 
