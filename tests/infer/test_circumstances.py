@@ -15,6 +15,12 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("recall_message", "Recall a message that was sent", id=TEXT),
+    tool("withdraw_offer", "Withdraw an offer", id=TEXT),
+    tool("anonymize_user", "Anonymize a user", id=TEXT),
+    tool("redact_message", "Redact a message", id=TEXT),
+    tool("reinitialize_database", "Reinitialize the database"),
+    tool("unauthorize_device", "", id=TEXT),
     tool("restart_crane", "Restart a crane"),
     tool("reload_database", "Reloads a database"),
     tool("close_position", "Close an open position"),
@@ -137,6 +143,8 @@ LOSING = [
 ]
 
 KEEPING = [
+    tool("recall_scene", "Recall a scene", id=TEXT),
+    tool("withdraw_funds", "Withdraw funds", amount=TEXT),
     tool("restart_timer", "Restart a timer"),
     tool("stop_playback", "Stop playing"),
     tool("stop_tunnel", "Stop the tunnel that was opened"),
