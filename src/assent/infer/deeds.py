@@ -7,6 +7,7 @@ from assent.infer.doubts import (
     PROGRAM,
     begun,
     consulted,
+    ended,
     errand,
     kept,
     let_in,
@@ -59,7 +60,7 @@ def _read(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
     if evidence.inputs.flags >= {"http", "url"}:
         doubt = "it sends any method"
-    doubt = doubt or kept(evidence) or consulted(evidence) or let_in(evidence) or traced(evidence)
+    doubt = doubt or ended(evidence) or kept(evidence) or consulted(evidence) or let_in(evidence) or traced(evidence)
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
@@ -83,7 +84,7 @@ def _look(evidence: Evidence) -> Verdict:
     if prose.kind == "make" and verb in NOUN_TOO and not evidence.confirmed and not prose.late:
         return _make(evidence)
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
-    doubt = doubt or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
+    doubt = doubt or ended(evidence) or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     if prose.kind == "session" and prose.verbs[0] != "authenticate":

@@ -8,6 +8,8 @@ from assent.infer.lexicon import ACTING, DEEDS, NOUN_FIRST, NOUNS, READING, VERB
 PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
 _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
+# At the end of a name they are the deed, whatever the description looks at.
+_LAST_WORDS: Final = (DEEDS["strong"] | {"remove"}) - {"drop", "empty", "kill", "trash"}
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
@@ -100,6 +102,12 @@ def traced(evidence: Evidence) -> str | None:
     if "enacts" in opening:
         return "it is looked at by being done"
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
+
+
+def ended(evidence: Evidence) -> str | None:
+    """`view_delete`, `list_delete`: what sounds like a look is the thing."""
+    last = evidence.name.words[-1]
+    return f"its name ends with {last}" if last in _LAST_WORDS else None
 
 
 def begun(evidence: Evidence) -> str | None:
