@@ -15,6 +15,9 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("modify_voyage", "Modify a voyage", delete_leg_ids=TEXT),
+    tool("close_chart", "Close a chart", discard_changes=SWITCH),
+    tool("execute_approved_action", "Execute the pending action behind an approval", approval_id=TEXT),
     tool("recall_message", "Recall a message that was sent", id=TEXT),
     tool("withdraw_offer", "Withdraw an offer", id=TEXT),
     tool("anonymize_user", "Anonymize a user", id=TEXT),
@@ -143,6 +146,10 @@ LOSING = [
 ]
 
 KEEPING = [
+    tool("berth_radio", "Enable or disable a radio of a berth", enabled=SWITCH),
+    tool("delete_block", "Unblock a pilot", pilot=TEXT),
+    tool("stop_time_tracking", "Stop time tracking for a task", task=TEXT),
+    tool("chore_execute_tool", "Mark a chore as done", chore=TEXT),
     tool("recall_scene", "Recall a scene", id=TEXT),
     tool("withdraw_funds", "Withdraw funds", amount=TEXT),
     tool("restart_timer", "Restart a timer"),

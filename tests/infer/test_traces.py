@@ -31,6 +31,12 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("draught", "Calculate the draught", output={"type": "string", "default": "draught.xvg"}),
         tool("find_clipping", "Find clipping in a horn and create labels there"),
         tool("export_moorings", "Export moorings. Returns how many.", output_file_path=TEXT),
+        tool("battery_charge_tool", "Track a charge of a battery", battery=TEXT),
+        tool("show_lee_surface", "Calculate and display the lee on the surface", spec=TEXT),
+        tool("screenshot", "Take a screenshot of the bridge. Returns the absolute file path."),
+        tool(
+            "answers_execute_workflow", "Execute the workflow that answers a question. Returns its text.", question=TEXT
+        ),
         tool("view_delete", "View of a harbour by its id", id=TEXT),
         tool("track_delete", "Track", id=TEXT),
         tool(
@@ -127,6 +133,9 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool("read_chart", "Download a chart to a temporary directory and return its text", path=TEXT),
         tool("query_winches", "Generate a command that exports winches of a quay", output_folder=TEXT),
         tool("crates_aggregate", "Run a pipeline over crates. $out and $merge are blocked.", stages=TEXT),
+        tool("describe_berth", "Compact schema of a berth, with its fields"),
+        tool("plan_course", "Plan the geometry of a course. Does not draw.", spec=TEXT),
+        tool("berth_template", "Render templates of a berth without installing"),
         tool("list_trash", "List what is in the trash"),
         tool("get_uptime", "Get the uptime, which is zero when the device reboots"),
         tool("miles_to_knots", "Convert amounts of one into the other", amount=TEXT),

@@ -93,7 +93,7 @@ def _named(evidence: Evidence) -> str | None:
     if around & NOUNS["begun"]:
         return None
     for noun in sorted(around & NOUNS["callable"]):
-        if inputs.names & {noun, f"{noun}_name", f"{noun}_id", f"{noun}_path", f"{noun}_type", "name"}:
+        if inputs.names & {noun, f"{noun}_name", f"{noun}_id", f"{noun}_path", f"{noun}_type", "approval_id", "name"}:
             return f"does whichever {noun} is named"
     return None
 

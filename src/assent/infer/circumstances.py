@@ -126,6 +126,8 @@ def _forced(evidence: Evidence) -> str | None:
         return f"a forced {verb} does not ask what it replaces"
     if "force" in flags and verb in DEEDS["forcing"]:
         return f"{verb} can be forced over what is there"
+    if "felled" in flags and evidence.kind in _CHANGING:
+        return "a parameter names what is deleted"
     if "felling" in flags and evidence.kind in VAGUE:
         return "a switch ends what is found"
     cut = "truncating" in flags and evidence.kind not in VAGUE

@@ -33,6 +33,7 @@ _CLAIMS: Final = (
     *("read query", "read queries", "read cypher", "read sql", "dql"),
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 # Parameters by which what was made is found again.
@@ -114,6 +115,8 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, doubt)
     if prose.kind in READING and prose.late and prose.verbs[0] == "return" and evidence.kind != "noun":
         return Verdict(UNCLEAR, "what is returned is said, but not what is done")
+    if prose.verbs[:1] == ("track",) and VERBS.get(evidence.name.verb or "") in ACTING:
+        return Verdict(UNCLEAR, f"{evidence.name.verb} that is tracked may be written down")
     if prose.kind in READING:
         return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}")
     return _titled(evidence)
@@ -169,6 +172,9 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
     if verb == "generate" and (words | prose.object) & NOUNS["answered"]:
         return Verdict(LOOKS, f"{verb} of a model's answer")
+    merely = "merely_makes" in prose.statements and not prose.opening & _FILED
+    if merely and verb not in {"export", "download"}:
+        return Verdict(LOOKS, f"{verb}, and it says that nothing else comes of it")
     if _drawn(evidence, verb):
         return Verdict(LOOKS, f"{verb} of a picture of what is given")
     return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
@@ -203,7 +209,8 @@ def _run(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
     if prose.kind == "read" and not prose.kinds & ACTING:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
-    if prose.opening & {"query", "queries", "question"} and "returns" in prose.statements:
+    asked = prose.opening & {"query", "queries", "question"} and not evidence.words & {"pipeline", "workflow"}
+    if asked and "returns" in prose.statements:
         return Verdict(LOOKS, f"{verb} of a stored query that returns its result")
     return Verdict(ACTS, f"the name's verb is {verb}")
 

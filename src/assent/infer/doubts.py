@@ -162,9 +162,10 @@ def exhibited(evidence: Evidence) -> str | None:
     """`display_text` shows somebody what its caller gives it."""
     verb, names = evidence.name.verb, evidence.inputs.names
     given = verb in {"display", "show", "tell"} and names & NOUNS["exhibit_input"]
-    put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change"}
+    put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change", "look"}
     put = put or (verb == "show" and names >= {"representation", "selection"})
-    put = put and evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} and "returns" not in evidence.prose.statements
+    told = evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} or "display" in evidence.prose.verbs
+    put = put and told and "returns" not in evidence.prose.statements
     return "it puts something before somebody" if given or put else None
 
 

@@ -131,6 +131,8 @@ def _meaning(name: str) -> _Meaning:
         flags.add("address")
     if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
         flags.add("file")
+    if plain.startswith("delete_") and plain.endswith(("_id", "_ids")):
+        flags.add("felled")
     if plain.startswith(("sql_st", "sql_quer", "sql_text")) or plain.endswith("_sql"):
         flags.add("sql")
     return _Meaning(
