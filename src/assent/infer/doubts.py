@@ -137,6 +137,8 @@ def renewed(evidence: Evidence) -> str | None:
 
 
 def mended(evidence: Evidence) -> str | None:
+    if "rehearse" in evidence.inputs.flags:
+        return "it can be rehearsed"
     return "it can put right or keep what it finds" if "mend" in evidence.inputs.flags else None
 
 

@@ -15,6 +15,7 @@ _ERRAND: Final = frozenset({"action", "actions", "task"})
 _FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
 _ASKED: Final = frozenset({"q", "query", "statement", "text"})
+_ADDED: Final = frozenset({"requests", "steps"})
 _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
@@ -130,7 +131,7 @@ def _given_errand(evidence: Evidence) -> str | None:
 
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
-    listed = evidence.inputs.names & (NOUNS["listed"] - ({"steps"} if evidence.kind == "add" else set()))
+    listed = evidence.inputs.names & (NOUNS["listed"] - (_ADDED if evidence.kind == "add" else set()))
     batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 

@@ -89,7 +89,7 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
     names: set[str] = set()
     flags: set[str] = set()
     choices: list[Choice] = []
-    only_reads = False
+    only_reads, chosen = False, any(_meaning(name).role == "operation" for name, _ in own)
     for place, (name, definition) in enumerate([*own, *below]):
         meaning = _meaning(name)
         plain, role = meaning.plain, meaning.role
@@ -102,10 +102,11 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
         elif _is_http(definition):
             flags.add("http")
         elif role == "operation":
-            values = _values(definition, name, text)
+            values = _values(definition, name, text, schema)
             offered = list(_choices(values, plain, listed=bool(list_values(definition))))
             choices += offered
-            only_reads |= plain in _OPERATION and 2 * len(offered) >= len(values) > 0
+            said = plain in _OPERATION and 2 * len(offered) >= len(values) > 0
+            only_reads |= said and (place < len(own) or not chosen)
     only_reads = only_reads and all(choice.kind in READING for choice in choices)
     return Parameters(frozenset(names), frozenset(flags), tuple(choices), only_reads)
 
@@ -206,8 +207,8 @@ def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Cho
         yield Choice(reading.verb, reading.kind, certain and stated)
 
 
-def _values(definition: Mapping[str, Any], name: str, text: str) -> list[str]:
-    values = list_values(definition) or list_steps(definition)
+def _values(definition: Mapping[str, Any], name: str, text: str, root: Any) -> list[str]:
+    values = list_values(definition) or list_steps(definition, root)
     said = definition.get("description")
     if said is None and not values:
         said = _told_of(name, text)

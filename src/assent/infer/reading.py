@@ -95,7 +95,9 @@ def _certain_deed(verb: str) -> bool:
 def _guidance(evidence: Evidence) -> Verdict | None:
     """Tools that only tell how something is done, whatever harmless verb their name has."""
     prose = evidence.prose
-    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING or evidence.inputs.flags & PROGRAM:
+    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
+        return None
+    if evidence.inputs.flags & (PROGRAM | {"mend", "felling", "emptying"}):
         return None
     advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
     if advised and evidence.name.verb not in DEEDS["heeding"]:
