@@ -15,6 +15,8 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("consume_message", "Consume a message from a queue", queue=TEXT),
+    tool("import_plan", "Import a plan", mode={"type": "string", "enum": ["replace", "add", "new-page"]}),
     tool("modify_voyage", "Modify a voyage", delete_leg_ids=TEXT),
     tool("close_chart", "Close a chart", discard_changes=SWITCH),
     tool("execute_approved_action", "Execute the pending action behind an approval", approval_id=TEXT),

@@ -37,6 +37,24 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool(
             "answers_execute_workflow", "Execute the workflow that answers a question. Returns its text.", question=TEXT
         ),
+        tool("setting_get", "Read a setting; if a value is provided, write it instead", value=TEXT),
+        tool("show_cranes", "Show cranes to the user in the editor: opens the quay that holds them", crane=TEXT),
+        tool("learn_part", "Learn a part once, before it is placed", part=TEXT),
+        tool("outline_layer", "Trace the rendered paint onto another layer", layer=TEXT),
+        tool("suggest_links", "Analyzes names. Returns suggestions only by default", dry_run=SWITCH),
+        tool("lint_log", "Validates the documentation of a log against guidelines", fix=SWITCH),
+        tool(
+            "socket",
+            "Manage connections",
+            action={
+                "anyOf": [
+                    {"type": "object", "properties": {"type": {"const": "send"}, "message": TEXT}},
+                    {"type": "object", "properties": {"type": {"const": "receive"}, "action": {"enum": ["get-all"]}}},
+                ]
+            },
+        ),
+        tool("get_file", "Share file with user", user=TEXT),
+        tool("room_export", "Serialize a room into portable JSON", target_path=TEXT),
         tool("view_delete", "View of a harbour by its id", id=TEXT),
         tool("track_delete", "Track", id=TEXT),
         tool(
@@ -136,6 +154,22 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool("describe_berth", "Compact schema of a berth, with its fields"),
         tool("plan_course", "Plan the geometry of a course. Does not draw.", spec=TEXT),
         tool("berth_template", "Render templates of a berth without installing"),
+        tool("status", "Version, uptime, cranes. Set HARBOUR_URL for other hosts."),
+        tool("list_notices", "Notices of the bell: new berths, changes, cancellations."),
+        tool("berth_estimate", "Generate a rough estimate of what a berth costs", berth=TEXT),
+        tool("berth_palette", "Generate suggestions of colours for a berth", berth=TEXT),
+        tool("generate_drill", "Generate a drill. Returns its steps.", crew=TEXT),
+        tool("export_glossary", "Exports a glossary as CSV", id=TEXT),
+        tool("harbour_version", "Print the version information of the harbour"),
+        tool("show_all", "Show all information of a chart", chart=TEXT),
+        tool("download_manifest", "Downloads a manifest as base64-encoded content", manifest=TEXT),
+        tool("test_dns", "Tests a name", name_of=TEXT),
+        tool(
+            "get_statements", "Get statements of an account", statement={"type": "string", "enum": ["income", "cash"]}
+        ),
+        tool(
+            "script_get", "Returns one script", script={"type": "string", "description": "The script id, or its name."}
+        ),
         tool("list_trash", "List what is in the trash"),
         tool("get_uptime", "Get the uptime, which is zero when the device reboots"),
         tool("miles_to_knots", "Convert amounts of one into the other", amount=TEXT),

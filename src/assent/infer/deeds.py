@@ -22,7 +22,7 @@ from assent.infer.doubts import (
     traced,
 )
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
+from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
 from assent.infer.naming import read_name
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
@@ -33,6 +33,9 @@ _CLAIMS: Final = (
     *("read query", "read queries", "read cypher", "read sql", "dql"),
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
+_PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
+_FORMS: Final = frozenset({"csv", "json", "jsonl", "markdown", "xml", "yaml"})
 _FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
@@ -54,7 +57,7 @@ def judge_act(evidence: Evidence) -> Verdict:
 
 def _read(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
-    if prose.unknown:
+    if prose.unknown and not _describes(evidence):
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
     doubt = program(evidence)
     if doubt and "code" not in evidence.inputs.flags and _claims_reading(evidence):
@@ -65,13 +68,22 @@ def _read(evidence: Evidence) -> Verdict:
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
-    if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
+    grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
+    if grave and not _describes(evidence):
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind in {"change", "session"} and _claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
-    if prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate"):
+    acts = prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate")
+    if acts and not _describes(evidence):
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     return Verdict(READS, f"the name's verb is {verb}")
+
+
+def _describes(evidence: Evidence) -> bool:
+    """Whether the text begins with what is got, and what sounds like a deed comes later."""
+    name, prose = evidence.name, evidence.prose
+    fetches = name.verb in DEEDS["fetching"] and name.place in {"first", "last", "only"}
+    return fetches and prose.late and prose.kind not in _GRAVE | {"share"}
 
 
 def _look(evidence: Evidence) -> Verdict:
@@ -82,6 +94,8 @@ def _look(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
+    if prose.kind == "make" and verb in prose.object and verb == evidence.name.words[-1]:
+        return Verdict(LOOKS, f"{prose.verbs[0]} of {verb}")
     if prose.kind == "make" and verb in NOUN_TOO and not evidence.confirmed and not prose.late:
         return _make(evidence)
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
@@ -103,6 +117,8 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known")
     if evidence.kind == "noun" and evidence.name.place == "last" and _claims_reading(evidence):
         return Verdict(LOOKS, "it says that it only reads")
+    if evidence.kind == "noun" and prose.late and prose.kind not in _GRAVE and _tells(evidence):
+        return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
     if prose.kinds & ACTING or prose.kind in {"manage", "session"}:
         return Verdict(ACTS, f"the description says {prose.verbs[0]}")
     if prose.kind == "make":
@@ -120,6 +136,12 @@ def _thing(evidence: Evidence) -> Verdict:
     if prose.kind in READING:
         return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}")
     return _titled(evidence)
+
+
+def _tells(evidence: Evidence) -> bool:
+    """`harbour_status`, to which nothing is given that could be kept."""
+    given = evidence.inputs.flags & (_GIVING | PROGRAM | {"mend"}) or evidence.inputs.names & _CHOOSING
+    return evidence.name.words[-1] in NOUNS["told"] and not given and not saved(evidence)
 
 
 def _titled(evidence: Evidence) -> Verdict:
@@ -172,6 +194,15 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
     if verb == "generate" and (words | prose.object) & NOUNS["answered"]:
         return Verdict(LOOKS, f"{verb} of a model's answer")
+    if verb == "generate" and prose.object & NOUNS["counsel"]:
+        return Verdict(LOOKS, f"{verb}, and the result is advice")
+    if verb == "generate" and "returns" in prose.statements and not (words | prose.opening) & NOUNS["kept"]:
+        return Verdict(LOOKS, f"{verb}, and the result is returned")
+    placed = (words | prose.opening) & _FILED or any(name.endswith(_PLACES) for name in evidence.inputs.names)
+    if verb == "export" and prose.opening & _FORMS and not placed:
+        return Verdict(LOOKS, f"{verb} in a form that is returned")
+    if verb == "print" and prose.object & {"info", "information", "version"}:
+        return Verdict(LOOKS, f"{verb} of how something is")
     merely = "merely_makes" in prose.statements and not prose.opening & _FILED
     if merely and verb not in {"export", "download"}:
         return Verdict(LOOKS, f"{verb}, and it says that nothing else comes of it")

@@ -167,7 +167,12 @@ def exhibited(evidence: Evidence) -> str | None:
     put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change", "look"}
     put = put or (verb == "show" and names >= {"representation", "selection"})
     told = evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} or "display" in evidence.prose.verbs
-    put = put and told and "returns" not in evidence.prose.statements
+    put = (
+        put
+        and told
+        and not evidence.prose.object & {"details", "info", "information"}
+        and "returns" not in evidence.prose.statements
+    )
     return "it puts something before somebody" if given or put else None
 
 

@@ -143,6 +143,8 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
         return False
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
+    if name.words[-1] in NOUNS["told"] | NOUNS["asked_for"] and prose.kinds <= READING and not evidence.confirmed:
+        return True
     stirs = name.place == "middle" and verb in DEEDS["stirring"]
     if verb in NOUN_FIRST and name.place in {"middle", "last"} and prose.kinds == {"make"}:
         return True
