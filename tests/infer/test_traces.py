@@ -55,6 +55,10 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         ),
         tool("get_file", "Share file with user", user=TEXT),
         tool("room_export", "Serialize a room into portable JSON", target_path=TEXT),
+        tool("query_logs", "Execute a query of the harbour. Use this for any API method.", method=TEXT),
+        tool("convert_time_to_shift", "Convert a time into a shift. Creates a shift of the crew.", id=TEXT),
+        tool("expand_ip_pool", "Expands a pool by appending ranges", pool=TEXT),
+        tool("show_sticks", "Show stick representation for a selection", spec=TEXT),
         tool("view_delete", "View of a harbour by its id", id=TEXT),
         tool("track_delete", "Track", id=TEXT),
         tool(
@@ -170,6 +174,9 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool(
             "script_get", "Returns one script", script={"type": "string", "description": "The script id, or its name."}
         ),
+        tool("operations_size", "Count remote size — Reports the total size", remote=TEXT),
+        tool("config_dump", "Dump the configuration. Returns its contents."),
+        tool("scan_hull", "Complete analysis of a hull: plates and rivets", hull=TEXT),
         tool("list_trash", "List what is in the trash"),
         tool("get_uptime", "Get the uptime, which is zero when the device reboots"),
         tool("miles_to_knots", "Convert amounts of one into the other", amount=TEXT),

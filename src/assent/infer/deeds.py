@@ -185,10 +185,14 @@ def _make(evidence: Evidence) -> Verdict:
     if verb == "export" and "reads_only" in prose.statements and not evidence.inputs.flags & {"file"}:
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
     filed = verb == "export" and prose.object & {"file", "files"}
-    if verb in {"export", "download"} and "returns" in prose.statements and not filed:
+    if verb in {"export", "download", "dump"} and "returns" in prose.statements and not filed:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
     formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
-    if verb in {"convert", "transform"} and (words & NOUNS["value"] or formed):
+    if (
+        verb in {"convert", "transform"}
+        and (words & NOUNS["value"] or formed)
+        and "makes_another" not in prose.statements
+    ):
         return Verdict(LOOKS, f"{verb} of a value")
     if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
@@ -201,7 +205,7 @@ def _make(evidence: Evidence) -> Verdict:
     placed = (words | prose.opening) & _FILED or any(name.endswith(_PLACES) for name in evidence.inputs.names)
     if verb == "export" and prose.opening & _FORMS and not placed:
         return Verdict(LOOKS, f"{verb} in a form that is returned")
-    if verb == "print" and prose.object & {"info", "information", "version"}:
+    if verb == "print" and prose.object & {"info", "information", "status", "version"}:
         return Verdict(LOOKS, f"{verb} of how something is")
     merely = "merely_makes" in prose.statements and not prose.opening & _FILED
     if merely and verb not in {"export", "download"}:

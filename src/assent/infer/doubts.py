@@ -39,7 +39,8 @@ def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
-    if prose.kind == "run" and (prose.object & NOUNS["written"] or is_any_query(evidence)):
+    anything = "method" in evidence.inputs.names and "runs_anything" in prose.statements
+    if prose.kind == "run" and (anything or prose.object & NOUNS["written"] or is_any_query(evidence)):
         return f"the description says {prose.verbs[0]}"
     if verb == "query" and prose.verbs[:1] == ("search",):
         return None

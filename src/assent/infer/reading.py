@@ -133,6 +133,8 @@ def _kind(evidence: Evidence) -> str:
     requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
     if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"
+    if verb == "operations" and evidence.name.place == "first":
+        return "none"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
 
 
