@@ -15,6 +15,16 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("play_file", "Run a local file in the runtime", path=TEXT),
+    tool("run_automation_plan", "Execute a plan from a file on disk", plan_path=TEXT),
+    tool("submit_job", "Submit a job to the cluster", entrypoint=TEXT),
+    tool("hub_cycle", "Switch a port off and on, the usual hard-reset of a hub", port=TEXT),
+    tool("mutate_graph", "Batch edit of a graph", operations=TEXT),
+    tool("deploy_snapshot", "Deploy or restore a configuration from a snapshot", data=TEXT),
+    tool("write", "Write text to a file", path=TEXT, content=TEXT),
+    tool("send_gcode", "Send a script to the winch", script=TEXT),
+    tool("create_run", "Create a run of a workspace", is_destroy=SWITCH),
+    tool("crane_action", "Execute an action on a crane", action={"type": "string", "enum": ["RESTART"]}),
     tool("consume_message", "Consume a message from a queue", queue=TEXT),
     tool("import_plan", "Import a plan", mode={"type": "string", "enum": ["replace", "add", "new-page"]}),
     tool("modify_voyage", "Modify a voyage", delete_leg_ids=TEXT),

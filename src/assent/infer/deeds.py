@@ -9,6 +9,7 @@ from assent.infer.doubts import (
     consulted,
     ended,
     errand,
+    evaluated,
     kept,
     let_in,
     made,
@@ -34,6 +35,8 @@ _CLAIMS: Final = (
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 _GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
+_WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement", "text", "xml")
+_SPAN: Final = ("date", "end", "from", "since", "start")
 _PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
 _FORMS: Final = frozenset({"csv", "json", "jsonl", "markdown", "xml", "yaml"})
 _FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
@@ -64,7 +67,15 @@ def _read(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
     if evidence.inputs.flags >= {"http", "url"}:
         doubt = "it sends any method"
-    doubt = doubt or ended(evidence) or kept(evidence) or consulted(evidence) or let_in(evidence) or traced(evidence)
+    doubt = (
+        doubt
+        or evaluated(evidence)
+        or ended(evidence)
+        or kept(evidence)
+        or consulted(evidence)
+        or let_in(evidence)
+        or traced(evidence)
+    )
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
@@ -99,7 +110,15 @@ def _look(evidence: Evidence) -> Verdict:
     if prose.kind == "make" and verb in NOUN_TOO and not evidence.confirmed and not prose.late:
         return _make(evidence)
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
-    doubt = doubt or ended(evidence) or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
+    doubt = (
+        doubt
+        or evaluated(evidence)
+        or ended(evidence)
+        or traced(evidence)
+        or begun(evidence)
+        or statement(evidence)
+        or errand(evidence)
+    )
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     if prose.kind == "session" and prose.verbs[0] != "authenticate":
@@ -200,6 +219,9 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb} of a model's answer")
     if verb == "generate" and prose.object & NOUNS["counsel"]:
         return Verdict(LOOKS, f"{verb}, and the result is advice")
+    dated = words & {"report", "summary"} and any(name.endswith(_SPAN) for name in evidence.inputs.names)
+    if verb == "generate" and dated and not evidence.inputs.flags & {"file"}:
+        return Verdict(LOOKS, f"{verb} of a span of time")
     if verb == "generate" and "returns" in prose.statements and not (words | prose.opening) & NOUNS["kept"]:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
     placed = (words | prose.opening) & _FILED or any(name.endswith(_PLACES) for name in evidence.inputs.names)
@@ -240,6 +262,8 @@ def _run(evidence: Evidence) -> Verdict:
     queried = evidence.name.words[-1] in {"query", "queries"}
     if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):
         return Verdict(UNCLEAR, f"{verb} of whatever query is written")
+    if queried and any(name.endswith(_WRITTEN) for name in evidence.inputs.names):
+        return Verdict(UNCLEAR, f"{verb} of whatever is written")
     if evidence.name.words[-1] in NOUNS["report"]:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
     if prose.kind == "read" and not prose.kinds & ACTING:

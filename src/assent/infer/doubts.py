@@ -32,6 +32,8 @@ def is_treated(evidence: Evidence) -> bool:
     prose, verb = evidence.prose, evidence.name.verb
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
         return False
+    if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
+        return True
     return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
 
 
@@ -44,7 +46,7 @@ def _written(evidence: Evidence) -> str | None:
         return f"the description says {prose.verbs[0]}"
     if verb == "query" and prose.verbs[:1] == ("search",):
         return None
-    spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"]}.get(verb or "", frozenset())
+    spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"] | {"graphql"}}.get(verb or "", frozenset())
     if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
         return None
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
@@ -105,6 +107,14 @@ def traced(evidence: Evidence) -> str | None:
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
 
 
+def evaluated(evidence: Evidence) -> str | None:
+    """What is evaluated may be a call, unless it is arithmetic; what is explained with `analyze` is carried out."""
+    verb, names = evidence.name.verb, evidence.inputs.names
+    around = evidence.words | evidence.prose.opening
+    written = verb == "evaluate" and names & {"expr", "expression", "expressions"} and not around & NOUNS["arithmetic"]
+    return "what is given is carried out" if written or (verb == "explain" and "analyze" in names) else None
+
+
 def ended(evidence: Evidence) -> str | None:
     """`view_delete`, `list_delete`: what sounds like a look is the thing."""
     last = evidence.name.words[-1]
@@ -148,6 +158,8 @@ def statement(evidence: Evidence) -> str | None:
     prose = evidence.prose
     if prose.kind == "run" and evidence.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
         return "it is started, and what it gives is not said"
+    if evidence.name.verb == "benchmark" and (evidence.words | prose.object) & NOUNS["script_file"]:
+        return "what is measured is run"
     given = prose.kind == "run" and evidence.name.verb == "analyze" and prose.object >= {"analyze"}
     return "it is a statement that is run" if given else None
 

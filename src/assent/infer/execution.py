@@ -73,10 +73,11 @@ def _given_code(evidence: Evidence) -> str | None:
     typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
     told = prose.verbs[:1]
     sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in VAGUE)
-    sent = "command" in flags and sending and (words | prose.object) & {"command", "commands"}
+    sent = "command" in flags and sending and bool((words | prose.object) & {"command", "commands"})
     names = evidence.inputs.names
     into = words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS)
     fed = names & _FED and into and prose.kind in _FEEDING
+    sent = sent or (verb == "send" and "code" in flags)
     evaluated = (verb == "evaluate" or told == ("evaluate",)) and (words | prose.object) & NOUNS["script"]
     return "runs the code or command it is given" if taken or typed or sent or fed or evaluated else None
 
@@ -132,7 +133,7 @@ def _given_errand(evidence: Evidence) -> str | None:
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
     listed = evidence.inputs.names & (NOUNS["listed"] - (_ADDED if evidence.kind == "add" else set()))
-    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and listed
+    batch = (evidence.words | evidence.prose.opening) & {"batch", "bulk", "multi", "sequence"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 

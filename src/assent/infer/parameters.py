@@ -115,7 +115,7 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
     """What a parameter amounts to; one further down says less, since it is about a part."""
     plain, meant, switched, ends, _ = meaning
     flags = set(meant - _PROGRAMS if meant and is_short(definition) else meant)
-    if plain in INPUTS["outcome"] and _is_filename(definition.get("default")):
+    if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
     if switched and is_switch(definition):
         flags |= switched if own else switched & {"backup"}
@@ -151,6 +151,8 @@ def _switched(plain: str) -> Iterator[str]:
     yield from (
         flag for flag in ("mend", "traced", "fate", "pressing", "backup", "truncating") if plain in INPUTS[flag]
     )
+    if plain in {"destroy", "is_destroy"}:
+        yield "felled"
     first, _, rest = plain.partition("_")
     if plain in INPUTS["felling"] or first in INPUTS["felling_first"] or _is_after(plain):
         yield "felling"

@@ -133,9 +133,19 @@ def _kind(evidence: Evidence) -> str:
     requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
     if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"
+    if _is_fetched(evidence):
+        return "read"
     if verb == "operations" and evidence.name.place == "first":
         return "none"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
+
+
+def _is_fetched(evidence: Evidence) -> bool:
+    """`list_resume_versions`: the name begins with a look, and the description only looks."""
+    first, verb = evidence.name.words[:1], evidence.name.verb
+    thing = verb in NOUN_TOO or verb == "resume"
+    looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
+    return looks and thing and verb not in first and not DEEDS["fetching"].isdisjoint(first)
 
 
 def _is_thing(evidence: Evidence, verb: str) -> bool:
