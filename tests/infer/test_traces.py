@@ -69,6 +69,7 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("generate_song", "Generate a song. Returns its ids.", mood=TEXT),
         tool("simulate_deposit", "Simulate a deposit in the authenticated sandbox account", amount=TEXT),
         tool("forced_browse", "Discover hidden folders by brute force", target=TEXT),
+        tool("aggregate", "Run an aggregation against a collection", pipeline=TEXT),
         tool("view_delete", "View of a harbour by its id", id=TEXT),
         tool("track_delete", "Track", id=TEXT),
         tool(

@@ -108,11 +108,14 @@ def traced(evidence: Evidence) -> str | None:
 
 
 def evaluated(evidence: Evidence) -> str | None:
-    """What is evaluated may be a call, unless it is arithmetic; what is explained with `analyze` is carried out."""
+    """What is evaluated may be a call, what is explained with `analyze` is carried out, and a stage may write."""
     verb, names = evidence.name.verb, evidence.inputs.names
     around = evidence.words | evidence.prose.opening
     written = verb == "evaluate" and names & {"expr", "expression", "expressions"} and not around & NOUNS["arithmetic"]
-    return "what is given is carried out" if written or (verb == "explain" and "analyze" in names) else None
+    staged = verb == "aggregate" and "pipeline" in names and bool(around & {"collection", "database", "mongodb"})
+    staged = staged and "reads_only" not in evidence.prose.statements
+    carried = written or staged or (verb == "explain" and "analyze" in names)
+    return "what is given is carried out" if carried else None
 
 
 def ended(evidence: Evidence) -> str | None:
