@@ -15,6 +15,8 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("pilot", "Execute the pilot without asking", prompt=TEXT, fullAuto=SWITCH),
+    tool("winch_signal", "Send a signal to the running process", sig=TEXT),
     tool("play_file", "Run a local file in the runtime", path=TEXT),
     tool("run_automation_plan", "Execute a plan from a file on disk", plan_path=TEXT),
     tool("submit_job", "Submit a job to the cluster", entrypoint=TEXT),

@@ -70,6 +70,9 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("simulate_deposit", "Simulate a deposit in the authenticated sandbox account", amount=TEXT),
         tool("forced_browse", "Discover hidden folders by brute force", target=TEXT),
         tool("aggregate", "Run an aggregation against a collection", pipeline=TEXT),
+        tool("agent", "Ask the harbour agent to do a task", task=TEXT),
+        tool("ask", "Ask the model to make changes to your harbour", prompt=TEXT),
+        tool("browse_quay", "Browse the quay to complete a task", goal=TEXT),
         tool("view_delete", "View of a harbour by its id", id=TEXT),
         tool("track_delete", "Track", id=TEXT),
         tool(

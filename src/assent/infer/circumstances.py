@@ -90,6 +90,8 @@ def _beside(evidence: Evidence) -> str | None:
         lost = (words | prose.object) & LOSING.get(verb or "", frozenset())
     if lost:
         return f"{verb} of {min(lost)} loses it or what it holds"
+    if words | prose.object >= {"process", "signal"} and prose.kind == "send":
+        return "a signal may end the process"
     binned = verb in DEEDS["placing"] and words & {"bin", "trash", "recycle", "junk"}
     return "what is moved there is thrown away" if binned else None
 

@@ -146,6 +146,7 @@ def _thing(evidence: Evidence) -> Verdict:
         looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
         return Verdict(LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}")
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
+    doubt = doubt or consulted(evidence)
     if doubt:
         return Verdict(UNCLEAR, doubt)
     if prose.kind in READING and prose.late and prose.verbs[0] == "return" and evidence.kind != "noun":

@@ -205,7 +205,9 @@ def signalled(evidence: Evidence) -> str | None:
 def consulted(evidence: Evidence) -> str | None:
     """An agent that is asked may do something about it."""
     asked = evidence.name.verb in DEEDS["consulting"] and evidence.words & _AGENTS
-    return "an agent is asked" if asked else None
+    told = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in DEEDS["consulting"]
+    given = told and evidence.inputs.flags & {"task", "message"} and evidence.prose.object & _AGENTS
+    return "an agent is asked" if asked or given else None
 
 
 def made(evidence: Evidence) -> str | None:

@@ -111,6 +111,8 @@ def _given_errand(evidence: Evidence) -> str | None:
     prose = evidence.prose
     if evidence.inputs.flags & {"task", "message"} and "autonomous" in prose.statements:
         return "an agent acts on its own"
+    if evidence.inputs.flags & {"task", "message"} and evidence.inputs.names & NOUNS["leash"]:
+        return "an agent acts as far as it is let"
     told = prose.kind == "run" and evidence.kind not in READING
     if (
         (told or "code" in evidence.inputs.flags)
