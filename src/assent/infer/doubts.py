@@ -10,6 +10,7 @@ _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
 _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
 # At the end of a name they are the deed, whatever the description looks at.
 _LAST_WORDS: Final = (DEEDS["strong"] | {"remove"}) - {"drop", "empty", "kill", "trash"}
+_CARRYING_OUT: Final = frozenset({"aggregate", "evaluate", "explain"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
@@ -110,6 +111,8 @@ def traced(evidence: Evidence) -> str | None:
 def evaluated(evidence: Evidence) -> str | None:
     """What is evaluated may be a call, what is explained with `analyze` is carried out, and a stage may write."""
     verb, names = evidence.name.verb, evidence.inputs.names
+    if verb not in _CARRYING_OUT:
+        return None
     around = evidence.words | evidence.prose.opening
     written = verb == "evaluate" and names & {"expr", "expression", "expressions"} and not around & NOUNS["arithmetic"]
     staged = verb == "aggregate" and "pipeline" in names and bool(around & {"collection", "database", "mongodb"})

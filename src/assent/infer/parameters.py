@@ -89,7 +89,7 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
     names: set[str] = set()
     flags: set[str] = set()
     choices: list[Choice] = []
-    only_reads, chosen = False, any(_meaning(name).role == "operation" for name, _ in own)
+    only_reads = chosen = False
     for place, (name, definition) in enumerate([*own, *below]):
         meaning = _meaning(name)
         plain, role = meaning.plain, meaning.role
@@ -105,8 +105,9 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             values = _values(definition, name, text, schema)
             offered = list(_choices(values, plain, listed=bool(list_values(definition))))
             choices += offered
-            said = plain in _OPERATION and 2 * len(offered) >= len(values) > 0
-            only_reads |= said and (place < len(own) or not chosen)
+            said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
+            only_reads |= said and (outer or not chosen)
+            chosen |= outer
     only_reads = only_reads and all(choice.kind in READING for choice in choices)
     return Parameters(frozenset(names), frozenset(flags), tuple(choices), only_reads)
 
@@ -114,7 +115,9 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
 def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> set[str]:
     """What a parameter amounts to; one further down says less, since it is about a part."""
     plain, meant, switched, ends, _ = meaning
-    flags = set(meant - _PROGRAMS if meant and is_short(definition) else meant)
+    flags = set(meant)
+    if flags & _PROGRAMS and is_short(definition):
+        flags -= _PROGRAMS
     if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
     if switched and is_switch(definition):
