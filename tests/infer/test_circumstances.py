@@ -15,6 +15,12 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool(
+        "scene",
+        "Operate on the scene.\n\naction | params\nget_active | none\ndelete_node | id",
+        action=TEXT,
+        params=TEXT,
+    ),
     tool("pilot", "Execute the pilot without asking", prompt=TEXT, fullAuto=SWITCH),
     tool("winch_signal", "Send a signal to the running process", sig=TEXT),
     tool("play_file", "Run a local file in the runtime", path=TEXT),
@@ -160,6 +166,8 @@ LOSING = [
 ]
 
 KEEPING = [
+    tool("create_query", "Save a new query", name_of=TEXT, sql=TEXT),
+    tool("clear_task_snooze", "Clear a snooze on a task", task=TEXT),
     tool("berth_radio", "Enable or disable a radio of a berth", enabled=SWITCH),
     tool("delete_block", "Unblock a pilot", pilot=TEXT),
     tool("stop_time_tracking", "Stop time tracking for a task", task=TEXT),

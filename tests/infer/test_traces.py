@@ -73,6 +73,14 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("agent", "Ask the harbour agent to do a task", task=TEXT),
         tool("ask", "Ask the model to make changes to your harbour", prompt=TEXT),
         tool("browse_quay", "Browse the quay to complete a task", goal=TEXT),
+        tool(
+            "harbour_accounts", "Operate the accounts and the audit feeds of a harbour", action=TEXT, params_json=TEXT
+        ),
+        tool("quay_editor", "Editor-level operations. Read harbour://quay for details.", action=TEXT, params=TEXT),
+        tool("checkin_chart", "Check in a chart after editing", chart=TEXT),
+        tool("download_file", "Fetch a file by its id. Also writes a copy to the folder of the server.", id=TEXT),
+        tool("execute_query", "Execute a query by its id. Returns job ID.", query_id=TEXT),
+        tool("export_tides_to_csv", "Download the tides to local CSV", job=TEXT),
         tool("view_delete", "View of a harbour by its id", id=TEXT),
         tool("track_delete", "Track", id=TEXT),
         tool(
@@ -197,6 +205,13 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool("map_ids", "Map identifiers between two registers", ids=TEXT),
         tool("generate_weekly_report", "Generate a weekly report", date_range_start=TEXT, date_range_end=TEXT),
         tool("generate_color_palette", "Generate a palette from a base colour", base=TEXT),
+        tool("get_tool_info", "Load the full schema of one tool", tool_name=TEXT),
+        tool("prune_dry_run", "Preview which copies would be dropped", params=TEXT),
+        tool("get_open_orders", "Orders that are placed but not carried out"),
+        tool("check_hull", "Check a hull. Worth running before writing it back to disk."),
+        tool("create_drill_test", "Generate code of a drill. Returns it as text - does not execute.", url=TEXT),
+        tool("markdownify", "Convert a page into markdown. Read-only operation.", url=TEXT),
+        tool("tide_meter", "Real-time data of the tide. Returns its height."),
         tool("list_trash", "List what is in the trash"),
         tool("get_uptime", "Get the uptime, which is zero when the device reboots"),
         tool("miles_to_knots", "Convert amounts of one into the other", amount=TEXT),

@@ -7,6 +7,7 @@ from assent.infer.doubts import (
     PROGRAM,
     begun,
     consulted,
+    dispatched,
     ended,
     errand,
     evaluated,
@@ -37,6 +38,8 @@ _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any
 _GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement", "text", "xml")
 _SPAN: Final = ("date", "end", "from", "since", "start")
+# What is got may be loaded or requested first.
+_LOADING: Final = frozenset({"load", "open", "request", "select"})
 _PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
 _FORMS: Final = frozenset({"csv", "json", "jsonl", "markdown", "xml", "yaml"})
 _FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
@@ -93,8 +96,10 @@ def _read(evidence: Evidence) -> Verdict:
 def _describes(evidence: Evidence) -> bool:
     """Whether the text begins with what is got, and what sounds like a deed comes later."""
     name, prose = evidence.name, evidence.prose
-    fetches = name.verb in DEEDS["fetching"] and name.place in {"first", "last", "only"}
-    return fetches and prose.late and prose.kind not in _GRAVE | {"share"}
+    if name.verb not in DEEDS["fetching"] or name.place not in {"first", "last", "only"}:
+        return False
+    loaded = prose.verbs[:1] and prose.verbs[0] in _LOADING
+    return bool(loaded) or (prose.late and prose.kind not in _GRAVE | {"share"})
 
 
 def _look(evidence: Evidence) -> Verdict:
@@ -144,12 +149,14 @@ def _thing(evidence: Evidence) -> Verdict:
         return _make(evidence)
     if prose.kind == "run":
         looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
+        looking = looking and prose.verbs[0] not in {"operate", "orchestrate"}
         return Verdict(LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}")
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
-    doubt = doubt or consulted(evidence)
+    doubt = doubt or consulted(evidence) or dispatched(evidence)
     if doubt:
         return Verdict(UNCLEAR, doubt)
-    if prose.kind in READING and prose.late and prose.verbs[0] == "return" and evidence.kind != "noun":
+    returned = prose.late and prose.verbs[:1] == ("return",) and bool(evidence.inputs.names)
+    if prose.kind in READING and returned and evidence.kind != "noun":
         return Verdict(UNCLEAR, "what is returned is said, but not what is done")
     if prose.verbs[:1] == ("track",) and VERBS.get(evidence.name.verb or "") in ACTING:
         return Verdict(UNCLEAR, f"{evidence.name.verb} that is tracked may be written down")
@@ -202,7 +209,7 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
     if prose.kind == "run" and _claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
-    if verb == "export" and "reads_only" in prose.statements and not evidence.inputs.flags & {"file"}:
+    if verb != "download" and "reads_only" in prose.statements and not evidence.inputs.flags & {"file"}:
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
     filed = verb == "export" and prose.object & {"file", "files"}
     if verb in {"export", "download", "dump"} and "returns" in prose.statements and not filed:
@@ -225,7 +232,9 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb} of a span of time")
     if verb == "generate" and "returns" in prose.statements and not (words | prose.opening) & NOUNS["kept"]:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
-    placed = (words | prose.opening) & _FILED or any(name.endswith(_PLACES) for name in evidence.inputs.names)
+    placed = (words | prose.opening) & (_FILED | {"disk", "local", "locally"}) or any(
+        name.endswith(_PLACES) for name in evidence.inputs.names
+    )
     if verb == "export" and prose.opening & _FORMS and not placed:
         return Verdict(LOOKS, f"{verb} in a form that is returned")
     if verb == "print" and prose.object & {"info", "information", "status", "version"}:
@@ -263,6 +272,8 @@ def _run(evidence: Evidence) -> Verdict:
     queried = evidence.name.words[-1] in {"query", "queries"}
     if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):
         return Verdict(UNCLEAR, f"{verb} of whatever query is written")
+    if "starts_job" in prose.statements:
+        return Verdict(ACTS, f"{verb}, and a job goes on")
     if queried and any(name.endswith(_WRITTEN) for name in evidence.inputs.names):
         return Verdict(UNCLEAR, f"{verb} of whatever is written")
     if evidence.name.words[-1] in NOUNS["report"]:

@@ -205,6 +205,13 @@ def signalled(evidence: Evidence) -> str | None:
     return "something is moved, lit or kept" if turned or lit or taught or noted else None
 
 
+def dispatched(evidence: Evidence) -> str | None:
+    """One tool for whichever operation is named, with whatever that one takes."""
+    names = evidence.inputs.names
+    free = names & {"action", "command", "operation"} and not evidence.inputs.choices and names & NOUNS["parcel"]
+    return "it does whichever operation is named" if free else None
+
+
 def consulted(evidence: Evidence) -> str | None:
     """An agent that is asked may do something about it."""
     asked = evidence.name.verb in DEEDS["consulting"] and evidence.words & _AGENTS

@@ -93,7 +93,8 @@ def _given_statement(evidence: Evidence) -> str | None:
     given = flags & {"query", "sql"} and is_any_query(evidence) and not only_reads(evidence)
     if asked or joined or given or (_running(evidence) and queried):
         return "runs whatever query is written"
-    if "sql" in evidence.inputs.flags and (evidence.kind != "look" or prose.kind == "run"):
+    kept = evidence.kind == "add" and prose.kind in {"add", "change"}
+    if "sql" in evidence.inputs.flags and ((evidence.kind != "look" and not kept) or prose.kind == "run"):
         return "runs the statement it is given"
     bare = evidence.kind == "none" and evidence.words & NOUNS["dialect"] and evidence.inputs.names & _ASKED
     if bare and not prose.verbs:

@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from assent.infer.circumstances import judge_circumstances
+from assent.infer.doubts import dispatched
 from assent.infer.evidence import Evidence
 from assent.infer.execution import judge_execution
 from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
@@ -101,6 +102,7 @@ def _by_text(evidence: Evidence) -> str | None:
         if _loses(verb, words):
             return f"the description says {verb}"
     chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in evidence.outset
+    chosen = bool(chosen) or (dispatched(evidence) is not None and "offers_deletion" in prose.statements)
     lost = "erases" if evidence.words & NOUNS["trivial"] else "deletes"
     if chosen or (kind in {"manage", "none", "noun"} and lost in prose.statements):
         return "the description offers to delete, remove or stop as well"

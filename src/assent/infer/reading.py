@@ -133,11 +133,18 @@ def _kind(evidence: Evidence) -> str:
     requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
     if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"
-    if _is_fetched(evidence):
+    if _is_fetched(evidence) or _is_rehearsal(evidence):
         return "read"
+    if verb == "create" and evidence.prose.kind == "make" and "merely_makes" in evidence.prose.statements:
+        return "make"
     if verb == "operations" and evidence.name.place == "first":
         return "none"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
+
+
+def _is_rehearsal(evidence: Evidence) -> bool:
+    """`prune_dry_run`, whose description only looks."""
+    return evidence.name.words[-2:] == ("dry", "run") and evidence.prose.kind in READING
 
 
 def _is_fetched(evidence: Evidence) -> bool:

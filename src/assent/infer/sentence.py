@@ -101,7 +101,7 @@ def _is_thing(words: list[str], position: int, verb: str) -> bool:
         return True
     if verb not in NOUN_TOO or VERBS[verb] in READING:
         return False
-    plural = words[position] != verb and (following in OF or following.endswith("ed"))
+    plural = words[position] != verb and (following in OF or following in {"that", "which"} or following.endswith("ed"))
     return plural or following in _COMPOUND or following in BEING or (verb in NOUN_FIRST and following == "of")
 
 
