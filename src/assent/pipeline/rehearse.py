@@ -65,6 +65,7 @@ async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, journal: 
     if not missing:
         entry = Entry("rehearsal", ports.now(), call_facts(call), call_values(call))
         await ports.store.remember(Rehearsal(call.digest, orjson.dumps(preview), ports.now()), entry)
+        journal.rehearsed = True
     journal.passed("rehearse", "previewed by the tool" if native else "previewed from the contract")
     return answer
 
