@@ -56,16 +56,23 @@ class Link(Protocol):
 class OneCall:
     """The upstreams as one call sees them."""
 
-    __slots__ = ("_asked", "_incoming", "_links")
+    __slots__ = ("_asked", "_catalogue", "_incoming", "_links")
 
-    def __init__(self, links: Mapping[str, Link], incoming: Incoming, asked: dict[str, Any]) -> None:
-        self._links, self._incoming, self._asked = links, incoming, asked
+    def __init__(
+        self, links: Mapping[str, Link], catalogue: Catalogue, incoming: Incoming, asked: dict[str, Any]
+    ) -> None:
+        self._links, self._catalogue, self._incoming, self._asked = links, catalogue, incoming, asked
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
         return await self._link(call.tool).run(call, key, self._incoming, self._asked)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        return await self._link(call.tool).read(tool, arguments, call, self._incoming)
+        other = self._catalogue.beside(call.tool, tool)
+        if (
+            other is None or other.contract.side_effect != "read"
+        ):  # withheld, perhaps, since it is no longer what it was
+            raise Unreached(f"upstream {call.tool.upstream!r} has no read {tool!r} that is served")
+        return await self._link(call.tool).read(other.wire_name, arguments, call, self._incoming)
 
     def _link(self, tool: Tool) -> Link:
         link = self._links.get(tool.upstream)
@@ -151,7 +158,7 @@ class Governed:
             can_ask=_can_ask(incoming),
             presence=incoming.presence,
         )
-        ports = self._ports.towards(OneCall(self._links, incoming, asked))
+        ports = self._ports.towards(OneCall(self._links, self._ports.catalogue(), incoming, asked))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
             outcome = await self._asked(request, outcome.approval, ports, incoming)
