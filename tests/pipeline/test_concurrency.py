@@ -502,3 +502,18 @@ async def test_a_rehearsal_does_not_go_on_with_a_call_that_had_begun() -> None:
     assert isinstance(rehearsed, Refusal)
     assert rehearsed.code == "recall.key_mismatch"
     assert (len(world.upstream.effects), world.upstream.previews) == (1, [])
+
+
+async def test_what_a_natural_name_stands_for_is_made_anew_under_another_key_of_the_upstream() -> None:
+    keyed = {"recovery": "keyed", "forward": "meta"}
+    fields = {"side_effect": "write", "natural": {"by": ["a"], "until": "/until"}, "idempotency": keyed}
+    world = World({"note": fields})
+    world.but(derive_key=str)
+    ends: list[Any] = [ConnectionError("lost"), {"until": world.clock() + 60}, {"until": world.clock() + 600}]
+    world.upstream.functions["note"] = lambda _: ends.pop(0)
+    for wait in (0, 0, 61):
+        world.clock.advance(wait)
+        await world.call("note", {"a": 1})
+    lost, again, anew = (key for _, _, key in world.upstream.effects)
+    assert lost == again
+    assert again != anew

@@ -11,7 +11,9 @@ import pytest
 from assent.core.dues import Budget
 from assent.core.outcome import Answer, Refusal
 from assent.edges.sealing import Seal
-from assent.testing import AGENT, World
+from assent.pipeline.approve import approve
+from assent.pipeline.settle import settle
+from assent.testing import AGENT, ANN, World
 
 TESTER = replace(AGENT, mode="test")
 PAY: dict[str, Any] = {
@@ -54,3 +56,25 @@ def test_the_state_of_a_test_call_is_none_for_a_live_caller_of_the_same_name() -
     assert seal.open(state, TESTER, "pay") == {"claim": "c", "epoch": 1, "state": None}
     assert seal.open(state, AGENT, "pay") is None
     assert seal.open(seal.close({"approval": "a"}, AGENT, "pay"), TESTER, "pay") is None
+
+
+@pytest.mark.parametrize("by", ["user", "approver"])
+async def test_test_credentials_decide_about_calls_to_test_endpoints_alone(by: str) -> None:
+    world = World({"wipe": {"side_effect": "destructive", "confirmation": {"by": by}}}, has_test=True)
+    await world.call("wipe")
+    await world.call("wipe", by=TESTER)
+    about = {one.facts["mode"]: one.id for one in await world.store.approvals()}
+    tess = replace(ANN, id="tess", mode="test")
+    with pytest.raises(Refusal, match="not_entitled"):
+        await approve(tess, about["live"], "approve", world.ports)
+    assert (await approve(tess, about["test"], "approve", world.ports)).approved_at is not None
+    assert (await approve(ANN, about["live"], "approve", world.ports)).approved_at is not None
+
+
+async def test_test_credentials_settle_nothing() -> None:
+    world = World({"pay": {"side_effect": "write"}}, {"pay": lambda _: ConnectionError("lost")})
+    await world.call("pay")
+    [doubtful] = await world.store.claims()
+    tess = replace(ANN, mode="test", roles=frozenset({"operator"}))
+    with pytest.raises(Refusal, match="not_entitled"):
+        await settle(tess, doubtful.id, "not-done", world.ports)

@@ -92,9 +92,15 @@ def unpaid(owing: RateLimited | OverBudget) -> Refusal:
 
 
 def reclaimed(call: Call, record: ClaimRecord, ports: Ports, *, begun: bool = False) -> Claim:
-    """The claim that a started record gives; the key for the upstream only where it is to be passed on."""
-    forwards = call.tool.contract.idempotency.forward is not None
-    return Claim(call, record.id, record.epoch, ports.derive_key(record.id) if forwards else None, begun)
+    """The claim that a started record gives; the key for the upstream only where it is to be passed on.
+
+    What a natural name stands for is made anew once it is no longer valid, and that under a key of its own.
+    """
+    contract = call.tool.contract
+    if contract.idempotency.forward is None:
+        return Claim(call, record.id, record.epoch, None, begun)
+    name = record.id if contract.natural is None else f"{record.id} {record.created_at!r}"
+    return Claim(call, record.id, record.epoch, ports.derive_key(name), begun)
 
 
 def _overlooked(journal: Journal) -> bool:

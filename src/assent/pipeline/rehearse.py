@@ -105,7 +105,7 @@ async def _price(call: Call, ports: Ports, journal: Journal) -> str | None:
     estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
     currency = f" {cost.currency}" if cost and cost.currency else ""
     if estimate is None:
-        amount = resolve(call.stated, cost.amount) if cost else MISSING
+        amount = _amount(call.stated, cost.amount) if cost else MISSING
         return None if amount is MISSING else f"{amount}{currency}"
     amount = await _estimated(call, estimate, ports)
     if amount is MISSING:
@@ -121,4 +121,11 @@ async def _estimated(call: Call, estimate: Estimate, ports: Ports) -> Any:
         result = await ports.upstream.read(estimate.tool, arguments, call)
     except Exception:
         return MISSING
-    return MISSING if result.get("isError") else resolve(result.get("structuredContent"), estimate.amount)
+    return MISSING if result.get("isError") else _amount(result.get("structuredContent"), estimate.amount)
+
+
+def _amount(said: Any, pointer: str) -> Any:
+    """What stands there, if it can be one: a number, or a text that says something."""
+    amount = resolve(said, pointer)
+    is_one = isinstance(amount, int | float) if not isinstance(amount, str) else amount.strip()
+    return amount if is_one and not isinstance(amount, bool) else MISSING
