@@ -39,8 +39,14 @@ _ITS_OWN = (
 class Writer:
     """The one that writes. What it has reported is durable."""
 
-    def __init__(self, connection: sqlite3.Connection, failure: Callable[[Exception], StoreError]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        failure: Callable[[Exception], StoreError],
+        check_file: Callable[[], None] = lambda: None,
+    ) -> None:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
+        self._check_file = check_file
         self._items: deque[Item] = deque()
         self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
@@ -143,6 +149,7 @@ class Writer:
         self._report(orders)
 
     def _transact(self, batch: Sequence[Item], orders: Sequence[Waiting]) -> None:
+        self._check_file()
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             records = self._changed(batch, operations_in(orders))
