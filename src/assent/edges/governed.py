@@ -197,7 +197,8 @@ class Governed:
         self, params: dict[str, Any], principal: Principal
     ) -> tuple[Reply | None, Resume | None, dict[str, Any]]:
         """Our part of a retry, and the rest, which is the tool's own."""
-        responses, state = dict(params.get("inputResponses") or {}), params.get("requestState")
+        given, state = params.get("inputResponses"), params.get("requestState")
+        responses = dict(given) if isinstance(given, dict) else {}
         answer = responses.pop(CONFIRM, None)
         ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
         inner = state if ours is None else ours.get("state")
