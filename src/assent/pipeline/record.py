@@ -21,6 +21,7 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
     """Say the sentence and write down its end. Encloses everything, failed authentication included."""
     journal = journal or Journal(observing=ports.mode == "observe")
     try:
+        await _be_recordable(ports)
         outcome: Outcome = await sentence(request, ports, journal)
     except (Pause, Refusal) as ending:
         outcome = ending
@@ -42,6 +43,14 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
         outcome = outcome if journal.started else Refusal("record.unavailable")
     _tell(ports, journal, outcome)
     return outcome
+
+
+async def _be_recordable(ports: Ports) -> None:
+    """What cannot be written down is not begun; entries that could not be kept are tried again first."""
+    try:
+        ports.store.check()
+    except StoreError:
+        await ports.store.flush()
 
 
 def _note_failure(request: Request, ports: Ports, journal: Journal) -> None:

@@ -96,6 +96,9 @@ class SqliteStore(Front):
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return self._read(lambda tables: tables.rehearsed(digest))
 
+    def check(self) -> None:
+        self._writer.check()
+
     def note(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))
 

@@ -75,15 +75,19 @@ class Writer:
         self._calls.put(None)
 
     def note(self, row: Sealed) -> None:
-        """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
+        """Append an entry soon, unless none are taken."""
+        self.check()
+        self._items.append(row)
+        self._stir()
+
+    def check(self) -> None:
+        """Whether entries are taken. While earlier ones could not be kept they are not, and those are tried again."""
         self._check_open()
         if self._broken is not None:
             self._calls.put(None)
             raise StoreError(str(self._broken))
         if len(self._items) >= MOST_NOTES:
             raise StoreError(f"{MOST_NOTES} entries wait to be kept: the disk does not keep up.")
-        self._items.append(row)
-        self._stir()
 
     def _stir(self) -> None:
         if self._stirring:
@@ -113,7 +117,7 @@ class Writer:
             self._be_called()
             self._stirring = False
             last = self._closed
-            while self._items or self._unkept:
+            while self._items or self._unkept or self._broken is not None:
                 self._write(take(self._items))
                 if self._broken is not None and not self._items:
                     break
