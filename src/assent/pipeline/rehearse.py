@@ -12,6 +12,7 @@ from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
+from assent.pipeline.claim import admit
 from assent.pipeline.journal import Journal
 from assent.pipeline.validate import without_own
 from assent.ports import NotRun, Ports, Rehearsal, ToolFailed, Unreached
@@ -29,6 +30,7 @@ class Rehearsed(NamedTuple):
 async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, journal: Journal) -> Rehearsed:
     """Answer a dry run; refuse a call whose required dry run did not happen; name the price of a spend."""
     if call.dry_run:
+        await admit(call, None, ports, (), journal)  # it spends nothing, but its place in the rate it takes
         return Rehearsed(await _preview(call, missing, ports, journal))
     spec = call.tool.contract.dry_run
     earlier = await _earlier(call, ports) if spec.mode != "none" else None
