@@ -97,7 +97,7 @@ class McpLink:
     ) -> dict[str, Any]:
         reads = call.tool.contract.side_effect == "read"
         try:
-            return await self._rounds("tools/call", params, fields, incoming, safe=safe or reads)
+            return sound(await self._rounds("tools/call", params, fields, incoming, safe=safe or reads))
         except Fault as fault:
             raise (Lost if fault.sent else Unreached)(str(fault)) from fault
         except RpcError as error:
@@ -134,6 +134,13 @@ class McpLink:
         self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
     ) -> dict[str, Any]:
         raise NotImplementedError
+
+
+def sound(result: dict[str, Any]) -> dict[str, Any]:
+    """The result without a `_meta` that is none, such as null: our marks go where one is."""
+    if isinstance(result.get("_meta", {}), dict):
+        return result
+    return {name: value for name, value in result.items() if name != "_meta"}
 
 
 def forwarded(call: Call, key: str | None) -> dict[str, Any]:
