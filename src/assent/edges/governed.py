@@ -24,7 +24,7 @@ from assent.edges.challenges import challenge
 from assent.edges.gateway import Challenge, Incoming
 from assent.edges.idempotency_key import keys_of
 from assent.edges.inbound import Era, check_param_headers
-from assent.edges.questions import CONFIRM
+from assent.edges.questions import CONFIRM, MOST_QUESTIONS
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
@@ -161,7 +161,7 @@ class Governed:
         ports = self._ports.towards(OneCall(self._links, self._ports.catalogue(), incoming, asked))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
-            outcome = await self._asked(request, outcome.approval, ports, incoming)
+            outcome = await self._asked(request, outcome, ports, incoming)
         self._describe(outcome, request.tool, span)
         return orjson.dumps(self._on_wire(outcome, incoming, principal))
 
@@ -185,13 +185,20 @@ class Governed:
             arguments = incoming.inbound.params.get("arguments") or {}
             check_param_headers(tool.definition["inputSchema"], arguments, incoming.mirrors)
 
-    async def _asked(self, request: Request, approval: Approval, ports: Ports, incoming: Incoming) -> Outcome:
-        """Ask on the open stream and say the sentence again; a client that cannot answer waits out of band."""
-        try:
-            answer = await incoming.reply.ask("elicitation/create", _form(approval, incoming.inbound.version))
-        except (CannotAsk, RpcError):
-            return await govern(request._replace(can_ask=False), ports)
-        return await govern(request._replace(reply=Reply(approval.id, _action(answer) or "cancel")), ports)
+    async def _asked(self, request: Request, outcome: Outcome, ports: Ports, incoming: Incoming) -> Outcome:
+        """Ask on the open stream and say the sentence again, and ask anew about what has changed meanwhile; a client
+        that cannot answer waits out of band."""
+        for _ in range(MOST_QUESTIONS):
+            if not isinstance(outcome, Pause):
+                return outcome
+            form = _form(outcome.approval, incoming.inbound.version)
+            try:
+                answer = await incoming.reply.ask("elicitation/create", form)
+            except (CannotAsk, RpcError):
+                break
+            reply = Reply(outcome.approval.id, _action(answer) or "cancel")
+            outcome = await govern(request._replace(reply=reply), ports)
+        return await govern(request._replace(can_ask=False), ports) if isinstance(outcome, Pause) else outcome
 
     def _unwrap(
         self, params: dict[str, Any], principal: Principal
