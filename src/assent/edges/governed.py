@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from time import perf_counter
 from typing import Any, Protocol, cast
 
 import orjson
-from mcp.shared.inbound import x_mcp_header_map
 from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
 from opentelemetry.trace import Span
 
@@ -24,6 +22,7 @@ from assent.edges.challenges import challenge
 from assent.edges.gateway import Challenge, Incoming
 from assent.edges.idempotency_key import keys_of
 from assent.edges.inbound import Era, check_param_headers
+from assent.edges.links import header_map
 from assent.edges.questions import CONFIRM, MOST_QUESTIONS
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
@@ -50,7 +49,9 @@ class Link(Protocol):
 
     async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]: ...
 
-    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]: ...
+    async def read(
+        self, tool: Tool, arguments: Mapping[str, Any], call: Call, incoming: Incoming
+    ) -> dict[str, Any]: ...
 
 
 class OneCall:
@@ -72,7 +73,7 @@ class OneCall:
             other is None or other.contract.side_effect != "read"
         ):  # withheld, perhaps, since it is no longer what it was
             raise Unreached(f"upstream {call.tool.upstream!r} has no read {tool!r} that is served")
-        return await self._link(call.tool).read(other.wire_name, arguments, call, self._incoming)
+        return await self._link(call.tool).read(other, arguments, call, self._incoming)
 
     def _link(self, tool: Tool) -> Link:
         link = self._links.get(tool.upstream)
@@ -179,7 +180,7 @@ class Governed:
         if incoming.inbound.era is not Era.MODERN:
             return
         tool = self._ports.catalogue().find(incoming.inbound.params["name"])
-        if tool is None or not (incoming.mirrors or mirrors(tool)):
+        if tool is None or not (incoming.mirrors or header_map(tool)):
             return
         if absent_for(tool, principal) is None and may_see(principal, tool):
             arguments = incoming.inbound.params.get("arguments") or {}
@@ -265,12 +266,6 @@ def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
     old = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
     meta = {key: value for key, value in result.get("_meta", {}).items() if key != SERVER_INFO_META_KEY}
     return {**old, "_meta": meta} if meta else old
-
-
-@lru_cache(65_536)
-def mirrors(tool: Tool) -> bool:
-    """Whether any argument of a tool is mirrored in a header."""
-    return bool(x_mcp_header_map(tool.definition["inputSchema"]))
 
 
 def _caller(incoming: Incoming) -> Principal:

@@ -45,6 +45,7 @@ async def sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
     try:
         return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, journal), request.presence)
     except Taken:
+        journal.handed_over = False
         return await overtaken(call, ports, journal)
 
 
