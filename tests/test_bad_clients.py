@@ -78,6 +78,15 @@ async def test_a_broken_body_is_told_so_and_the_next_call_is_served(title: str, 
         assert await is_served(url)
 
 
+@pytest.mark.parametrize("given", [5, "text", ["a"], True])
+async def test_answers_that_are_none_are_passed_over_where_the_era_has_no_such_field(
+    given: Any, tmp_path: Path
+) -> None:
+    async with shops(tmp_path, several=False) as (url, _):
+        answer = await post(url, rpc("tools/call", name="list_orders", arguments={"limit": 1}, inputResponses=given))
+        assert answer.json()["result"]["structuredContent"] == {"result": ["o-0"]}
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

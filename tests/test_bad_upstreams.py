@@ -311,6 +311,21 @@ async def test_two_tools_of_one_name_hold_nobody_elses_changes_up(tmp_path: Path
         assert [name for name in house.catalogue().tools if name.startswith("odd")] == ["odd_get_it"]
 
 
+@pytest.mark.parametrize("meta", [None, [], "text"])
+async def test_a_meta_that_is_none_costs_nobody_the_answer_nor_its_replay(tmp_path: Path, meta: Any) -> None:
+    result = {"content": [], "structuredContent": {"n": 1}, "_meta": meta}
+
+    async def answering(conversation: Conversation, message: Any) -> None:
+        await conversation.answer(answer_to(message, result))
+
+    async with beside(tmp_path, answering) as (url, _, odd):
+        body = rpc("tools/call", name="odd_set_it", arguments={})
+        first, again = [(await post(url, body, **{"idempotency-key": "k"})).json()["result"] for _ in range(2)]
+        assert (first["structuredContent"], "_meta" in first) == ({"n": 1}, False)
+        assert (again["structuredContent"], again["_meta"]) == ({"n": 1}, {"dev.assent/replayed": True})
+        assert odd.calls == 1
+
+
 async def test_pins_that_cannot_be_read_are_trouble_until_they_can(tmp_path: Path) -> None:
     pins = tmp_path / "assent.lock"
     async with beside(tmp_path, says_nothing, pins=str(pins)) as (_, house, _odd):

@@ -287,6 +287,10 @@ class Store(Protocol):
         """
         ...
 
+    def check(self) -> None:
+        """Raise StoreError where `note` would just now: what cannot be written down is not begun."""
+        ...
+
     def note(self, entry: Entry) -> None:
         """Append an entry with the next batch, after what this process wrote before it.
 

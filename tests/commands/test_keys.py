@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from assent.commands.keys import keys
+from assent.stores import SqliteStore
 
 
 @pytest.fixture
@@ -53,6 +56,21 @@ def test_a_key_is_shown_once_and_kept_as_a_digest(config: Path) -> None:
     log = [json.loads(leaf)["facts"] for (leaf,) in rows.execute("SELECT leaf FROM audit_entries ORDER BY idx")]
     rows.close()
     assert log == [{"event": "key.created", "key": key[:15]}]
+
+
+async def written(config: Path) -> dict[str, Any]:
+    store = SqliteStore(config.with_name("assent.db"))
+    [logged] = await store.entries()
+    await store.close()
+    return logged.entry.values
+
+
+def test_the_log_says_for_whom_a_key_was_made_and_what_it_lets_them_do(config: Path) -> None:
+    run(config, "create", "ci", "--kind", "agent", "--tenant", "acme", "--mode", "test", "--scope", "orders:*")
+    values = asyncio.run(written(config))
+    said = {name: value for name, value in values.items() if name not in ("principal", "kind", "tenant")}
+    granted = {"scopes": ["orders:*"], "roles": []}
+    assert said == {"name": "ci", "for_kind": "agent", "for_tenant": "acme", "for_mode": "test", **granted}
 
 
 def test_a_key_without_scopes_is_made_with_a_warning(config: Path) -> None:

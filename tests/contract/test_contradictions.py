@@ -56,6 +56,18 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     ),
     *(
         (
+            {"side_effect": "external_spend", **fields},
+            f"{part}.amount",
+            "a price is one amount, and `*` stands for many",
+            "Point to the one amount, or to an estimate that adds them up",
+        )
+        for part, fields in (
+            ("cost", {"cost": {"amount": "/items/*/price"}}),
+            ("estimate", {"estimate": {"tool": "quote", "amount": "/lines/*"}}),
+        )
+    ),
+    *(
+        (
             {"side_effect": "write", "confirmation": {"by": by, "quorum": 2}},
             "confirmation.quorum",
             "only approvers can be counted",

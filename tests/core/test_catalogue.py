@@ -46,6 +46,16 @@ def test_what_runs_without_a_question_must_be_a_read(field: str, fields: dict[st
     ]
 
 
+def test_what_an_upstream_calls_by_another_name_must_be_a_read_too() -> None:
+    fields = {"estimate": {"tool": "other", "amount": "/price"}}
+    tool = compile_tool(contract_with("a_tool", "write", **fields), upstream="a", wire_name="tool")
+    elsewhere = compile_tool(contract_with("other", "write"), upstream="b")
+    unsafe = compile_tool(contract_with("a_other", "destructive"), upstream="a", wire_name="other")
+    assert catalogue_of([tool, elsewhere]).beside(tool, "other") is None
+    with pytest.raises(ContractError, match="other does more than read"):
+        catalogue_of([tool, elsewhere, unsafe])
+
+
 def test_safe_names_have_underscores_for_dots() -> None:
     assert safe_names(["a.b", "c"]) == {"a.b": "a_b", "c": "c"}
 

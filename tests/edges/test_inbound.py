@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from assent.edges.idempotency_key import keys_of
 from assent.edges.inbound import Era, accepts, check_param_headers, read_head
 from assent.edges.rpc import RpcError
 
@@ -39,6 +40,11 @@ def test_repeated_headers_are_joined_and_a_repeated_routing_header_is_remembered
         "a",
         "mcp-name",
     )
+
+
+def test_two_idempotency_keys_are_none_that_can_be_used() -> None:
+    head = read_head([(b"idempotency-key", b"a"), (b"idempotency-key", b"a")])
+    assert keys_of(head.key, None) == ("",)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,11 @@ class Watched(MemoryStore):
         await self._at("claim")
         return await super().claim(*args)
 
+    async def retake(self, *args: Any) -> Any:
+        taken = await super().retake(*args)
+        await self._at("retake")
+        return taken
+
     async def ended(self, *args: Any) -> Any:
         if "ended" in self.gates:
             self.gates["ended"].reached.set()
@@ -447,3 +452,68 @@ async def test_a_question_nobody_answers_leaves_a_doubt() -> None:
     assert isinstance(late, Refusal)
     assert late.code == "recall.in_doubt"
     assert len(world.upstream.effects) == 1
+
+
+@pytest.mark.parametrize("recovery", ["keyed", "resumed"])
+async def test_a_caller_who_leaves_while_a_claim_is_taken_over_does_not_stop_what_was_taken_over(recovery: str) -> None:
+    gate = Gate()
+    world = World({"note": {"side_effect": "write", "idempotency": {"recovery": "keyed"}}}, store=Watched(retake=gate))
+    request = Request("note", {"a": 1}, ME, ("k",))
+    if recovery == "resumed":
+        world.deploy(NOTE)
+        request = resuming(await suspended(world, ME))
+    else:
+        world.upstream.functions["note"] = lambda _: ConnectionError("lost")
+        await govern(request, world.ports)
+        world.upstream.functions.clear()
+    calling = asyncio.create_task(govern(request, world.ports))
+    await gate.reached.wait()
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    gate.opened.set()
+    assert await world.work.drain(10) == 0
+    assert len(world.upstream.effects) == 2
+    [claim] = await world.store.claims()
+    assert claim.state is State.SUCCEEDED
+
+
+async def test_an_approved_read_whose_tool_asks_goes_on_with_the_answer_and_nobody_is_asked_again() -> None:
+    world = World({"note": {"side_effect": "read", "risk": "high"}})
+    pause = await world.call("note", {"a": 1}, by=ME, can_ask=True)
+    assert isinstance(pause, Pause)
+    answers: list[Any] = [QUESTION, {"done": True}]
+    world.upstream.functions["note"] = lambda _: answers.pop(0)
+    asked = await world.call("note", {"a": 1}, by=ME, reply=Reply(pause.approval.id, "accept"), can_ask=True)
+    assert isinstance(asked, Answer)
+    assert asked.resume is not None
+    ended = await govern(Request("note", {"a": 1}, ME, resume=asked.resume, can_ask=True), world.ports)
+    assert isinstance(ended, Answer)
+    assert ended.result["structuredContent"] == {"done": True}
+    [claim] = await world.store.claims()
+    assert claim.state is State.SUCCEEDED
+    assert len(await world.store.approvals()) == 1
+
+
+async def test_a_rehearsal_does_not_go_on_with_a_call_that_had_begun() -> None:
+    world = World({"note": {"side_effect": "write", "dry_run": {"mode": "offered"}}})
+    resume = await suspended(world, ME)
+    rehearsed = await govern(resuming(resume, {"a": 1, "dryRun": True}), world.ports)
+    assert isinstance(rehearsed, Refusal)
+    assert rehearsed.code == "recall.key_mismatch"
+    assert (len(world.upstream.effects), world.upstream.previews) == (1, [])
+
+
+async def test_what_a_natural_name_stands_for_is_made_anew_under_another_key_of_the_upstream() -> None:
+    keyed = {"recovery": "keyed", "forward": "meta"}
+    fields = {"side_effect": "write", "natural": {"by": ["a"], "until": "/until"}, "idempotency": keyed}
+    world = World({"note": fields})
+    world.but(derive_key=str)
+    ends: list[Any] = [ConnectionError("lost"), {"until": world.clock() + 60}, {"until": world.clock() + 600}]
+    world.upstream.functions["note"] = lambda _: ends.pop(0)
+    for wait in (0, 0, 61):
+        world.clock.advance(wait)
+        await world.call("note", {"a": 1})
+    lost, again, anew = (key for _, _, key in world.upstream.effects)
+    assert lost == again
+    assert again != anew

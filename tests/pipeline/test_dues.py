@@ -120,6 +120,16 @@ async def test_a_limit_counts_together_what_it_is_told_to() -> None:
     assert await code(there, "send", by=other) == "answered"
 
 
+async def test_a_rehearsal_takes_its_place_in_the_rate_and_spends_nothing() -> None:
+    plan = {**BUY, "dry_run": {"mode": "offered"}}
+    there = World({"buy": plan})
+    there.but(limits=(Limit(calls=2, per="1m"),), budgets=(HUNDRED, Budget(amount=Decimal(1), per="1d")))
+    rehearsal = {"price": 100, "dryRun": True}
+    assert [await code(there, "buy", rehearsal) for _ in range(3)] == ["answered", "answered", "claim.rate_limited"]
+    there.clock.advance(60)
+    assert await code(there, "buy", {"price": 100}) == "answered"
+
+
 async def test_a_refused_call_leaves_its_key_unused() -> None:
     there = world(budgets=(HUNDRED,))
     await there.call("buy", {"price": 100})

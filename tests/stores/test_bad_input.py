@@ -21,6 +21,7 @@ from assent.testing.world import AGENT, ANN, World
 CONTRACTS: dict[str, Any] = {
     "send": {"side_effect": "write", "idempotency": {"recovery": "none"}},
     "wipe": {"side_effect": "destructive", "confirmation": {"by": "approver"}},
+    "look": {"side_effect": "read"},
 }
 
 
@@ -103,6 +104,23 @@ async def test_while_the_database_is_locked_no_call_is_made_and_afterwards_all_i
     other.close()
     assert isinstance(await there.call("send", {}, key="k"), Answer)
     assert len(there.upstream.effects) == 1
+    await there.store.close()
+
+
+async def test_while_nothing_can_be_written_down_no_read_is_made_and_afterwards_all_is_well(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    there = world(path, busy=0.0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    await there.call("send", {}, key="k")
+    for _ in range(2):
+        outcome = await there.call("look", {})
+        assert isinstance(outcome, Refusal) and outcome.code == "record.unavailable"
+    assert there.upstream.effects == []
+    other.close()
+    assert isinstance(await there.call("look", {}), Answer)
+    await there.store.flush()
+    assert (await there.store.entries())[-1].entry.kind == "read"
     await there.store.close()
 
 

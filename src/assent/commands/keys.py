@@ -137,9 +137,11 @@ def _check_word(what: str, word: str) -> None:
 
 
 def _entry(event: str, record: KeyRecord) -> Entry:
-    """What is written down: who made or revoked which key, and whose it is."""
+    """What is written down: who made or revoked which key, whose it is, and what it lets them do."""
     who = record.principal
-    values = {**principal_values(operator()), "name": who.id, "for_tenant": who.tenant}
+    whose = {"name": who.id, "for_kind": who.kind, "for_tenant": who.tenant, "for_mode": who.mode}
+    granted = {"scopes": sorted(who.scopes), "roles": sorted(who.roles)}
+    values = {**principal_values(operator()), **whose, **granted}
     return Entry("operator", time.time(), {"event": event, "key": record.start}, values)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assent.contract.pointers import tokens
 from assent.contract.tiers import Risk, Tier
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ def _contradicting_names(c: Contract) -> list[tuple[str, str, str]]:
         found.append(("idempotency.lookup.tool", "looking it up would do it again", "Name a tool that only reads"))
     if c.natural and c.side_effect is Tier.READ:
         found.append(("natural", "a read makes nothing that could be returned again", "Remove it"))
+    for field, priced in (("cost.amount", c.cost), ("estimate.amount", c.estimate)):
+        if priced and "*" in tokens(priced.amount):
+            remedy = "Point to the one amount, or to an estimate that adds them up"
+            found.append((field, "a price is one amount, and `*` stands for many", remedy))
     for key in c.meta:
         if key.startswith("dev.assent/") or key in HOST_LEVERS:
             remedy = "Say confirmation: {by: host}" if key in HOST_LEVERS else "Remove it"

@@ -20,6 +20,10 @@ class Catalogue:
     def find(self, name: str) -> Tool | None:
         return self.tools.get(name)
 
+    def beside(self, tool: Tool, name: str) -> Tool | None:
+        """The tool that the contract of another one names, by its name here or at the upstream that both are of."""
+        return _beside(tool, name, self.tools)
+
 
 def catalogue_of(tools: Iterable[Tool], withheld: Mapping[str, str] | None = None) -> Catalogue:
     """A catalogue in which every name stands once; raises ContractError where two tools share one.
@@ -58,6 +62,13 @@ def catalogue_that_holds(tools: Iterable[Tool], withheld: Mapping[str, str]) -> 
     return Catalogue({name: tool for name, tool in firsts.items() if name not in reasons}, reasons)
 
 
+def _beside(tool: Tool, name: str, tools: Mapping[str, Tool]) -> Tool | None:
+    found = tools.get(name)
+    if found is not None and found.upstream == tool.upstream:
+        return found
+    return next((one for one in tools.values() if (one.upstream, one.wire_name) == (tool.upstream, name)), None)
+
+
 def _unsafe_reads(tool: Tool, tools: Mapping[str, Tool]) -> list[Fault]:
     contract = tool.contract
     named = {
@@ -65,9 +76,9 @@ def _unsafe_reads(tool: Tool, tools: Mapping[str, Tool]) -> list[Fault]:
         "idempotency.lookup.tool": contract.idempotency.lookup.tool if contract.idempotency.lookup else None,
     }
     return [
-        Fault(f"{other} does more than read", "Name a tool whose side_effect is read", f"{tool.name}.{field}")
-        for field, other in named.items()
-        if other is not None and other in tools and tools[other].contract.side_effect != "read"
+        Fault(f"{name} does more than read", "Name a tool whose side_effect is read", f"{tool.name}.{field}")
+        for field, name in named.items()
+        if name is not None and (other := _beside(tool, name, tools)) and other.contract.side_effect != "read"
     ]
 
 

@@ -104,11 +104,15 @@ def claim_id(tenant: str, principal: str, tool: str, kind: str, key: str) -> str
 
 
 def claim_name(call: Call) -> str | None:
-    """The name under which a call is remembered: by the arguments that name its result, by its key, or not at all."""
+    """The name under which a call is remembered: by the arguments that name its result, by its key, or not at all.
+
+    What was done at a test endpoint was not done: a test caller and a live one of one name share no claim.
+    """
     contract, principal = call.tool.contract, call.principal
+    where = "test " if principal.mode == "test" else ""
     if contract.natural is not None:
         named = digest_of({name: call.arguments.get(name) for name in contract.natural.by})
-        return claim_id(principal.tenant, principal.id, call.tool.name, "natural", named)
+        return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}natural", named)
     if call.key is not None:
-        return claim_id(principal.tenant, principal.id, call.tool.name, "key", call.key)
+        return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}key", call.key)
     return None

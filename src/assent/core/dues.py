@@ -137,7 +137,8 @@ def _charge(line: Budget, call: Call, price: Price | None, now: float) -> Charge
 
 
 def _name(kind: str, line: Limit | Budget, call: Call, window: str = "") -> str:
-    """Whose count it is. The amount of a budget is not part of it: raising it does not forget what was spent."""
+    """Whose count it is. The amount of a budget is not part of it: raising it does not forget what was spent. What test
+    callers spend is play money, and counted apart."""
     said = digest_of(line.model_dump(mode="json", exclude={"amount"}))
     principal, contract = call.principal, call.tool.contract
     values = {
@@ -147,6 +148,7 @@ def _name(kind: str, line: Limit | Budget, call: Call, window: str = "") -> str:
         "tier": (contract.side_effect.value,),
     }
     parts = [kind, said, window, *(part for each in sorted(line.each) for part in (each, *values[each]))]
+    parts += [principal.mode] if principal.mode == "test" else []
     joined = b"".join(
         len(text).to_bytes(4, "big") + text for text in (p.encode("utf-8", "surrogatepass") for p in parts)
     )

@@ -96,8 +96,8 @@ class OpenApiLink:
     async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]:
         return await self._end(call.principal).run(call, key)
 
-    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]:
-        return await self._end(call.principal).read(tool, arguments, call)
+    async def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]:
+        return await self._end(call.principal).read(tool.wire_name, arguments, call)
 
     def _end(self, principal: Principal) -> OpenApiUpstream:
         """Test principals reach the test address and nothing else; live ones never do."""

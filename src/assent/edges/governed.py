@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from time import perf_counter
 from typing import Any, Protocol, cast
 
 import orjson
-from mcp.shared.inbound import x_mcp_header_map
 from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
 from opentelemetry.trace import Span
 
@@ -24,7 +22,8 @@ from assent.edges.challenges import challenge
 from assent.edges.gateway import Challenge, Incoming
 from assent.edges.idempotency_key import keys_of
 from assent.edges.inbound import Era, check_param_headers
-from assent.edges.questions import CONFIRM
+from assent.edges.links import header_map
+from assent.edges.questions import CONFIRM, MOST_QUESTIONS
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
@@ -50,22 +49,31 @@ class Link(Protocol):
 
     async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]: ...
 
-    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]: ...
+    async def read(
+        self, tool: Tool, arguments: Mapping[str, Any], call: Call, incoming: Incoming
+    ) -> dict[str, Any]: ...
 
 
 class OneCall:
     """The upstreams as one call sees them."""
 
-    __slots__ = ("_asked", "_incoming", "_links")
+    __slots__ = ("_asked", "_catalogue", "_incoming", "_links")
 
-    def __init__(self, links: Mapping[str, Link], incoming: Incoming, asked: dict[str, Any]) -> None:
-        self._links, self._incoming, self._asked = links, incoming, asked
+    def __init__(
+        self, links: Mapping[str, Link], catalogue: Catalogue, incoming: Incoming, asked: dict[str, Any]
+    ) -> None:
+        self._links, self._catalogue, self._incoming, self._asked = links, catalogue, incoming, asked
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
         return await self._link(call.tool).run(call, key, self._incoming, self._asked)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        return await self._link(call.tool).read(tool, arguments, call, self._incoming)
+        other = self._catalogue.beside(call.tool, tool)
+        if (
+            other is None or other.contract.side_effect != "read"
+        ):  # withheld, perhaps, since it is no longer what it was
+            raise Unreached(f"upstream {call.tool.upstream!r} has no read {tool!r} that is served")
+        return await self._link(call.tool).read(other, arguments, call, self._incoming)
 
     def _link(self, tool: Tool) -> Link:
         link = self._links.get(tool.upstream)
@@ -151,10 +159,10 @@ class Governed:
             can_ask=_can_ask(incoming),
             presence=incoming.presence,
         )
-        ports = self._ports.towards(OneCall(self._links, incoming, asked))
+        ports = self._ports.towards(OneCall(self._links, self._ports.catalogue(), incoming, asked))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
-            outcome = await self._asked(request, outcome.approval, ports, incoming)
+            outcome = await self._asked(request, outcome, ports, incoming)
         self._describe(outcome, request.tool, span)
         return orjson.dumps(self._on_wire(outcome, incoming, principal))
 
@@ -172,25 +180,33 @@ class Governed:
         if incoming.inbound.era is not Era.MODERN:
             return
         tool = self._ports.catalogue().find(incoming.inbound.params["name"])
-        if tool is None or not (incoming.mirrors or mirrors(tool)):
+        if tool is None or not (incoming.mirrors or header_map(tool)):
             return
         if absent_for(tool, principal) is None and may_see(principal, tool):
             arguments = incoming.inbound.params.get("arguments") or {}
             check_param_headers(tool.definition["inputSchema"], arguments, incoming.mirrors)
 
-    async def _asked(self, request: Request, approval: Approval, ports: Ports, incoming: Incoming) -> Outcome:
-        """Ask on the open stream and say the sentence again; a client that cannot answer waits out of band."""
-        try:
-            answer = await incoming.reply.ask("elicitation/create", _form(approval, incoming.inbound.version))
-        except (CannotAsk, RpcError):
-            return await govern(request._replace(can_ask=False), ports)
-        return await govern(request._replace(reply=Reply(approval.id, _action(answer) or "cancel")), ports)
+    async def _asked(self, request: Request, outcome: Outcome, ports: Ports, incoming: Incoming) -> Outcome:
+        """Ask on the open stream and say the sentence again, and ask anew about what has changed meanwhile; a client
+        that cannot answer waits out of band."""
+        for _ in range(MOST_QUESTIONS):
+            if not isinstance(outcome, Pause):
+                return outcome
+            form = _form(outcome.approval, incoming.inbound.version)
+            try:
+                answer = await incoming.reply.ask("elicitation/create", form)
+            except (CannotAsk, RpcError):
+                break
+            reply = Reply(outcome.approval.id, _action(answer) or "cancel")
+            outcome = await govern(request._replace(reply=reply), ports)
+        return await govern(request._replace(can_ask=False), ports) if isinstance(outcome, Pause) else outcome
 
     def _unwrap(
         self, params: dict[str, Any], principal: Principal
     ) -> tuple[Reply | None, Resume | None, dict[str, Any]]:
         """Our part of a retry, and the rest, which is the tool's own."""
-        responses, state = dict(params.get("inputResponses") or {}), params.get("requestState")
+        given, state = params.get("inputResponses"), params.get("requestState")
+        responses = dict(given) if isinstance(given, dict) else {}
         answer = responses.pop(CONFIRM, None)
         ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
         inner = state if ours is None else ours.get("state")
@@ -250,12 +266,6 @@ def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
     old = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
     meta = {key: value for key, value in result.get("_meta", {}).items() if key != SERVER_INFO_META_KEY}
     return {**old, "_meta": meta} if meta else old
-
-
-@lru_cache(65_536)
-def mirrors(tool: Tool) -> bool:
-    """Whether any argument of a tool is mirrored in a header."""
-    return bool(x_mcp_header_map(tool.definition["inputSchema"]))
 
 
 def _caller(incoming: Incoming) -> Principal:

@@ -40,13 +40,20 @@ def request_of(
 async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestContext[Any, Any] | None) -> Outcome:
     """One call through the sentence, asking on the stream where the era has it so.
 
-    Then the sentence is said again with the answer; unanswerable means: out of band.
+    Then the sentence is said again with the answer, and what has changed meanwhile, such as the price, is asked about
+    anew; unanswerable means: out of band.
     """
     outcome = await govern(request, ports)
-    if not isinstance(outcome, Pause) or ctx is None or questions.is_modern(ctx.protocol_version):
+    if ctx is None or questions.is_modern(ctx.protocol_version):
         return outcome
-    reply = await questions.on_stream(outcome.approval, ctx)
-    return await govern(request._replace(can_ask=False) if reply is None else request._replace(reply=reply), ports)
+    for _ in range(questions.MOST_QUESTIONS):
+        if not isinstance(outcome, Pause):
+            return outcome
+        reply = await questions.on_stream(outcome.approval, ctx)
+        if reply is None:
+            break
+        outcome = await govern(request._replace(reply=reply), ports)
+    return await govern(request._replace(can_ask=False), ports) if isinstance(outcome, Pause) else outcome
 
 
 def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallToolResult | types.InputRequiredResult:

@@ -107,6 +107,8 @@ def read_head(headers: Headers) -> Head:
                 fields[name] = value
             elif name in _ROUTING:
                 duplicated = duplicated or name.decode()
+            elif name == b"idempotency-key":
+                fields[name] = b'"'  # joined, two keys would be a third
             else:
                 fields[name] += b", " + value
         elif name.startswith(_PARAM_PREFIX):

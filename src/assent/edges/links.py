@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
+from mcp.shared.inbound import mcp_param_headers, x_mcp_header_map
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
@@ -20,6 +22,7 @@ from mcp_types import (
 
 from assent.core.call import Call
 from assent.core.principal import Principal
+from assent.core.tool import Tool
 from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
 from assent.edges.idempotency_key import META_KEY
@@ -63,7 +66,7 @@ class McpLink:
         """Run a governed call. `asked` holds answers to the tool's own question, and its state."""
         params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": forwarded(call, key), **asked}
         meta = _meta(incoming)
-        fields: Headers = incoming.mirrors if incoming.inbound.era is Era.MODERN else []
+        fields = mirrored(call.tool, params["arguments"])
         if key is not None:
             forward = call.tool.contract.idempotency.forward
             if forward == "meta":
@@ -74,11 +77,12 @@ class McpLink:
             params["_meta"] = meta
         return await self._guarded(call, params, fields, incoming)
 
-    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]:
+    async def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]:
         """Call another tool of the upstream, one that only reads; a client that would call again is not asked."""
         if incoming.inbound.era is Era.MODERN:
             incoming = replace(incoming, inbound=replace(incoming.inbound, capabilities=None))
-        return await self._guarded(call, {"name": tool, "arguments": dict(arguments)}, [], incoming, safe=True)
+        params = {"name": tool.wire_name, "arguments": dict(arguments)}
+        return await self._guarded(call, params, mirrored(tool, arguments), incoming, safe=True)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -97,7 +101,7 @@ class McpLink:
     ) -> dict[str, Any]:
         reads = call.tool.contract.side_effect == "read"
         try:
-            return await self._rounds("tools/call", params, fields, incoming, safe=safe or reads)
+            return sound(await self._rounds("tools/call", params, fields, incoming, safe=safe or reads))
         except Fault as fault:
             raise (Lost if fault.sent else Unreached)(str(fault)) from fault
         except RpcError as error:
@@ -134,6 +138,26 @@ class McpLink:
         self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
     ) -> dict[str, Any]:
         raise NotImplementedError
+
+
+def mirrored(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
+    """The `Mcp-Param-*` headers by which a tool wants arguments mirrored, whether or not the caller's era has them."""
+    named = header_map(tool)
+    headers = mcp_param_headers(named, arguments) if named else {}
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
+@lru_cache(65_536)
+def header_map(tool: Tool) -> Mapping[tuple[str, ...], str]:
+    """Which arguments of a tool are mirrored in which headers."""
+    return x_mcp_header_map(tool.definition["inputSchema"])
+
+
+def sound(result: dict[str, Any]) -> dict[str, Any]:
+    """The result without a `_meta` that is none, such as null: our marks go where one is."""
+    if isinstance(result.get("_meta", {}), dict):
+        return result
+    return {name: value for name, value in result.items() if name != "_meta"}
 
 
 def forwarded(call: Call, key: str | None) -> dict[str, Any]:

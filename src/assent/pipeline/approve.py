@@ -63,6 +63,8 @@ def _unknown(approval_id: str) -> Refusal:
 def _entitled(person: Principal, approval: Approval) -> None:
     if person.kind != "human" or person.has_agent:
         raise Refusal("approve.not_entitled", "Only a person can decide, and no agent on a person's behalf.")
+    if person.mode == "test" and approval.facts.get("mode") != "test":
+        raise Refusal("approve.not_entitled", "Test credentials decide about calls to test endpoints alone.")
     if approval.by != "approver":
         return
     if person_of(person.id) == person_of(approval.requester):

@@ -11,7 +11,7 @@ from assent.core.approval import Approval
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.claims import ClaimRecord, State, claim_name
-from assent.core.dues import Dues, dues_of
+from assent.core.dues import Budget, Dues, dues_of
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.pipeline.journal import Journal
@@ -36,7 +36,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     Raises Taken where another call with the same key was faster.
     """
     if approval is None and call.is_read:
-        await _admit(call, price, ports, journal)
+        await admit(call, price, ports, ports.budgets, journal)
         journal.passed("claim", "a read is written down with its answer")
         return Claim(call)
     now = ports.now()
@@ -72,10 +72,10 @@ async def _claimed(
     return await ports.store.claim(draft, entry, used, entry.at)
 
 
-async def _admit(call: Call, price: str | None, ports: Ports, journal: Journal) -> None:
-    """A read that no line speaks of costs the store nothing."""
+async def admit(call: Call, price: str | None, ports: Ports, budgets: tuple[Budget, ...], journal: Journal) -> None:
+    """Pay the dues of what makes no claim. One that no line speaks of costs the store nothing."""
     now = ports.now()
-    dues = dues_of(call, ports.limits, ports.budgets, price, now)
+    dues = dues_of(call, ports.limits, budgets, price, now)
     if not dues:
         return
     try:
@@ -92,9 +92,15 @@ def unpaid(owing: RateLimited | OverBudget) -> Refusal:
 
 
 def reclaimed(call: Call, record: ClaimRecord, ports: Ports, *, begun: bool = False) -> Claim:
-    """The claim that a started record gives; the key for the upstream only where it is to be passed on."""
-    forwards = call.tool.contract.idempotency.forward is not None
-    return Claim(call, record.id, record.epoch, ports.derive_key(record.id) if forwards else None, begun)
+    """The claim that a started record gives; the key for the upstream only where it is to be passed on.
+
+    What a natural name stands for is made anew once it is no longer valid, and that under a key of its own.
+    """
+    contract = call.tool.contract
+    if contract.idempotency.forward is None:
+        return Claim(call, record.id, record.epoch, None, begun)
+    name = record.id if contract.natural is None else f"{record.id} {record.created_at!r}"
+    return Claim(call, record.id, record.epoch, ports.derive_key(name), begun)
 
 
 def _overlooked(journal: Journal) -> bool:

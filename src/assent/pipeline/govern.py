@@ -41,9 +41,11 @@ async def sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
     step_up(call, ports, journal)
     if call.is_read and approval is None:
         return await _commit(call, None, rehearsal.price, ports, journal)
+    journal.handed_over = True
     try:
         return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, journal), request.presence)
     except Taken:
+        journal.handed_over = False
         return await overtaken(call, ports, journal)
 
 

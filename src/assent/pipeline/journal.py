@@ -28,6 +28,10 @@ class Journal:
     tool: Tool | None = None
     call: Call | None = None
     started: bool = False
+    handed_over: bool = False
+    """Whether the rest runs on without its caller, and writes itself down."""
+    rehearsed: bool = False
+    """Whether its rehearsal is written down."""
     _notes: list[tuple[str, str, str, tuple[object, ...]]] = field(default_factory=list)
     would: list[str] = field(default_factory=list)
     """Codes of what was not asked or refused because the mode is `observe`."""

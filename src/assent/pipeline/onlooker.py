@@ -159,6 +159,9 @@ class Onlooker:
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return Pruned()
 
+    def check(self) -> None:
+        self._store.check()
+
     def note(self, entry: Entry) -> None:
         return None
 

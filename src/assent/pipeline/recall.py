@@ -18,7 +18,7 @@ RETRY_AFTER_MS = 1000
 async def recall(call: Call, ports: Ports, journal: Journal) -> Answer | None:
     """The stored answer of a call already made, the doubt about it, or None: go on. Nobody is asked a second time."""
     contract = call.tool.contract
-    if call.is_read or call.dry_run:
+    if call.resume is None and (call.is_read or call.dry_run):
         journal.passed("recall", "nothing to recall for a read or a rehearsal")
         return None
     if call.resume is None and call.key is None and contract.idempotency.key == "required":

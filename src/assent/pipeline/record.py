@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -20,14 +21,18 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
     """Say the sentence and write down its end. Encloses everything, failed authentication included."""
     journal = journal or Journal(observing=ports.mode == "observe")
     try:
+        await _be_recordable(ports)
         outcome: Outcome = await sentence(request, ports, journal)
     except (Pause, Refusal) as ending:
         outcome = ending
     except StoreError:
         outcome = Refusal("execute.in_doubt" if journal.started else "record.unavailable")
+    except asyncio.CancelledError:
+        if not journal.handed_over:  # a read may have reached its tool all the same
+            _note_failure(request, ports, journal)
+        raise
     except Exception:
-        with suppress(StoreError):
-            ports.store.note(Entry("failure", ports.now(), _facts(journal), _values(request, journal)))
+        _note_failure(request, ports, journal)
         _tell(ports, journal, None)
         raise
     try:
@@ -40,6 +45,19 @@ async def record(request: Request, ports: Ports, sentence: Sentence, journal: Jo
     return outcome
 
 
+async def _be_recordable(ports: Ports) -> None:
+    """What cannot be written down is not begun; entries that could not be kept are tried again first."""
+    try:
+        ports.store.check()
+    except StoreError:
+        await ports.store.flush()
+
+
+def _note_failure(request: Request, ports: Ports, journal: Journal) -> None:
+    with suppress(StoreError):
+        ports.store.note(Entry("failure", ports.now(), _facts(journal), _values(request, journal)))
+
+
 def _tell(ports: Ports, journal: Journal, outcome: Outcome | None) -> None:
     ports.seen(journal.tool.name if journal.tool is not None else None, outcome, journal.would)
 
@@ -50,7 +68,8 @@ def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -
         return None
     facts, values = _facts(journal), _values(request, journal)
     if isinstance(outcome, Answer):
-        return Entry("replay" if outcome.replayed else "read", ports.now(), facts, values)
+        kind = "replay" if outcome.replayed else "rehearsal" if "dry_run" in facts else "read"
+        return Entry(kind, ports.now(), facts, values)
     facts = {**facts, "code": outcome.code}
     if isinstance(outcome, Pause):
         return Entry("pause", ports.now(), {**facts, "approval": outcome.approval.id}, values)
@@ -59,7 +78,7 @@ def _entry(request: Request, outcome: Outcome, ports: Ports, journal: Journal) -
 
 def _is_written(journal: Journal) -> bool:
     """Whether the end of a call that was answered stands in the log already, with its claim or its rehearsal."""
-    return journal.started or (journal.call is not None and journal.call.dry_run)
+    return journal.started or journal.rehearsed
 
 
 def _facts(journal: Journal) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Answer, Refusal
-from assent.pipeline.claim import reclaimed
+from assent.pipeline.claim import Claim, reclaimed
 from assent.pipeline.execute import execute, keep
 from assent.pipeline.journal import Journal
 from assent.ports import Ports
@@ -25,16 +25,28 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journa
         await _doubt(call, record, ports, journal)
         journal.object("recall", Refusal("recall.in_doubt"))
         return None
+    journal.handed_over = True
+    return await ports.work.shield(_again(call, record, done, ports, journal))
+
+
+async def _again(
+    call: Call, record: ClaimRecord, done: str | dict[str, object], ports: Ports, journal: Journal
+) -> Answer:
+    """Take a claim in doubt over and bring it to its end, out of reach of a caller who leaves."""
+    recovery = call.tool.contract.idempotency.recovery
+    claim = await _taken(call, record.id, record.epoch, recovery, ports, journal)
+    journal.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
+    return await (keep(claim, done, ports, journal) if isinstance(done, dict) else execute(claim, ports, journal))
+
+
+async def _taken(call: Call, claim_id: str, epoch: int, why: str, ports: Ports, journal: Journal) -> Claim:
     now = ports.now()
-    entry = _intent_again(call, ports.blind(record.id), recovery, record.epoch, now)
-    taken = await ports.store.retake(record.id, record.epoch, now + ports.lease, now, entry)
+    entry = _intent_again(call, ports.blind(claim_id), why, epoch, now)
+    taken = await ports.store.retake(claim_id, epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
-    journal.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
     journal.started = True
-    claim = reclaimed(call, taken, ports, begun=recovery != "reconcile")  # the look-up has said what was done
-    ending = keep(claim, done, ports, journal) if isinstance(done, dict) else execute(claim, ports, journal)
-    return await ports.work.shield(ending)
+    return reclaimed(call, taken, ports, begun=why != "reconcile")  # the look-up has said what was done
 
 
 def _intent_again(call: Call, name: str, why: str, epoch: int, now: float) -> Entry:
@@ -59,11 +71,16 @@ async def _doubt(call: Call, record: ClaimRecord, ports: Ports, journal: Journal
 
 def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:
     """The claim that a resumed call says is its own; refused unless it is the same call's, and no other's."""
-    if record is None or (record.tenant, record.principal, record.tool, record.fingerprint) != (
-        call.principal.tenant,
-        call.principal.id,
-        call.tool.name,
-        call.fingerprint,
+    if (
+        call.dry_run
+        or record is None
+        or (record.tenant, record.principal, record.tool, record.fingerprint)
+        != (
+            call.principal.tenant,
+            call.principal.id,
+            call.tool.name,
+            call.fingerprint,
+        )
     ):
         raise Refusal("recall.key_mismatch")
     return record
@@ -71,15 +88,14 @@ def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:
 
 async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, journal: Journal) -> Answer:
     """Go on with a claim that the tool's own question had suspended."""
-    now = ports.now()
-    entry = _intent_again(call, ports.blind(record.id), "resumed", epoch, now)
-    taken = await ports.store.retake(record.id, epoch, now + ports.lease, now, entry)
-    if taken is None:
-        raise Refusal("recall.in_flight", retry_after_ms=1000)
-    journal.started = True
+    journal.handed_over = True
+    return await ports.work.shield(_on(call, record, epoch, ports, journal))
+
+
+async def _on(call: Call, record: ClaimRecord, epoch: int, ports: Ports, journal: Journal) -> Answer:
+    claim = await _taken(call, record.id, epoch, "resumed", ports, journal)
     journal.passed("recall", "the tool's own question was answered")
-    claim = reclaimed(call, taken, ports, begun=True)
-    return await ports.work.shield(execute(claim, ports, journal))
+    return await execute(claim, ports, journal)
 
 
 async def _look_up(call: Call, ports: Ports) -> str | dict[str, object]:

@@ -12,6 +12,7 @@ from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
+from assent.pipeline.claim import admit
 from assent.pipeline.journal import Journal
 from assent.pipeline.validate import without_own
 from assent.ports import NotRun, Ports, Rehearsal, ToolFailed, Unreached
@@ -29,6 +30,7 @@ class Rehearsed(NamedTuple):
 async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, journal: Journal) -> Rehearsed:
     """Answer a dry run; refuse a call whose required dry run did not happen; name the price of a spend."""
     if call.dry_run:
+        await admit(call, None, ports, (), journal)  # it spends nothing, but its place in the rate it takes
         return Rehearsed(await _preview(call, missing, ports, journal))
     spec = call.tool.contract.dry_run
     earlier = await _earlier(call, ports) if spec.mode != "none" else None
@@ -65,6 +67,7 @@ async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, journal: 
     if not missing:
         entry = Entry("rehearsal", ports.now(), call_facts(call), call_values(call))
         await ports.store.remember(Rehearsal(call.digest, orjson.dumps(preview), ports.now()), entry)
+        journal.rehearsed = True
     journal.passed("rehearse", "previewed by the tool" if native else "previewed from the contract")
     return answer
 
@@ -104,7 +107,7 @@ async def _price(call: Call, ports: Ports, journal: Journal) -> str | None:
     estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
     currency = f" {cost.currency}" if cost and cost.currency else ""
     if estimate is None:
-        amount = resolve(call.stated, cost.amount) if cost else MISSING
+        amount = _amount(call.stated, cost.amount) if cost else MISSING
         return None if amount is MISSING else f"{amount}{currency}"
     amount = await _estimated(call, estimate, ports)
     if amount is MISSING:
@@ -120,4 +123,11 @@ async def _estimated(call: Call, estimate: Estimate, ports: Ports) -> Any:
         result = await ports.upstream.read(estimate.tool, arguments, call)
     except Exception:
         return MISSING
-    return MISSING if result.get("isError") else resolve(result.get("structuredContent"), estimate.amount)
+    return MISSING if result.get("isError") else _amount(result.get("structuredContent"), estimate.amount)
+
+
+def _amount(said: Any, pointer: str) -> Any:
+    """What stands there, if it can be one: a number, or a text that says something."""
+    amount = resolve(said, pointer)
+    is_one = isinstance(amount, int | float) if not isinstance(amount, str) else amount.strip()
+    return amount if is_one and not isinstance(amount, bool) else MISSING

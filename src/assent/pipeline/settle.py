@@ -44,7 +44,7 @@ async def settle(
 async def _settled(
     person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None, no_secrets: bool
 ) -> ClaimRecord:
-    if person.kind != "human" or person.has_agent or OPERATOR not in person.roles:
+    if person.kind != "human" or person.has_agent or person.mode == "test" or OPERATOR not in person.roles:
         raise Refusal("settle.not_entitled")
     doubtful = await _doubtful(claim_id, ports)
     kept = _kept(finding, _emptied(result, doubtful, ports, no_secrets))

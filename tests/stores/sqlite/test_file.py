@@ -157,6 +157,38 @@ async def test_a_corrupt_database_is_named_by_whatever_meets_the_corruption(tmp_
     await store.close()
 
 
+async def test_nothing_is_written_into_a_file_that_was_removed_until_it_is_put_back(tmp_path: Path) -> None:
+    path, aside = tmp_path / "assent.db", tmp_path / "aside.db"
+    store = SqliteStore(path)
+    await store.claim(claim_draft("one"), entry(), None, NOW)
+    path.rename(aside)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="was removed or replaced"):
+            await store.claim(claim_draft("two"), entry(), None, NOW)
+        path.touch()  # another file of that name is not it either
+    aside.replace(path)
+    await store.claim(claim_draft("two"), entry(), None, NOW)
+    assert [one.index for one in await store.entries()] == [0, 1]
+    await store.close()
+
+
+async def test_a_log_that_is_emptied_under_a_process_begins_anew_at_the_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    store = SqliteStore(path)
+    for name in ("one", "another"):
+        await store.claim(claim_draft(name), entry(), None, NOW)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("DELETE FROM audit_entries")
+    other.close()
+    with pytest.raises(StoreError, match="The log was emptied"):
+        await store.claim(claim_draft("two"), entry(), None, NOW)
+    for number in range(2):
+        await store.claim(claim_draft(f"three {number}"), entry(), None, NOW)
+    assert await store.recall("two") is None
+    assert [one.index for one in await store.entries()] == [0, 1]
+    await store.close()
+
+
 def test_a_script_is_split_into_its_statements() -> None:
     script = "-- one; two\nCREATE TABLE a (x);\nCREATE TRIGGER t AFTER INSERT ON a BEGIN\n  DELETE FROM a;\nEND;\n"
     assert len(split(script)) == 2

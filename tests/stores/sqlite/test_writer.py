@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -182,4 +183,23 @@ async def test_one_who_stops_waiting_does_not_stop_the_write(tmp_path: Path) -> 
     leaving.cancel()
     await store.flush()
     assert await store.recall("claim") is not None
+    await store.close()
+
+
+async def test_who_asks_whether_entries_are_taken_lets_them_be_taken_again(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    store = SqliteStore(path, busy=0.0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="locked"):
+        await store.claim(claim_draft(), entry("never"), None, NOW)
+    with pytest.raises(StoreError, match="locked"):
+        store.check()
+    other.close()
+    while store._writer._broken is not None:  # nothing else is written meanwhile
+        with suppress(StoreError):
+            store.check()
+        await asyncio.sleep(0)
+    store.note(entry("first"))
+    assert await marks(store) == ["first"]
     await store.close()

@@ -148,6 +148,9 @@ class PostgresStore(Front):
         rows = await self._fetch("rehearsed", digest)
         return Rehearsal(*rows[0]) if rows else None
 
+    def check(self) -> None:
+        self._writer.check()
+
     def note(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))
 

@@ -59,15 +59,19 @@ class Writer:
         return await future
 
     def note(self, row: Sealed) -> None:
-        """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
+        """Append an entry soon, unless none are taken."""
+        self.check()
+        self._items.append(row)
+        self._work_soon(LINGER)
+
+    def check(self) -> None:
+        """Whether entries are taken. While earlier ones could not be kept they are not, and those are tried again."""
         self._check_open()
         if self._broken is not None:
             self._work_soon(LINGER)
             raise StoreError(str(self._broken))
         if len(self._items) >= MOST_NOTES:
             raise StoreError(f"{MOST_NOTES} entries wait to be kept: the database does not keep up.")
-        self._items.append(row)
-        self._work_soon(LINGER)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -85,7 +89,7 @@ class Writer:
         if linger:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), linger)
-        while self._items or self._unkept:
+        while self._items or self._unkept or self._broken is not None:
             await self._write(take(self._items))
             if self._broken is not None and not self._items:
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,6 +33,8 @@ _REMEDIES = {
 
 def failure(path: Path, error: Exception) -> StoreError:
     """What went wrong with the file, and what to do about it."""
+    if isinstance(error, StoreError):
+        return error
     code = getattr(error, "sqlite_errorcode", None)
     said = _REMEDIES.get(code & 0xFF) if code is not None else None
     return StoreError(f"The database {path} {said}." if said else f"The database {path} failed: {error}.")
@@ -64,6 +67,25 @@ def open_reader(path: Path) -> sqlite3.Connection:
         return _connect(path, "ro", BUSY)
     except sqlite3.Error as error:
         raise failure(path, error) from error
+
+
+def watch(path: Path) -> Callable[[], None]:
+    """A look whether the file is still the one that was opened: what is written into one that was removed is lost."""
+    opened = _identity(path)
+
+    def check() -> None:
+        if _identity(path) != opened:
+            raise StoreError(f"The database {path} was removed or replaced. Put it back, or start this process again.")
+
+    return check
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _create(path: Path) -> None:

@@ -22,7 +22,7 @@ from assent.stores.front import Front
 from assent.stores.operations import Operation, Sweep
 from assent.stores.records import Records
 from assent.stores.rows import entry_row
-from assent.stores.sqlite.file import BUSY, failure, open_reader, open_writer
+from assent.stores.sqlite.file import BUSY, failure, open_reader, open_writer, watch
 from assent.stores.sqlite.tables import Tables
 from assent.stores.sqlite.writer import Writer
 
@@ -37,7 +37,7 @@ class SqliteStore(Front):
         writing = open_writer(path, busy)
         self._path, self._reader = path, open_reader(path)
         self._tables = Tables(self._reader)
-        self._writer = Writer(writing, partial(failure, path))
+        self._writer = Writer(writing, partial(failure, path), watch(path))
 
     def _read(self, look: Callable[[Tables], T]) -> T:
         try:
@@ -95,6 +95,9 @@ class SqliteStore(Front):
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return self._read(lambda tables: tables.rehearsed(digest))
+
+    def check(self) -> None:
+        self._writer.check()
 
     def note(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))

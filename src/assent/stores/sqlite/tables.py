@@ -14,6 +14,7 @@ from assent.audit.sealing import Sealed
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
+from assent.errors import StoreError
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.operations import Needs, Operation, Sweep
 from assent.stores.records import Changed, Records, Tally
@@ -156,16 +157,21 @@ class Tables:
         if rows and not self._begun:
             self._connection.execute(_SQL["begin_log"], rows[0])
             rows = rows[1:]
-        self._keep_many("append", [(bytearray(leaf), vals and bytearray(vals)) for leaf, vals in rows])
+        last = self._keep_many("append", [(bytearray(leaf), vals and bytearray(vals)) for leaf, vals in rows])
+        if last == len(rows) and self._begun and not self._rows("place", (0,)):
+            self._begun = False
+            raise StoreError("The log was emptied while this process wrote to it. It begins anew; keep what is left.")
 
-    def _keep_many(self, name: str, rows: Sequence[Any]) -> None:
-        """Many rows to a statement: with each one the interpreter would be let go of, and waited for again."""
-        done = 0
+    def _keep_many(self, name: str, rows: Sequence[Any]) -> int | None:
+        """Many rows to a statement: with each one the interpreter would be let go of, and waited for again. Which place
+        the last was given."""
+        done, last = 0, None
         for size in AT_ONCE:
             while len(rows) - done >= size:
                 values = list(chain.from_iterable(rows[done : done + size]))
-                self._connection.execute(for_rows(_SQL[name], size), values)
+                last = self._connection.execute(for_rows(_SQL[name], size), values).lastrowid
                 done += size
+        return last
 
     def _keep(self, name: str, rows: Sequence[Any]) -> None:
         if len(rows) == 1:

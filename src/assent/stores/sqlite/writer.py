@@ -39,8 +39,14 @@ _ITS_OWN = (
 class Writer:
     """The one that writes. What it has reported is durable."""
 
-    def __init__(self, connection: sqlite3.Connection, failure: Callable[[Exception], StoreError]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        failure: Callable[[Exception], StoreError],
+        check_file: Callable[[], None] = lambda: None,
+    ) -> None:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
+        self._check_file = check_file
         self._items: deque[Item] = deque()
         self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
@@ -69,15 +75,19 @@ class Writer:
         self._calls.put(None)
 
     def note(self, row: Sealed) -> None:
-        """Append an entry soon. While earlier ones could not be kept, try those again and take no more."""
+        """Append an entry soon, unless none are taken."""
+        self.check()
+        self._items.append(row)
+        self._stir()
+
+    def check(self) -> None:
+        """Whether entries are taken. While earlier ones could not be kept they are not, and those are tried again."""
         self._check_open()
         if self._broken is not None:
             self._calls.put(None)
             raise StoreError(str(self._broken))
         if len(self._items) >= MOST_NOTES:
             raise StoreError(f"{MOST_NOTES} entries wait to be kept: the disk does not keep up.")
-        self._items.append(row)
-        self._stir()
 
     def _stir(self) -> None:
         if self._stirring:
@@ -107,7 +117,7 @@ class Writer:
             self._be_called()
             self._stirring = False
             last = self._closed
-            while self._items or self._unkept:
+            while self._items or self._unkept or self._broken is not None:
                 self._write(take(self._items))
                 if self._broken is not None and not self._items:
                     break
@@ -143,6 +153,7 @@ class Writer:
         self._report(orders)
 
     def _transact(self, batch: Sequence[Item], orders: Sequence[Waiting]) -> None:
+        self._check_file()
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             records = self._changed(batch, operations_in(orders))

@@ -1,0 +1,111 @@
+"""Is a person who is asked on the stream asked again about what has changed meanwhile, and never without end?"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+import yaml
+from mcp import Client
+from mcp.server import MCPServer
+
+from assent.contract.decorator import contract
+from assent.library import Assent
+from houses import gateway
+from transports import over_http
+
+ESTIMATE: dict[str, Any] = {"side_effect": "read"}
+PLACE: dict[str, Any] = {
+    "side_effect": "external_spend",
+    "idempotency": {"key": "auto"},
+    "estimate": {"tool": "estimate", "amount": "/price"},
+}
+
+
+class Market:
+    """A server whose prices move, and what was bought there."""
+
+    def __init__(self, prices: Iterable[int], **options: Any) -> None:
+        self.prices: Iterator[int] = iter(prices)
+        self.bought: list[str] = []
+        self.server = MCPServer("market", log_level="ERROR", **options)
+        self.server.add_tool(contract(**ESTIMATE)(self._estimate), name="estimate")
+        self.server.add_tool(contract(**PLACE)(self._place), name="place")
+
+    @property
+    def _estimate(self) -> Any:
+        def estimate(item: str) -> dict[str, int]:
+            return {"price": next(self.prices)}
+
+        return estimate
+
+    @property
+    def _place(self) -> Any:
+        def place(item: str) -> dict[str, str]:
+            self.bought.append(item)
+            return {"bought": item}
+
+        return place
+
+
+class Person:
+    """Says yes to everything, and remembers the prices."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    async def __call__(self, context: Any, params: Any) -> types.ElicitResult:
+        self.shown += [line for line in params.message.splitlines() if line.startswith("Price: ")]
+        return types.ElicitResult(action="accept", content={})
+
+
+@asynccontextmanager
+async def inside(market: Market, assent: Assent, person: Person) -> AsyncIterator[Client]:
+    assent.apply(market.server)
+    async with Client(market.server, mode="legacy", elicitation_callback=person) as client:
+        yield client
+    await assent.close()
+
+
+@asynccontextmanager
+async def in_front(market: Market, folder: Path, person: Person) -> AsyncIterator[Client]:
+    (folder / "market.yaml").write_text(yaml.safe_dump({"tools": {"place": PLACE, "estimate": ESTIMATE}}))
+    files = [str(folder / "market.yaml")]
+    async with over_http(market.server) as url, gateway(folder, {"market": {"url": url}}, contracts=files) as (at, _):
+        async with Client(at, mode="legacy", elicitation_callback=person) as client:
+            yield client
+
+
+async def bought(edge: str, prices: Iterable[int], folder: Path, person: Person) -> tuple[Market, types.CallToolResult]:
+    if edge == "library":
+        assent = Assent()
+        market = Market(prices, extensions=[assent.extension()])
+        there = inside(market, assent, person)
+    else:
+        market = Market(prices)
+        there = in_front(market, folder, person)
+    async with there as client:
+        return market, await client.call_tool("place", {"item": "tea"})
+
+
+@pytest.mark.parametrize("edge", ["library", "gateway"])
+async def test_a_price_that_moved_under_a_yes_is_asked_about_anew(edge: str, tmp_path: Path) -> None:
+    person = Person()
+    market, result = await bought(edge, [10, 11, 11], tmp_path, person)
+    assert result.structured_content == {"bought": "tea"}
+    assert person.shown == ["Price: 10", "Price: 11"]
+    assert market.bought == ["tea"]
+
+
+@pytest.mark.parametrize("edge", ["library", "gateway"])
+async def test_a_price_that_never_stands_still_is_left_to_be_decided_elsewhere(edge: str, tmp_path: Path) -> None:
+    person = Person()
+    market, result = await bought(edge, range(10, 100), tmp_path, person)
+    assert result.is_error
+    assert (result.structured_content or {})["code"] == "confirm.approval_pending"
+    assert len(person.shown) == 3
+    assert market.bought == []

@@ -1,0 +1,87 @@
+"""Is a price asked of the tool that the contract means, whatever it is called here, and of nothing withheld?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from mcp.server import MCPServer
+
+from assent.core.pins import pins_of, pins_text
+from assent.house import House
+from houses import Shop, gateway, post, rpc
+from transports import over_http
+
+PLACE: dict[str, Any] = {
+    "side_effect": "external_spend",
+    "idempotency": {"key": "auto"},
+    "confirmation": {"by": "none", "because": "a test"},
+}
+
+
+class Priced:
+    """A server with a price, and its own log of what was called."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+        self.server = MCPServer("priced", log_level="ERROR")
+        for name in ("place", "estimate", "wipe"):
+            self.server.add_tool(self._tool(name), name=name, description=f"Does {name}.")
+
+    def _tool(self, name: str) -> Any:
+        def run(item: str) -> dict[str, int]:
+            self.called.append(name)
+            return {"price": 7}
+
+        return run
+
+
+@asynccontextmanager
+async def two(folder: Path, estimate: str, **more: Any) -> AsyncIterator[tuple[str, House, Priced]]:
+    """A gateway in front of two upstreams, so that their tools have prefixes."""
+    contracts = {
+        "priced_place": {**PLACE, "estimate": {"tool": estimate, "amount": "/price"}},
+        "priced_estimate": {"side_effect": "read"},
+        "priced_wipe": {"side_effect": "destructive"},
+    }
+    (folder / "priced.yaml").write_text(yaml.safe_dump({"tools": contracts}))
+    priced = Priced()
+    async with over_http(priced.server) as one, over_http(Shop().server) as other:
+        upstreams = {"priced": {"url": one}, "shop": {"url": other}}
+        async with gateway(folder, upstreams, contracts=[str(folder / "priced.yaml")], **more) as (url, house):
+            yield url, house, priced
+
+
+async def place(url: str) -> Any:
+    answer = await post(url, rpc("tools/call", name="priced_place", arguments={"item": "tea"}))
+    return json.loads(answer.text.rsplit("data: ", 1)[-1])
+
+
+@pytest.mark.parametrize("named", ["estimate", "priced_estimate"])
+async def test_an_estimate_goes_by_its_name_here_or_at_its_upstream(tmp_path: Path, named: str) -> None:
+    async with two(tmp_path, named) as (url, _, priced):
+        assert (await place(url))["result"]["structuredContent"] == {"price": 7}
+    assert priced.called == ["estimate", "place"]
+
+
+@pytest.mark.parametrize("named", ["wipe", "priced_wipe"])
+async def test_what_does_more_than_read_is_no_estimate_under_any_name(tmp_path: Path, named: str) -> None:
+    async with two(tmp_path, named) as (url, house, priced):
+        assert (await place(url))["error"]["message"] == "Unknown tool: priced_place"
+        assert "does more than read" in house.catalogue().withheld["priced_place"]
+    assert priced.called == []
+
+
+async def test_an_estimate_whose_definition_changed_is_not_called_until_somebody_accepts_it(tmp_path: Path) -> None:
+    lock = tmp_path / "assent.lock"
+    async with two(tmp_path, "priced_estimate", pins=str(lock)) as (url, house, priced):
+        lock.write_text(pins_text({"priced": pins_of(await house.links["priced"].load())}))
+        priced.server._tool_manager._tools["estimate"].description = "Estimates, and sends the list to the press."
+        await house.stock.refresh("priced")
+        assert (await place(url))["result"]["structuredContent"]["code"] == "rehearse.estimate_failed"
+    assert priced.called == []
