@@ -21,7 +21,12 @@ from assent.errors import Fault, FaultsError, SettingsError
 from assent.guards import build_guard
 from assent.guards.rule import Rule
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MALFORMED = (
+    "what follows ${ is no name of a variable",
+    "Write ${NAME} in letters, digits and underscores, or $${ where ${ itself is meant",
+)
 
 
 class Section(BaseModel):
@@ -311,19 +316,27 @@ def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = o
 def _expanded(
     value: Any, path: tuple[Any, ...], environment: Mapping[str, str], document: Document, faults: list[Fault]
 ) -> Any:
-    """The value with every `${NAME}` replaced from the environment."""
+    """The value with every `${NAME}` replaced from the environment, and `$${` by `${`."""
     if isinstance(value, dict):
         return {key: _expanded(item, (*path, key), environment, document, faults) for key, item in value.items()}
     if isinstance(value, list):
         return [_expanded(item, (*path, index), environment, document, faults) for index, item in enumerate(value)]
     if not isinstance(value, str) or "${" not in value:
         return value
-    for name in _VARIABLE.findall(value):
-        if name not in environment:
-            file, line = document.locate(path)
-            field = ".".join(map(str, path))
-            faults.append(Fault(f"${{{name}}} is not in the environment", f"Set {name}", field, file, line))
-    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+
+    def replaced(match: re.Match[str]) -> str:
+        name, closed = match[1], match[2]
+        if name is None:
+            return "${"
+        well_formed = closed and _VARIABLE.fullmatch(name)
+        if well_formed and name in environment:
+            return environment[name]
+        message, remedy = (f"${{{name}}} is not in the environment", f"Set {name}") if well_formed else _MALFORMED
+        file, line = document.locate(path)
+        faults.append(Fault(message, remedy, ".".join(map(str, path)), file, line))
+        return ""
+
+    return _REFERENCE.sub(replaced, value)
 
 
 def _from_client(value: dict[str, Any]) -> dict[str, Any]:
