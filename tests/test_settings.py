@@ -49,7 +49,9 @@ def test_no_message_repeats_a_key_that_came_from_the_environment() -> None:
 @pytest.mark.parametrize("written", ["${X Y}", "a ${X", "${}", "${1X}", "${env:X}", "${X-y}"])
 def test_a_malformed_reference_to_the_environment_is_refused_and_not_taken_as_it_is(written: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        parse_settings(f'upstreams: {{a: {{url: "http://x/mcp", headers: {{K: "{written}"}}}}}}', "assent.yaml", {"X": "1"})
+        parse_settings(
+            f'upstreams: {{a: {{url: "http://x/mcp", headers: {{K: "{written}"}}}}}}', "assent.yaml", {"X": "1"}
+        )
     assert "assent.yaml:1: upstreams.a.headers.K: what follows ${ is no name of a variable" in str(caught.value)
     assert written not in str(caught.value)
 

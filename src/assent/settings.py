@@ -281,7 +281,18 @@ def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     settings = parse_settings(_text_of(path), str(path), environment) if path.exists() else Settings(mode="observe")
     places = {"store": f"sqlite:///{state}/assent.db", "secrets": SecretsSettings(directory=str(state / "keys"))}
     unplaced = {name: place for name, place in places.items() if name not in settings.model_fields_set}
+    if unplaced:
+        _make_private(state)
     return anchored(settings.model_copy(update=unplaced), path.parent)
+
+
+def _make_private(directory: Path) -> None:
+    """A directory that nobody else can read, if there is none yet."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "Name another place with XDG_STATE_HOME, or a configuration with -c"
+        raise SettingsError(Fault(f"{directory} cannot be made: {error.strerror}", remedy)) from None
 
 
 def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
