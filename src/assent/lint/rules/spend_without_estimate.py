@@ -24,9 +24,10 @@ def check(target: Target) -> Iterator[tuple[str, Said]]:
         if tool.contract is not None:
             if tool.contract.estimate is None and tool.contract.cost is None:
                 yield tool.name, Said("it spends, and its contract names neither an estimate nor a cost", "estimate")
-        elif tool.confident and "estimate" not in tool.projection:
-            if not any(_is_about(offer, tool, common) for offer in offers):
-                yield tool.name, Said("it spends, and no tool of this server names its price first", "/inputSchema")
+            continue
+        priced = "estimate" in tool.projection or any(_is_about(offer, tool, common) for offer in offers)
+        if tool.confident and not priced:
+            yield tool.name, Said("it spends, and no tool of this server names its price first", "/inputSchema")
 
 
 def _names_a_price(tool: Subject) -> bool:
