@@ -52,4 +52,5 @@ def _page(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise SettingsError(Fault(f"cannot be read: {reason}", "Correct the path", file=str(path))) from None

@@ -1,7 +1,7 @@
 """What does a TARGET on the command line mean?
 
-A URL, a file (tool definitions, contracts, an API description, a configuration), a Python object
-`package.module:server`, or a command after `--`.
+A URL, a file (tool definitions, contracts, an API description, a configuration; `-` is the standard input), a Python
+object `package.module:server`, or a command after `--`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assent.contract.reading import read_contract
 from assent.contract.wire import CONTRACT_KEY
 from assent.errors import Fault, SettingsError
 from assent.lint import Subject, Target, all_rules
-from assent.lint.sources import Read, read_file, under_contract
+from assent.lint.sources import Read, read_file, read_text, under_contract
 from assent.lint.target import subject_of
 
 _COMMAND = "assent.command"
@@ -102,6 +102,9 @@ def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
 
 def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     said_by = named_profile(what.profile)
+    if what.target == "-":
+        given = Path("standard input")
+        return read_text(_standard_input(given), given, said_by=said_by, known=tuple(all_rules()), overlays=overlays)
     path = Path(what.target or "")
     if not what.command and not _is_url(what.target) and (path.exists() or not _MODULE.fullmatch(str(what.target))):
         return read_file(path, said_by=said_by, known=tuple(all_rules()), overlays=overlays, read_api=_read_api)
@@ -127,6 +130,13 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     names = {one.name for one in subjects}
     derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in names]
     return Read(Target(target, subjects + under_contract(derived, declared, said_by), said_by))
+
+
+def _standard_input(name: Path) -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SettingsError(Fault("it is not UTF-8 text", "Convert it", file=str(name))) from None
 
 
 def _is_url(target: str | None) -> bool:
@@ -163,7 +173,10 @@ def load_server(target: str) -> Any:
         if callable(found) and not hasattr(found, "list_tools"):
             found = found()
     except (ImportError, AttributeError) as error:
-        raise SettingsError(Fault(f"{target} cannot be loaded: {error}", "Name it as package.module:server")) from None
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        ours = missing is None or home == missing or home.startswith(f"{missing}.")
+        remedy = "Name it as package.module:server" if ours else f"Install {missing} where assent is installed"
+        raise SettingsError(Fault(f"{target} cannot be loaded: {error}", remedy)) from None
     except (Exception, SystemExit) as error:
         # Whatever somebody else's module or function raises is theirs to correct, and no fault of this program.
         said = f"{type(error).__name__}: {error}"

@@ -72,9 +72,13 @@ def read_text(
     lines = _lines_of_names(text)
     subjects = tuple(
         _under(definition, overlays or {}, said_by, name, lines.get(str(definition["name"]), 0))
-        for definition in _definitions(text, name)
+        for definition in _definitions(json.dumps(value, default=str) if _is_yaml(text) else text, name)
     )
     return Read(Target(name, subjects, said_by))
+
+
+def _is_yaml(text: str) -> bool:
+    return text.lstrip()[:1] not in ("{", "[")
 
 
 def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
@@ -86,7 +90,7 @@ def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
 
 def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
     """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
-    if text.lstrip()[:1] in ("{", "["):
+    if not _is_yaml(text):
         value = _json(text, file)
         if not isinstance(value, dict):
             return "definitions", value
@@ -151,7 +155,10 @@ def _named_files(path: Path, value: dict[str, Any]) -> Iterator[Path]:
 
 def fixable_files(path: Path) -> list[Path]:
     """The files in which fixes of this target are made: itself, or the contract files that it names."""
-    kind, value = kind_of(_text(path), str(path))
+    text = _text(path)
+    kind, value = kind_of(text, str(path))
+    if kind == "definitions" and _is_yaml(text):
+        raise SettingsError(Fault("definitions in YAML are not fixed", "Save them as JSON", file=str(path)))
     if kind == "openapi":
         remedy = "Correct the document, or fix the contract files laid over it"
         raise SettingsError(Fault("tools made of an API description have no text to fix", remedy, file=str(path)))
