@@ -91,6 +91,11 @@ def chosen(
     return Chosen(target, command, profile, tuple(contracts), tuple(headers))
 
 
+def names_nothing(ctx: click.Context, target: str | None) -> bool:
+    """Whether the command line names neither a target nor a command."""
+    return target is None and not ctx.meta.get(_COMMAND)
+
+
 def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
     if not patterns:
         return {}
