@@ -68,7 +68,7 @@ class UpstreamSettings(Section):
     timeout: Duration = 30
     trust: Literal["inference", "annotations"] = "inference"
     test: TestEndpoint | None = None
-    historic_names: bool = False
+    historic_names: bool | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> UpstreamSettings:
@@ -161,6 +161,7 @@ class Settings(Section):
     store: str = "sqlite:///assent.db"
     public_url: HttpUrl = "http://127.0.0.1:8420"
     profile: ProfileName = "spec"
+    historic_names: bool = False
     mode: Literal["enforce", "observe"] = "enforce"
     names: Literal["canonical", "safe"] = "canonical"
     upstreams: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")], UpstreamSettings] = Field(
