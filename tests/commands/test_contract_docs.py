@@ -100,6 +100,16 @@ def test_without_a_target_the_configurations_contracts_are_kept_equal_to_the_pag
     assert "`ping`" in (tmp_path / "page.md").read_text()
 
 
+def test_a_configuration_is_said_by_the_profile_it_names_unless_another_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "contracts.yaml").write_text("tools: {make: {side_effect: write}}")
+    config = tmp_path / "assent.yaml"
+    config.write_text("{contracts: [contracts.yaml], profile: anthropic}")
+    row = run(config).stdout.splitlines()[2]
+    assert [cell.strip() for cell in row.split("|")][5] == "`true`", "destructive, as that directory reads it"
+    row = run(config, "--profile", "spec").stdout.splitlines()[2]
+    assert [cell.strip() for cell in row.split("|")][5] == "`false`"
+
+
 def test_a_page_that_cannot_be_read_is_named_in_words(tmp_path: Path) -> None:
     tools = written(tmp_path / "tools.json", PING)
     missing = run(tools, "--check", tmp_path / "none.md")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from assent.contract.files import load_contracts
 from assent.contract.model import Contract
@@ -56,6 +57,8 @@ class Chosen:
     profile: str
     contracts: tuple[str, ...]
     headers: tuple[str, ...]
+    own_profile: bool = False
+    """Whether a configuration is said by the profile it names, since none was given."""
 
     def read(self) -> Read:
         """The definitions and contracts of the target; raises AssentError where there are none to be had."""
@@ -72,7 +75,7 @@ def reading_options(command: Command) -> Command:
     for decorate in reversed(
         (
             click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
-                         help="How contracts are said in hints, and whose rules apply."),
+                         help="How contracts are said, and whose rules apply; a configuration may have its own."),
             click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files over the definitions."),
             click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL."),
         )
@@ -88,7 +91,8 @@ def chosen(
     command = ctx.meta.get(_COMMAND, ())
     if (target is None) == (not command):
         raise click.UsageError("Name one TARGET: a URL, a file, package.module:server, or a command after `--`.", ctx)
-    return Chosen(target, command, profile, tuple(contracts), tuple(headers))
+    unsaid = profile == "spec" and ctx.get_parameter_source("profile") is ParameterSource.DEFAULT
+    return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=unsaid)
 
 
 def names_nothing(ctx: click.Context, target: str | None) -> bool:
@@ -112,7 +116,14 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
         return read_text(_standard_input(given), given, said_by=said_by, known=tuple(all_rules()), overlays=overlays)
     path = Path(what.target or "")
     if not what.command and not _is_url(what.target) and (path.exists() or not _MODULE.fullmatch(str(what.target))):
-        return read_file(path, said_by=said_by, known=tuple(all_rules()), overlays=overlays, read_api=_read_api)
+        return read_file(
+            path,
+            said_by=said_by,
+            known=tuple(all_rules()),
+            overlays=overlays,
+            read_api=_read_api,
+            own_profile=what.own_profile,
+        )
     # The SDK takes half a second to import, which files do not need.
     from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from assent.contract.files import load_contracts, parse_contracts
 from assent.contract.model import Contract
-from assent.contract.profiles import Profile
+from assent.contract.profiles import Profile, profile, profile_names
 from assent.contract.yaml_lines import Document
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.infer import read_definitions
@@ -43,9 +43,13 @@ def read_file(
     known: Sequence[str],
     overlays: Mapping[str, Contract] | None = None,
     read_api: ReadApi | None = None,
+    own_profile: bool = False,
 ) -> Read:
-    """The target in a file, whatever kind of file it is."""
-    return read_text(_text(path), path, said_by=said_by, known=known, overlays=overlays, read_api=read_api)
+    """The target in a file, whatever kind of file it is; with `own_profile` a configuration's own comes first."""
+    text = _text(path)
+    return read_text(
+        text, path, said_by=said_by, known=known, overlays=overlays, read_api=read_api, own_profile=own_profile
+    )
 
 
 def read_text(
@@ -56,6 +60,7 @@ def read_text(
     known: Sequence[str],
     overlays: Mapping[str, Contract] | None = None,
     read_api: ReadApi | None = None,
+    own_profile: bool = False,
 ) -> Read:
     """The target in the text of a file."""
     name = str(path)
@@ -64,6 +69,8 @@ def read_text(
         case "contracts":
             return _contracts(text, name, said_by, known)
         case "configuration":
+            if own_profile and value.get("profile") in profile_names():
+                said_by = profile(value["profile"])
             return _configuration(text, path, value, said_by, known)
         case "openapi":
             if read_api is None:
