@@ -295,6 +295,14 @@ def test_a_module_that_imports_what_is_not_there_is_told_from_one_that_is_not_th
     assert "Name it as package.module:server" in str(run("not_there_at_all:server").exception)
 
 
+def test_operations_that_get_no_tool_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "api.json"
+    picture = {"get": {"responses": {"200": {"description": "", "content": {"image/png": {}}}}}}
+    path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {"/p": picture}}))
+    said = run(path).stderr.splitlines()
+    assert said[0] == f"{path}: 1 operation without a tool; `assent contract show {path} --excluded` says why"
+
+
 def test_a_target_without_tools_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     result = run(written(tmp_path), written(tmp_path))
     assert result.exit_code == 0 and result.stderr.endswith("tools.json: there are no tools in it\n")

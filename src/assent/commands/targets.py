@@ -24,6 +24,7 @@ from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reading import read_contract
 from assent.contract.wire import CONTRACT_KEY
+from assent.core.render import counted
 from assent.errors import Fault, SettingsError
 from assent.lint import Subject, Target, all_rules
 from assent.lint.sources import Read, read_file, read_text, under_contract
@@ -169,6 +170,9 @@ def _read_api(path: Path, said_by: Profile) -> Sequence[Subject]:
             Fault("API descriptions cannot be read yet", "Lint the tools made of it instead", file=str(path))
         ) from None
     given = api.read_api(asyncio.run(library.load_library(path)))
+    if given.excluded:
+        left = counted(len(given.excluded), "operation")
+        click.echo(f"{path}: {left} without a tool; `assent contract show {path} --excluded` says why", err=True)
     return [
         subject_of(
             tool.definition, read_contract(tool.name, tool.fields), said_by=said_by, method=tool.operation.method
