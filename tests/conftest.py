@@ -8,11 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from soak import Told
+from steady import steady
 
 # Asserts of the public suite of stores say what differed.
 pytest.register_assert_rewrite("assent.testing.stores")
+
+# No example may fail for being slow: machines differ, and so does what else they do.
+settings.register_profile("steady", steady)
+settings.load_profile("steady")
 
 MEMORY, ROOM = Path("/dev/shm"), 1 << 30
 LONGEST = (

@@ -15,6 +15,27 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("play_file", "Run a local file in the runtime", path=TEXT),
+    tool("run_automation_plan", "Execute a plan from a file on disk", plan_path=TEXT),
+    tool("submit_job", "Submit a job to the cluster", entrypoint=TEXT),
+    tool("hub_cycle", "Switch a port off and on, the usual hard-reset of a hub", port=TEXT),
+    tool("mutate_graph", "Batch edit of a graph", operations=TEXT),
+    tool("deploy_snapshot", "Deploy or restore a configuration from a snapshot", data=TEXT),
+    tool("write", "Write text to a file", path=TEXT, content=TEXT),
+    tool("send_gcode", "Send a script to the winch", script=TEXT),
+    tool("create_run", "Create a run of a workspace", is_destroy=SWITCH),
+    tool("crane_action", "Execute an action on a crane", action={"type": "string", "enum": ["RESTART"]}),
+    tool("consume_message", "Consume a message from a queue", queue=TEXT),
+    tool("import_plan", "Import a plan", mode={"type": "string", "enum": ["replace", "add", "new-page"]}),
+    tool("modify_voyage", "Modify a voyage", delete_leg_ids=TEXT),
+    tool("close_chart", "Close a chart", discard_changes=SWITCH),
+    tool("execute_approved_action", "Execute the pending action behind an approval", approval_id=TEXT),
+    tool("recall_message", "Recall a message that was sent", id=TEXT),
+    tool("withdraw_offer", "Withdraw an offer", id=TEXT),
+    tool("anonymize_user", "Anonymize a user", id=TEXT),
+    tool("redact_message", "Redact a message", id=TEXT),
+    tool("reinitialize_database", "Reinitialize the database"),
+    tool("unauthorize_device", "", id=TEXT),
     tool("restart_crane", "Restart a crane"),
     tool("reload_database", "Reloads a database"),
     tool("close_position", "Close an open position"),
@@ -137,6 +158,12 @@ LOSING = [
 ]
 
 KEEPING = [
+    tool("berth_radio", "Enable or disable a radio of a berth", enabled=SWITCH),
+    tool("delete_block", "Unblock a pilot", pilot=TEXT),
+    tool("stop_time_tracking", "Stop time tracking for a task", task=TEXT),
+    tool("chore_execute_tool", "Mark a chore as done", chore=TEXT),
+    tool("recall_scene", "Recall a scene", id=TEXT),
+    tool("withdraw_funds", "Withdraw funds", amount=TEXT),
     tool("restart_timer", "Restart a timer"),
     tool("stop_playback", "Stop playing"),
     tool("stop_tunnel", "Stop the tunnel that was opened"),

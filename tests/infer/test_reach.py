@@ -16,9 +16,13 @@ def inferred(name: str, description: str, **properties: Any) -> Any:
     [
         ("send_letter", "Send a letter."),
         ("web_search", "Search the web."),
-        ("read_email", "Read an email."),
         ("run_command", "Run a shell command."),
         ("create_webhook", "Create a webhook."),
+        ("geocode_quay", "Find the coordinates of a quay."),
+        ("get_forecast", "Get the weather forecast of a harbour."),
+        ("post_message", "Post a message to the crew's room."),
+        ("create_entry", "Create an entry on Mastodon."),
+        ("browser_navigate", "Go to an address."),
     ],
 )
 def test_what_leaves_the_account_is_open_world(name: str, description: str) -> None:
@@ -26,7 +30,18 @@ def test_what_leaves_the_account_is_open_world(name: str, description: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "description"), [("get_boat", "Get a boat."), ("execute_sql", "Execute SQL."), ("rename_boat", "Rename.")]
+    ("name", "description"),
+    [
+        ("get_boat", "Get a boat."),
+        ("execute_sql", "Execute SQL."),
+        ("rename_boat", "Rename."),
+        ("read_email", "Read an email."),
+        ("delete_webhook", "Delete a webhook."),
+        ("run_in_container", "Run a command inside a container."),
+        ("publish_mqtt", "Publish a message to a topic."),
+        ("get_browser_history", "Get the history of the browser."),
+        ("update_stock", "Update the stock of a crate."),
+    ],
 )
 def test_what_stays_inside_is_not(name: str, description: str) -> None:
     assert not inferred(name, description).open_world

@@ -75,3 +75,12 @@ def test_a_schema_nested_without_end_is_left_at_some_depth() -> None:
     for _ in range(5000):
         nested = {"anyOf": [nested]}
     assert read_parameters(schema(action=nested)).choices == ()
+
+
+def test_operations_are_found_in_a_union_of_objects_and_through_references() -> None:
+    running = {"type": "object", "properties": {"type": {"const": "execute"}, "query": {"type": "string"}}}
+    looking = {"type": "object", "properties": {"type": {"const": "introspect"}, "action": {"enum": ["list", "get"]}}}
+    schema = {"properties": {"action": {"anyOf": [{"$ref": "#/$defs/Run"}, looking]}}, "$defs": {"Run": running}}
+    read = read_parameters(schema)
+    assert "execute" in {choice.verb for choice in read.choices}
+    assert not read.only_reads

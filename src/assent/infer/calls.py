@@ -59,19 +59,21 @@ def _begun(evidence: Evidence) -> str | None:
     around = evidence.words | evidence.prose.opening
     begun = starts and (evidence.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"])
     timed = evidence.words & {"cron", "crontab"} and evidence.kind in {"add", "change"}
-    given = "command" in evidence.inputs.flags and (begun or timed)
+    entered = "entrypoint" in evidence.inputs.names and evidence.name.verb == "submit"
+    given = "command" in evidence.inputs.flags and (begun or timed or entered)
     return "begins with the command it is given" if given else None
 
 
 def _held(evidence: Evidence) -> str | None:
     """What a playbook, a notebook or a stored procedure holds is not said."""
     around = evidence.words | evidence.prose.object
-    runs = evidence.kind == "run" or _verbs(evidence) & DEEDS["enacting"]
+    runs = evidence.kind == "run" or evidence.prose.kind == "run" or _verbs(evidence) & DEEDS["enacting"]
     if not runs or evidence.kind in READING:
         return None
     if "run" in _verbs(evidence) and evidence.inputs.names & NOUNS["image_input"] and around & NOUNS["vessel"]:
         return "runs any image"
-    held = around & NOUNS["holder"]
+    written = around & NOUNS["script_file"] if evidence.inputs.names & NOUNS["script_path"] else frozenset()
+    held = around & NOUNS["holder"] or written
     if held:
         return f"does whatever the {min(held)} holds"
     adhoc = around & {"ad-hoc", "adhoc", "hoc"} and around & {"command", "commands", "host", "hosts", "module"}
@@ -93,7 +95,7 @@ def _named(evidence: Evidence) -> str | None:
     if around & NOUNS["begun"]:
         return None
     for noun in sorted(around & NOUNS["callable"]):
-        if inputs.names & {noun, f"{noun}_name", f"{noun}_id", f"{noun}_path", f"{noun}_type", "name"}:
+        if inputs.names & {noun, f"{noun}_name", f"{noun}_id", f"{noun}_path", f"{noun}_type", "approval_id", "name"}:
             return f"does whichever {noun} is named"
     return None
 

@@ -60,7 +60,8 @@ def _interrupted(evidence: Evidence) -> str | None:
 def _restored(evidence: Evidence) -> str | None:
     verb, words = evidence.name.verb, evidence.words
     copied = words & _COPY or (evidence.confirmed and evidence.prose.object & {"backup", "snapshot"})
-    if verb == "restore" and copied:
+    put_back = verb == "deploy" and "restore" in evidence.prose.verbs
+    if (verb == "restore" or put_back) and copied:
         return "restoring a copy replaces what is there now"
     if verb in {"upgrade", "downgrade"} and "version" in words:
         return "a change of version is hard to take back"
@@ -114,7 +115,7 @@ def _replaced(evidence: Evidence) -> str | None:
 def _rewritten(evidence: Evidence) -> str | None:
     """A whole file that is written goes over the one that was there, unless the text says otherwise."""
     names, prose = evidence.inputs.names, evidence.prose
-    whole = evidence.name.verb in {"write", "overwrite"} and evidence.words & {"file", "files"}
+    whole = evidence.name.verb in {"write", "overwrite"} and (evidence.words | prose.object) & {"file", "files"}
     given = whole and names & NOUNS["path_input"] and names & NOUNS["content_input"]
     lost = given and "append" not in prose.verbs and "keeps" not in prose.statements
     return "a file that is written goes over the one that was there" if lost else None
@@ -126,6 +127,8 @@ def _forced(evidence: Evidence) -> str | None:
         return f"a forced {verb} does not ask what it replaces"
     if "force" in flags and verb in DEEDS["forcing"]:
         return f"{verb} can be forced over what is there"
+    if "felled" in flags and evidence.kind in _CHANGING | {"add"}:
+        return "a parameter names what is deleted"
     if "felling" in flags and evidence.kind in VAGUE:
         return "a switch ends what is found"
     cut = "truncating" in flags and evidence.kind not in VAGUE

@@ -7,7 +7,9 @@ from assent.infer.doubts import (
     PROGRAM,
     begun,
     consulted,
+    ended,
     errand,
+    evaluated,
     kept,
     let_in,
     made,
@@ -21,7 +23,7 @@ from assent.infer.doubts import (
     traced,
 )
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
+from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
 from assent.infer.naming import read_name
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
@@ -32,6 +34,12 @@ _CLAIMS: Final = (
     *("read query", "read queries", "read cypher", "read sql", "dql"),
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
+_WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement", "text", "xml")
+_SPAN: Final = ("date", "end", "from", "since", "start")
+_PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
+_FORMS: Final = frozenset({"csv", "json", "jsonl", "markdown", "xml", "yaml"})
+_FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 # Parameters by which what was made is found again.
@@ -52,24 +60,41 @@ def judge_act(evidence: Evidence) -> Verdict:
 
 def _read(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
-    if prose.unknown:
+    if prose.unknown and not _describes(evidence):
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
     doubt = program(evidence)
     if doubt and "code" not in evidence.inputs.flags and _claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
     if evidence.inputs.flags >= {"http", "url"}:
         doubt = "it sends any method"
-    doubt = doubt or kept(evidence) or consulted(evidence) or let_in(evidence) or traced(evidence)
+    doubt = (
+        doubt
+        or evaluated(evidence)
+        or ended(evidence)
+        or kept(evidence)
+        or consulted(evidence)
+        or let_in(evidence)
+        or traced(evidence)
+    )
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
-    if prose.kind in {"destroy", "send", "spend", "drive"} or (prose.kind in ACTING and verb in NOUN_TOO):
+    grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
+    if grave and not _describes(evidence):
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind in {"change", "session"} and _claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
-    if prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate"):
+    acts = prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate")
+    if acts and not _describes(evidence):
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     return Verdict(READS, f"the name's verb is {verb}")
+
+
+def _describes(evidence: Evidence) -> bool:
+    """Whether the text begins with what is got, and what sounds like a deed comes later."""
+    name, prose = evidence.name, evidence.prose
+    fetches = name.verb in DEEDS["fetching"] and name.place in {"first", "last", "only"}
+    return fetches and prose.late and prose.kind not in _GRAVE | {"share"}
 
 
 def _look(evidence: Evidence) -> Verdict:
@@ -80,10 +105,20 @@ def _look(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
+    if prose.kind == "make" and verb in prose.object and verb == evidence.name.words[-1]:
+        return Verdict(LOOKS, f"{prose.verbs[0]} of {verb}")
     if prose.kind == "make" and verb in NOUN_TOO and not evidence.confirmed and not prose.late:
         return _make(evidence)
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
-    doubt = doubt or traced(evidence) or begun(evidence) or statement(evidence) or errand(evidence)
+    doubt = (
+        doubt
+        or evaluated(evidence)
+        or ended(evidence)
+        or traced(evidence)
+        or begun(evidence)
+        or statement(evidence)
+        or errand(evidence)
+    )
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
     if prose.kind == "session" and prose.verbs[0] != "authenticate":
@@ -101,6 +136,8 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known")
     if evidence.kind == "noun" and evidence.name.place == "last" and _claims_reading(evidence):
         return Verdict(LOOKS, "it says that it only reads")
+    if evidence.kind == "noun" and prose.late and prose.kind not in _GRAVE and _tells(evidence):
+        return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
     if prose.kinds & ACTING or prose.kind in {"manage", "session"}:
         return Verdict(ACTS, f"the description says {prose.verbs[0]}")
     if prose.kind == "make":
@@ -113,9 +150,17 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, doubt)
     if prose.kind in READING and prose.late and prose.verbs[0] == "return" and evidence.kind != "noun":
         return Verdict(UNCLEAR, "what is returned is said, but not what is done")
+    if prose.verbs[:1] == ("track",) and VERBS.get(evidence.name.verb or "") in ACTING:
+        return Verdict(UNCLEAR, f"{evidence.name.verb} that is tracked may be written down")
     if prose.kind in READING:
         return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}")
     return _titled(evidence)
+
+
+def _tells(evidence: Evidence) -> bool:
+    """`harbour_status`, to which nothing is given that could be kept."""
+    given = evidence.inputs.flags & (_GIVING | PROGRAM | {"mend"}) or evidence.inputs.names & _CHOOSING
+    return evidence.name.words[-1] in NOUNS["told"] and not given and not saved(evidence)
 
 
 def _titled(evidence: Evidence) -> Verdict:
@@ -159,15 +204,34 @@ def _make(evidence: Evidence) -> Verdict:
     if verb == "export" and "reads_only" in prose.statements and not evidence.inputs.flags & {"file"}:
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
     filed = verb == "export" and prose.object & {"file", "files"}
-    if verb in {"export", "download"} and "returns" in prose.statements and not filed:
+    if verb in {"export", "download", "dump"} and "returns" in prose.statements and not filed:
         return Verdict(LOOKS, f"{verb}, and the result is returned")
     formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
-    if verb in {"convert", "transform"} and (words & NOUNS["value"] or formed):
+    if (
+        verb in {"convert", "transform"}
+        and (words & NOUNS["value"] or formed)
+        and "makes_another" not in prose.statements
+    ):
         return Verdict(LOOKS, f"{verb} of a value")
     if verb == "generate" and (words & NOUNS["wording"] or prose.opening & _TEXT):
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
     if verb == "generate" and (words | prose.object) & NOUNS["answered"]:
         return Verdict(LOOKS, f"{verb} of a model's answer")
+    if verb == "generate" and prose.object & NOUNS["counsel"]:
+        return Verdict(LOOKS, f"{verb}, and the result is advice")
+    dated = words & {"report", "summary"} and any(name.endswith(_SPAN) for name in evidence.inputs.names)
+    if verb == "generate" and dated and not evidence.inputs.flags & {"file"}:
+        return Verdict(LOOKS, f"{verb} of a span of time")
+    if verb == "generate" and "returns" in prose.statements and not (words | prose.opening) & NOUNS["kept"]:
+        return Verdict(LOOKS, f"{verb}, and the result is returned")
+    placed = (words | prose.opening) & _FILED or any(name.endswith(_PLACES) for name in evidence.inputs.names)
+    if verb == "export" and prose.opening & _FORMS and not placed:
+        return Verdict(LOOKS, f"{verb} in a form that is returned")
+    if verb == "print" and prose.object & {"info", "information", "status", "version"}:
+        return Verdict(LOOKS, f"{verb} of how something is")
+    merely = "merely_makes" in prose.statements and not prose.opening & _FILED
+    if merely and verb not in {"export", "download"}:
+        return Verdict(LOOKS, f"{verb}, and it says that nothing else comes of it")
     if _drawn(evidence, verb):
         return Verdict(LOOKS, f"{verb} of a picture of what is given")
     return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
@@ -198,11 +262,14 @@ def _run(evidence: Evidence) -> Verdict:
     queried = evidence.name.words[-1] in {"query", "queries"}
     if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):
         return Verdict(UNCLEAR, f"{verb} of whatever query is written")
+    if queried and any(name.endswith(_WRITTEN) for name in evidence.inputs.names):
+        return Verdict(UNCLEAR, f"{verb} of whatever is written")
     if evidence.name.words[-1] in NOUNS["report"]:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
     if prose.kind == "read" and not prose.kinds & ACTING:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
-    if prose.opening & {"query", "queries", "question"} and "returns" in prose.statements:
+    asked = prose.opening & {"query", "queries", "question"} and not evidence.words & {"pipeline", "workflow"}
+    if asked and "returns" in prose.statements:
         return Verdict(LOOKS, f"{verb} of a stored query that returns its result")
     return Verdict(ACTS, f"the name's verb is {verb}")
 

@@ -8,6 +8,8 @@ from assent.infer.lexicon import ACTING, DEEDS, NOUN_FIRST, NOUNS, READING, VERB
 PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
 _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
+# At the end of a name they are the deed, whatever the description looks at.
+_LAST_WORDS: Final = (DEEDS["strong"] | {"remove"}) - {"drop", "empty", "kill", "trash"}
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
@@ -30,6 +32,8 @@ def is_treated(evidence: Evidence) -> bool:
     prose, verb = evidence.prose, evidence.name.verb
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
         return False
+    if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
+        return True
     return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
 
 
@@ -37,11 +41,12 @@ def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
-    if prose.kind == "run" and (prose.object & NOUNS["written"] or is_any_query(evidence)):
+    anything = "method" in evidence.inputs.names and "runs_anything" in prose.statements
+    if prose.kind == "run" and (anything or prose.object & NOUNS["written"] or is_any_query(evidence)):
         return f"the description says {prose.verbs[0]}"
     if verb == "query" and prose.verbs[:1] == ("search",):
         return None
-    spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"]}.get(verb or "", frozenset())
+    spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"] | {"graphql"}}.get(verb or "", frozenset())
     if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
         return None
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
@@ -102,6 +107,23 @@ def traced(evidence: Evidence) -> str | None:
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
 
 
+def evaluated(evidence: Evidence) -> str | None:
+    """What is evaluated may be a call, what is explained with `analyze` is carried out, and a stage may write."""
+    verb, names = evidence.name.verb, evidence.inputs.names
+    around = evidence.words | evidence.prose.opening
+    written = verb == "evaluate" and names & {"expr", "expression", "expressions"} and not around & NOUNS["arithmetic"]
+    staged = verb == "aggregate" and "pipeline" in names and bool(around & {"collection", "database", "mongodb"})
+    staged = staged and "reads_only" not in evidence.prose.statements
+    carried = written or staged or (verb == "explain" and "analyze" in names)
+    return "what is given is carried out" if carried else None
+
+
+def ended(evidence: Evidence) -> str | None:
+    """`view_delete`, `list_delete`: what sounds like a look is the thing."""
+    last = evidence.name.words[-1]
+    return f"its name ends with {last}" if last in _LAST_WORDS else None
+
+
 def begun(evidence: Evidence) -> str | None:
     """`monitor_voyage_start`, `audit_fix`: what stands last may be the deed, unless the description only looks."""
     last, said = evidence.name.words[-1], evidence.prose.kinds
@@ -129,6 +151,8 @@ def renewed(evidence: Evidence) -> str | None:
 
 
 def mended(evidence: Evidence) -> str | None:
+    if "rehearse" in evidence.inputs.flags:
+        return "it can be rehearsed"
     return "it can put right or keep what it finds" if "mend" in evidence.inputs.flags else None
 
 
@@ -137,6 +161,8 @@ def statement(evidence: Evidence) -> str | None:
     prose = evidence.prose
     if prose.kind == "run" and evidence.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
         return "it is started, and what it gives is not said"
+    if evidence.name.verb == "benchmark" and (evidence.words | prose.object) & NOUNS["script_file"]:
+        return "what is measured is run"
     given = prose.kind == "run" and evidence.name.verb == "analyze" and prose.object >= {"analyze"}
     return "it is a statement that is run" if given else None
 
@@ -154,9 +180,15 @@ def exhibited(evidence: Evidence) -> str | None:
     """`display_text` shows somebody what its caller gives it."""
     verb, names = evidence.name.verb, evidence.inputs.names
     given = verb in {"display", "show", "tell"} and names & NOUNS["exhibit_input"]
-    put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change"}
+    put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change", "look"}
     put = put or (verb == "show" and names >= {"representation", "selection"})
-    put = put and evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} and "returns" not in evidence.prose.statements
+    told = evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} or "display" in evidence.prose.verbs
+    put = (
+        put
+        and told
+        and not evidence.prose.object & {"details", "info", "information"}
+        and "returns" not in evidence.prose.statements
+    )
     return "it puts something before somebody" if given or put else None
 
 

@@ -36,11 +36,14 @@ def gather(definition: Mapping[str, Any]) -> Evidence:
     name = _text(definition, "name")[:_LONGEST_NAME]
     title = _text(definition, "title").rsplit(":", 1)[-1].strip()[:_LONGEST_NAME]
     reading = read_name(name, prose.verbs)
+    words = reading.words
+    if words[-1:] == ("tool",) and len(words) > 2 and prose.verbs and "tool" not in prose.opening:
+        words = words[:-1]  # what it calls itself: `chore_execute_tool`
     headline = f"{title}. {description[:160]}".lower()
     return Evidence(
         name=reading,
         kind=reading.kind,
-        words=frozenset(reading.words),
+        words=frozenset(words),
         title="" if title == name else title,
         headline=headline,
         outset=Statements(headline),

@@ -15,6 +15,7 @@ _ERRAND: Final = frozenset({"action", "actions", "task"})
 _FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
 _ASKED: Final = frozenset({"q", "query", "statement", "text"})
+_ADDED: Final = frozenset({"requests", "steps"})
 _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
@@ -72,10 +73,11 @@ def _given_code(evidence: Evidence) -> str | None:
     typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
     told = prose.verbs[:1]
     sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in VAGUE)
-    sent = "command" in flags and sending and (words | prose.object) & {"command", "commands"}
+    sent = "command" in flags and sending and bool((words | prose.object) & {"command", "commands"})
     names = evidence.inputs.names
     into = words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS)
     fed = names & _FED and into and prose.kind in _FEEDING
+    sent = sent or (verb == "send" and "code" in flags)
     evaluated = (verb == "evaluate" or told == ("evaluate",)) and (words | prose.object) & NOUNS["script"]
     return "runs the code or command it is given" if taken or typed or sent or fed or evaluated else None
 
@@ -130,8 +132,8 @@ def _given_errand(evidence: Evidence) -> str | None:
 
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
-    listed = evidence.inputs.names & (NOUNS["listed"] - ({"steps"} if evidence.kind == "add" else set()))
-    batch = evidence.words & {"batch", "bulk", "multi", "sequence"} and listed
+    listed = evidence.inputs.names & (NOUNS["listed"] - (_ADDED if evidence.kind == "add" else set()))
+    batch = (evidence.words | evidence.prose.opening) & {"batch", "bulk", "multi", "sequence"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 

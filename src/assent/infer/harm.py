@@ -47,6 +47,8 @@ def _spared(evidence: Evidence) -> bool:
     verb, said = evidence.name.verb, evidence.prose.verbs
     if verb == "reset":
         return bool(said) and said[0] in DEEDS["mild"]
+    if said and said[0] in DEEDS["loosening"]:
+        return True
     loosed = evidence.words & NOUNS["assigned"] and evidence.words & NOUNS["assignment"]
     return verb in DEEDS["sparing"] and bool(loosed)
 
@@ -78,7 +80,7 @@ def _by_choice(evidence: Evidence) -> str | None:
         lost = [verb for verb in lost if verb not in DEEDS["sparing"]]
     if lost:
         return f"a parameter offers {', '.join(lost[:3])}"
-    if "mode" in evidence.inputs.names and "replace" in offered and offered & {"append", "merge", "prepend"}:
+    if "mode" in evidence.inputs.names and "replace" in offered and offered & {"add", "append", "merge", "prepend"}:
         return "one of its modes replaces what was there"
     pressed = {choice.verb for choice in evidence.inputs.choices if choice.kind == "drive"}
     return "a parameter offers a press on a live screen" if pressed & DEEDS["pressing"] else None
@@ -93,7 +95,10 @@ def _by_text(evidence: Evidence) -> str | None:
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
         counts = counts or (kind in {"change", "make"} and verb == prose.verbs[0] and verb not in _TWOFOLD)
         words = evidence.words | prose.opening
-        if counts and VERBS[verb] == "destroy" and not _otherwise(verb, words) and _loses(verb, words):
+        toggles = verb == "disable" and "enable" in prose.verbs
+        if toggles or not counts or VERBS[verb] != "destroy" or _otherwise(verb, words):
+            continue
+        if _loses(verb, words):
             return f"the description says {verb}"
     chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in evidence.outset
     lost = "erases" if evidence.words & NOUNS["trivial"] else "deletes"

@@ -89,7 +89,7 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
     names: set[str] = set()
     flags: set[str] = set()
     choices: list[Choice] = []
-    only_reads = False
+    only_reads, chosen = False, any(_meaning(name).role == "operation" for name, _ in own)
     for place, (name, definition) in enumerate([*own, *below]):
         meaning = _meaning(name)
         plain, role = meaning.plain, meaning.role
@@ -102,10 +102,11 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
         elif _is_http(definition):
             flags.add("http")
         elif role == "operation":
-            values = _values(definition, name, text)
+            values = _values(definition, name, text, schema)
             offered = list(_choices(values, plain, listed=bool(list_values(definition))))
             choices += offered
-            only_reads |= plain in _OPERATION and 2 * len(offered) >= len(values) > 0
+            said = plain in _OPERATION and 2 * len(offered) >= len(values) > 0
+            only_reads |= said and (place < len(own) or not chosen)
     only_reads = only_reads and all(choice.kind in READING for choice in choices)
     return Parameters(frozenset(names), frozenset(flags), tuple(choices), only_reads)
 
@@ -114,7 +115,7 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
     """What a parameter amounts to; one further down says less, since it is about a part."""
     plain, meant, switched, ends, _ = meaning
     flags = set(meant - _PROGRAMS if meant and is_short(definition) else meant)
-    if plain in INPUTS["outcome"] and _is_filename(definition.get("default")):
+    if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
     if switched and is_switch(definition):
         flags |= switched if own else switched & {"backup"}
@@ -131,6 +132,8 @@ def _meaning(name: str) -> _Meaning:
         flags.add("address")
     if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
         flags.add("file")
+    if plain.startswith("delete_") and plain.endswith(("_id", "_ids")):
+        flags.add("felled")
     if plain.startswith(("sql_st", "sql_quer", "sql_text")) or plain.endswith("_sql"):
         flags.add("sql")
     return _Meaning(
@@ -148,6 +151,8 @@ def _switched(plain: str) -> Iterator[str]:
     yield from (
         flag for flag in ("mend", "traced", "fate", "pressing", "backup", "truncating") if plain in INPUTS[flag]
     )
+    if plain in {"destroy", "is_destroy"}:
+        yield "felled"
     first, _, rest = plain.partition("_")
     if plain in INPUTS["felling"] or first in INPUTS["felling_first"] or _is_after(plain):
         yield "felling"
@@ -204,8 +209,8 @@ def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Cho
         yield Choice(reading.verb, reading.kind, certain and stated)
 
 
-def _values(definition: Mapping[str, Any], name: str, text: str) -> list[str]:
-    values = list_values(definition) or list_steps(definition)
+def _values(definition: Mapping[str, Any], name: str, text: str, root: Any) -> list[str]:
+    values = list_values(definition) or list_steps(definition, root)
     said = definition.get("description")
     if said is None and not values:
         said = _told_of(name, text)

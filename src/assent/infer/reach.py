@@ -7,22 +7,51 @@ from assent.infer.inference import Labels
 from assent.infer.lexicon import NOUNS, READING
 
 _OUTWARD: Final = frozenset({"send", "share", "drive"})
-_OUTSIDE: Final = NOUNS["web"] | NOUNS["mail"]
+_LOOKING: Final = READING | {"make", "none", "noun"}
+_OWN_BROWSER: Final = frozenset({"cookie", "cookies", "history", "session", "sessions", "storage", "tab", "tabs"})
+# A browser may hold a page of one's own, and an address be one that is kept.
+_ABROAD: Final = (NOUNS["web"] | NOUNS["public"] | {"gmail", "whatsapp"}) - {"browser", "stock", "url", "urls", "uri"}
+# Whose letters lie with somebody else, even when they are thrown away.
+_HELD_ELSEWHERE: Final = frozenset({"gmail"})
 _POSTED: Final = NOUNS["posted"] | NOUNS["mail"]
 _ONLINE: Final = frozenset({"internet", "web", "website", "websites", "webpage", "webpages", "online"})
 
 
 def reaches_out(evidence: Evidence, *, executes: bool) -> bool:
     """Whether the call touches systems or people outside the account it works for."""
-    words, prose = evidence.words, evidence.prose
-    if evidence.kind in _OUTWARD or not words.isdisjoint(_OUTSIDE) or not prose.opening.isdisjoint(_ONLINE):
+    if evidence.kind == "drive" or ("browser" in evidence.words and not evidence.words & _OWN_BROWSER):
         return True
     if executes:
-        return "sql" not in evidence.inputs.flags and not words & NOUNS["database"]
-    if evidence.kind in READING:
-        address = "url" in evidence.inputs.flags and prose.opening & NOUNS["web"]
-        return bool(address or words & {"docs", "documentation"})
-    return prose.kind == "send" or bool(words & {"webhook", "webhooks"})
+        return _runs_outside(evidence)
+    if evidence.kind in _LOOKING:
+        return _looks_outside(evidence)
+    return _acts_outside(evidence)
+
+
+def _runs_outside(evidence: Evidence) -> bool:
+    """A shell or a program on a host; not a statement in a store, nor what runs inside a product."""
+    around = evidence.words | evidence.prose.opening
+    return "sql" not in evidence.inputs.flags and not around & (NOUNS["inside"] | NOUNS["database"])
+
+
+def _looks_outside(evidence: Evidence) -> bool:
+    """The web, an address, and what anybody can look up."""
+    words, prose = evidence.words, evidence.prose
+    address = "url" in evidence.inputs.flags and prose.opening & NOUNS["web"]
+    return bool(address or words & _ABROAD or prose.opening & _ONLINE or prose.object & NOUNS["public"])
+
+
+def _acts_outside(evidence: Evidence) -> bool:
+    """What is sent or shown to others, and what is fetched from elsewhere; not what is done to a letter one has."""
+    words, prose = evidence.words, evidence.prose
+    if evidence.kind in _OUTWARD or prose.kind == "send":
+        return not (words | prose.object) & NOUNS["inward"]
+    if evidence.kind == "destroy":
+        return bool(words & _HELD_ELSEWHERE)
+    posts = evidence.name.verb in {"post", "reply"} and words & NOUNS["said"]
+    fetches = "url" in evidence.inputs.flags and words & {"from", "url", "urls"}
+    hears = words & {"webhook", "webhooks"}
+    return bool(posts or fetches or hears or words & _ABROAD or (words | prose.opening) & NOUNS["square"])
 
 
 def label(evidence: Evidence, *, read_only: bool, open_world: bool, executes: bool) -> Labels:
@@ -31,7 +60,7 @@ def label(evidence: Evidence, *, read_only: bool, open_world: bool, executes: bo
     web = not around.isdisjoint(NOUNS["web"])
     returns = read_only or executes or evidence.kind in {"drive", "session"}
     private = not around.isdisjoint(NOUNS["private"]) and words.isdisjoint(NOUNS["guide"])
-    posted = not words.isdisjoint(_POSTED) or (open_world and web)
+    posted = not words.isdisjoint(_POSTED) or (open_world and (web or not around.isdisjoint(NOUNS["public"])))
     return Labels(
         reads_private=not web and (executes or (returns and private)),
         sees_untrusted=returns and posted,

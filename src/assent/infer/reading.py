@@ -95,7 +95,9 @@ def _certain_deed(verb: str) -> bool:
 def _guidance(evidence: Evidence) -> Verdict | None:
     """Tools that only tell how something is done, whatever harmless verb their name has."""
     prose = evidence.prose
-    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING or evidence.inputs.flags & PROGRAM:
+    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
+        return None
+    if evidence.inputs.flags & (PROGRAM | {"mend", "felling", "emptying"}):
         return None
     advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
     if advised and evidence.name.verb not in DEEDS["heeding"]:
@@ -131,7 +133,19 @@ def _kind(evidence: Evidence) -> str:
     requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
     if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"
+    if _is_fetched(evidence):
+        return "read"
+    if verb == "operations" and evidence.name.place == "first":
+        return "none"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
+
+
+def _is_fetched(evidence: Evidence) -> bool:
+    """`list_resume_versions`: the name begins with a look, and the description only looks."""
+    first, verb = evidence.name.words[:1], evidence.name.verb
+    thing = verb in NOUN_TOO or verb == "resume"
+    looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
+    return looks and thing and verb not in first and not DEEDS["fetching"].isdisjoint(first)
 
 
 def _is_thing(evidence: Evidence, verb: str) -> bool:
@@ -141,6 +155,8 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
         return False
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
+    if name.words[-1] in NOUNS["told"] | NOUNS["asked_for"] and prose.kinds <= READING and not evidence.confirmed:
+        return True
     stirs = name.place == "middle" and verb in DEEDS["stirring"]
     if verb in NOUN_FIRST and name.place in {"middle", "last"} and prose.kinds == {"make"}:
         return True

@@ -1,5 +1,6 @@
 """Which properties does an input schema have, and which values does it list, through references and unions?"""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,10 @@ _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _COMPOSING: Final = frozenset(_UNIONS)
 _COMPOSED: Final = frozenset({"properties", "items", *_UNIONS})
 _KIND: Final = ("type", "action", "kind", "name")
+# The description of something that is found by its name.
+_IDENTIFIED: Final = re.compile(
+    r"^(?:the |an? )?(?:\w+ ){0,2}(?:id|identifier|uuid|slug)\b(?!,? (?:of|and) \w+ code)", re.IGNORECASE
+)
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
@@ -34,10 +39,10 @@ def list_values(definition: Any, depth: int = 0) -> list[str]:
     return values + list_values(definition.get("items"), depth + 1)
 
 
-def list_steps(definition: Mapping[str, Any]) -> list[str]:
-    """The kinds of steps that a list of objects allows: `actions: [{type: click}, {type: wait}]`."""
-    items = definition.get("items")
-    steps = [part for part in _alternatives(items, 0) if isinstance(part.get("properties"), dict)]
+def list_steps(definition: Mapping[str, Any], root: Any) -> list[str]:
+    """The kinds of objects that are allowed, one or in a list: `actions: [{type: click}, {type: wait}]`."""
+    parts = [*_alternatives(definition, root, 0), *_alternatives(definition.get("items"), root, 0)]
+    steps = [part for part in parts if isinstance(part.get("properties"), dict)]
     kinds = [step["properties"].get(key) for step in steps for key in _KIND]
     return [value for kind in kinds for value in list_values(kind)]
 
@@ -51,17 +56,20 @@ def is_switch(definition: Mapping[str, Any]) -> bool:
 
 
 def is_short(definition: Mapping[str, Any]) -> bool:
-    """Whether it is too short for a program: the code of a country, of a project."""
-    longest = definition.get("maxLength")
-    return isinstance(longest, int) and longest <= _SHORT
+    """Whether it is no program: the code of a country, one of a few words, the id of a script."""
+    longest, said = definition.get("maxLength"), definition.get("description")
+    if (isinstance(longest, int) and longest <= _SHORT) or "enum" in definition:
+        return True
+    return isinstance(said, str) and _IDENTIFIED.search(said[:80]) is not None
 
 
-def _alternatives(definition: Any, depth: int) -> Iterator[Mapping[str, Any]]:
+def _alternatives(definition: Any, root: Any, depth: int) -> Iterator[Mapping[str, Any]]:
     if isinstance(definition, dict) and depth < _DEEPEST:
-        yield definition
+        one = _resolve(definition, root)
+        yield one
         for key in _UNIONS:
-            for part in _listed(definition, key):
-                yield from _alternatives(part, depth + 1)
+            for part in _listed(one, key):
+                yield from _alternatives(part, root, depth + 1)
 
 
 def _properties(schema: Any, root: Any, depth: int) -> list[Property]:
