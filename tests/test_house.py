@@ -313,3 +313,17 @@ async def test_an_effect_runs_on_when_its_caller_hangs_up_and_the_retry_replays_
             again = await retry
     assert again.structured_content == {"sent": 1}
     assert shop.effects == ["x"]
+
+
+@pytest.mark.parametrize(("whole", "one", "named"), [(True, None, True), (False, True, True), (True, False, False)])
+async def test_hints_go_out_under_historic_names_where_the_configuration_or_the_upstream_says_so(
+    whole: bool, one: bool | None, named: bool, tmp_path: Path
+) -> None:
+    async with over_http(Shop().server) as shop:
+        upstream = {"url": shop} | ({"historic_names": one} if one is not None else {})
+        more = {"profile": "mcpgate", "historic_names": whole}
+        async with gateway(tmp_path, {"shop": upstream}, **more) as (url, _):
+            listed = (await post(url, rpc("tools/list"))).json()["result"]["tools"]
+    assert {("readOnly" in tool["annotations"], "readOnlyHint" in tool["annotations"]) for tool in listed} == {
+        (named, not named)
+    }

@@ -46,6 +46,21 @@ def test_no_message_repeats_a_key_that_came_from_the_environment() -> None:
     assert "sesame" not in str(caught.value)
 
 
+@pytest.mark.parametrize("written", ["${X Y}", "a ${X", "${}", "${1X}", "${env:X}", "${X-y}"])
+def test_a_malformed_reference_to_the_environment_is_refused_and_not_taken_as_it_is(written: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(
+            f'upstreams: {{a: {{url: "http://x/mcp", headers: {{K: "{written}"}}}}}}', "assent.yaml", {"X": "1"}
+        )
+    assert "assent.yaml:1: upstreams.a.headers.K: what follows ${ is no name of a variable" in str(caught.value)
+    assert written not in str(caught.value)
+
+
+def test_a_dollar_sign_more_keeps_a_brace_as_it_is() -> None:
+    text = 'guards: [{rule: block_keywords, keywords: ["$${jndi:", "$$5 ${X}"]}]'
+    assert parse_settings(text, environment={"X": "1"}).guards[0]["keywords"] == ["${jndi:", "$$5 1"]
+
+
 def test_a_pattern_that_matches_no_contract_says_how_to_get_one(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match="`assent contract init TARGET` prints it"):
         contract_paths(tmp_path / "contracts" / "*.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import os
@@ -10,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from assent.errors import Fault, SettingsError
+
+_PURPOSES = ("sealing", "derivation", "blinding")
 
 
 class Keyring:
@@ -26,6 +29,22 @@ class Keyring:
         if purpose not in self._keys:
             self._keys[purpose] = secrets.token_bytes(32) if self._directory is None else self._from_file(purpose)
         return self._keys[purpose]
+
+    def check(self) -> None:
+        """Raise what making or reading the keys would raise; nothing is made."""
+        if self._directory is None:
+            return
+        place = next(place for place in (self._directory, *self._directory.parents) if place.exists())
+        try:
+            if not place.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if not os.access(place, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            for path in (self._directory / f"{purpose}.key" for purpose in _PURPOSES):
+                if path.exists():
+                    self._read(path)
+        except OSError as error:
+            raise _unusable(self._directory, error) from None
 
     def derive(self, claim: str) -> str:
         """The key an upstream gets for a claim: the same for every try, and nobody else's."""
@@ -45,8 +64,7 @@ class Keyring:
                 self._make(path)
             return self._read(path)
         except OSError as error:
-            reason = f"{path} cannot be used: {error.strerror}"
-            raise SettingsError(Fault(reason, "Name a directory we may write", "secrets.directory")) from None
+            raise _unusable(path, error) from None
 
     def _make(self, path: Path) -> None:
         """A key in a file that appears whole: of several processes that make it at once, one wins and all read it."""
@@ -69,3 +87,8 @@ class Keyring:
         if len(key) != 32:
             raise SettingsError(Fault(f"{path} is not a key of 32 bytes", "Restore it", "secrets.directory"))
         return key
+
+
+def _unusable(path: Path, error: OSError) -> SettingsError:
+    reason = f"{path} cannot be used: {error.strerror}"
+    return SettingsError(Fault(reason, "Name a directory we may write", "secrets.directory"))

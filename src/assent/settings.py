@@ -21,7 +21,12 @@ from assent.errors import Fault, FaultsError, SettingsError
 from assent.guards import build_guard
 from assent.guards.rule import Rule
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MALFORMED = (
+    "what follows ${ is no name of a variable",
+    "Write ${NAME} in letters, digits and underscores, or $${ where ${ itself is meant",
+)
 
 
 class Section(BaseModel):
@@ -63,7 +68,7 @@ class UpstreamSettings(Section):
     timeout: Duration = 30
     trust: Literal["inference", "annotations"] = "inference"
     test: TestEndpoint | None = None
-    historic_names: bool = False
+    historic_names: bool | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> UpstreamSettings:
@@ -156,6 +161,7 @@ class Settings(Section):
     store: str = "sqlite:///assent.db"
     public_url: HttpUrl = "http://127.0.0.1:8420"
     profile: ProfileName = "spec"
+    historic_names: bool = False
     mode: Literal["enforce", "observe"] = "enforce"
     names: Literal["canonical", "safe"] = "canonical"
     upstreams: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")], UpstreamSettings] = Field(
@@ -276,7 +282,18 @@ def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     settings = parse_settings(_text_of(path), str(path), environment) if path.exists() else Settings(mode="observe")
     places = {"store": f"sqlite:///{state}/assent.db", "secrets": SecretsSettings(directory=str(state / "keys"))}
     unplaced = {name: place for name, place in places.items() if name not in settings.model_fields_set}
+    if unplaced:
+        _make_private(state)
     return anchored(settings.model_copy(update=unplaced), path.parent)
+
+
+def _make_private(directory: Path) -> None:
+    """A directory that nobody else can read, if there is none yet."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "Name another place with XDG_STATE_HOME, or a configuration with -c"
+        raise SettingsError(Fault(f"{directory} cannot be made: {error.strerror}", remedy)) from None
 
 
 def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
@@ -311,19 +328,27 @@ def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = o
 def _expanded(
     value: Any, path: tuple[Any, ...], environment: Mapping[str, str], document: Document, faults: list[Fault]
 ) -> Any:
-    """The value with every `${NAME}` replaced from the environment."""
+    """The value with every `${NAME}` replaced from the environment, and `$${` by `${`."""
     if isinstance(value, dict):
         return {key: _expanded(item, (*path, key), environment, document, faults) for key, item in value.items()}
     if isinstance(value, list):
         return [_expanded(item, (*path, index), environment, document, faults) for index, item in enumerate(value)]
     if not isinstance(value, str) or "${" not in value:
         return value
-    for name in _VARIABLE.findall(value):
-        if name not in environment:
-            file, line = document.locate(path)
-            field = ".".join(map(str, path))
-            faults.append(Fault(f"${{{name}}} is not in the environment", f"Set {name}", field, file, line))
-    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+
+    def replaced(match: re.Match[str]) -> str:
+        name, closed = match[1], match[2]
+        if name is None:
+            return "${"
+        well_formed = closed and _VARIABLE.fullmatch(name)
+        if well_formed and name in environment:
+            return environment[name]
+        message, remedy = (f"${{{name}}} is not in the environment", f"Set {name}") if well_formed else _MALFORMED
+        file, line = document.locate(path)
+        faults.append(Fault(message, remedy, ".".join(map(str, path)), file, line))
+        return ""
+
+    return _REFERENCE.sub(replaced, value)
 
 
 def _from_client(value: dict[str, Any]) -> dict[str, Any]:

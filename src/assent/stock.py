@@ -140,7 +140,7 @@ class Stock:
             without_contract=settings.without_contract,
             safe_names=settings.names == "safe",
             has_test=upstream.test is not None,
-            historic_names=upstream.historic_names,
+            historic_names=settings.historic_names if upstream.historic_names is None else upstream.historic_names,
         )
 
     def _take_in(self, link: Link, definitions: Definitions) -> TakenIn:

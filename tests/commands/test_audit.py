@@ -178,6 +178,14 @@ def test_what_is_erased_is_nowhere_and_every_proof_holds(config: Path, tmp_path:
     assert last["values"]["because"] == "a wish"
 
 
+@pytest.mark.parametrize("command", [("redact", "0", "arguments", "--because", "x"), ("rotate",)])
+def test_without_a_terminal_what_cannot_be_taken_back_needs_a_yes(config: Path, command: tuple[str, ...]) -> None:
+    before = run(config, "export").stdout
+    ended = run(config, *command)
+    assert (ended.output, str(ended.exception)) == ("", "There is no terminal to ask at; add --yes.")
+    assert run(config, "export").stdout == before
+
+
 def test_what_is_not_there_cannot_be_erased(config: Path) -> None:
     result = run(config, "redact", "0", "nonsense", "--because", "x", "--yes")
     assert "there is no value to erase for nonsense" in str(result.exception)

@@ -26,14 +26,24 @@ from transports import over_http
 SECRETS = {"header": "canary-upstream-credential", "result": "canary-one-time-token", "key": CI}
 
 
+async def interruptible(*command: str, env: dict[str, str] | None = None) -> asyncio.subprocess.Process:
+    """A process that SIGINT reaches, also where the tests were started with it ignored, which children inherit."""
+    return await asyncio.create_subprocess_exec(
+        *command,
+        env=env,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
 async def test_the_tail_goes_on_as_entries_come_in_until_it_is_stopped(tmp_path: Path) -> None:
     config = tmp_path / "assent.yaml"
     config.write_text("store: sqlite:///assent.db\n")
     store = SqliteStore(tmp_path / "assent.db")
     store.note(entry("first"))
     await store.flush()
-    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
-    process = await asyncio.create_subprocess_exec(*ASSENT, "audit", "tail", "--follow", "-c", str(config), **pipes)
+    process = await interruptible(*ASSENT, "audit", "tail", "--follow", "-c", str(config))
     assert process.stdout is not None
     async with asyncio.timeout(60):
         assert (await process.stdout.readline()).startswith(b"0\t")
@@ -53,10 +63,8 @@ async def test_an_export_that_was_interrupted_says_where_to_go_on(tmp_path: Path
     for number in range(many):
         store.note(entry(f"{number}", padding="x" * 200))
     await store.close()
-    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # as in many images; then a signal can cut a write short
-    command = (*ASSENT, "audit", "export", "-c", str(config))
-    process = await asyncio.create_subprocess_exec(*command, env=environment, **pipes)
+    process = await interruptible(*ASSENT, "audit", "export", "-c", str(config), env=environment)
     assert process.stdout is not None
     async with asyncio.timeout(60):
         first = await process.stdout.readline()  # the rest of these lines is more than a pipe holds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from assent.commands.contract_docs import docs
@@ -84,3 +85,34 @@ def test_a_page_keeps_its_line_ends(tmp_path: Path) -> None:
 def test_a_page_is_checked_or_written_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
     tools = written(tmp_path / "tools.json", PING)
     assert run(tools, "--check", "page.md", "--write", "page.md").exit_code == 2
+
+
+def test_without_a_target_the_configurations_contracts_are_kept_equal_to_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "contracts.yaml").write_text("tools: {ping: {side_effect: read}}")
+    (tmp_path / "assent.yaml").write_text("contracts: [contracts.yaml]")
+    (tmp_path / "page.md").write_text(PAGE)
+    assert run("--check", "page.md").exit_code == 1
+    assert run("--write", "page.md").exit_code == 0
+    assert run("--check", "page.md", "-c", "assent.yaml").exit_code == 0
+    assert "`ping`" in (tmp_path / "page.md").read_text()
+
+
+def test_a_configuration_is_said_by_the_profile_it_names_unless_another_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "contracts.yaml").write_text("tools: {make: {side_effect: write}}")
+    config = tmp_path / "assent.yaml"
+    config.write_text("{contracts: [contracts.yaml], profile: anthropic}")
+    row = run(config).stdout.splitlines()[2]
+    assert [cell.strip() for cell in row.split("|")][5] == "`true`", "destructive, as that directory reads it"
+    row = run(config, "--profile", "spec").stdout.splitlines()[2]
+    assert [cell.strip() for cell in row.split("|")][5] == "`false`"
+
+
+def test_a_page_that_cannot_be_read_is_named_in_words(tmp_path: Path) -> None:
+    tools = written(tmp_path / "tools.json", PING)
+    missing = run(tools, "--check", tmp_path / "none.md")
+    assert "none.md: cannot be read: No such file or directory" in str(missing.exception)
+    (tmp_path / "latin.md").write_bytes(b"\xff")
+    assert "latin.md: cannot be read: not UTF-8 text" in str(run(tools, "--check", tmp_path / "latin.md").exception)

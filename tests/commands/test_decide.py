@@ -13,10 +13,12 @@ import pytest
 AGENT = {"kind": "agent", "scopes": ["*"]}
 
 
-def decide(tmp_path: Path, request: Any) -> subprocess.CompletedProcess[str]:
+def decide(tmp_path: Path, request: Any, *options: str, **more: Any) -> subprocess.CompletedProcess[str]:
     (tmp_path / "contracts.yaml").write_text("tools: {look: {side_effect: read}, wipe: {side_effect: destructive}}")
-    (tmp_path / "assent.yaml").write_text("store: sqlite:///a.db\ncontracts: [contracts.yaml]\n")
-    command = [sys.executable, "-c", "from assent.cli import main; main()", "decide", "-c", "assent.yaml"]
+    (tmp_path / "assent.yaml").write_text(
+        json.dumps({"store": "sqlite:///a.db", "contracts": ["contracts.yaml"]} | more)
+    )
+    command = [sys.executable, "-c", "from assent.cli import main; main()", "decide", "-c", "assent.yaml", *options]
     return subprocess.run(command, cwd=tmp_path, input=json.dumps(request), capture_output=True, text=True)
 
 
@@ -43,6 +45,15 @@ def test_a_request_that_cannot_be_meant_is_refused_by_name(tmp_path: Path, wrong
     ended = decide(tmp_path, {"tool": "look", "principal": AGENT} | wrong)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith(f"error: {named}")
+
+
+def test_a_caller_who_is_not_configured_is_named(tmp_path: Path) -> None:
+    keys = [{"name": "ci", "key": "a-key-for-ci", **AGENT}]
+    ended = decide(tmp_path, {"tool": "look"}, "--as", "bob", auth={"api_keys": keys})
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: --as: there is no key named bob in the configuration.")
+    assert "--as one of: ci" in ended.stderr
+    assert decide(tmp_path, {"tool": "look", "arguments": {}}, "--as", "ci", auth={"api_keys": keys}).returncode == 0
 
 
 SERVER = """
@@ -75,6 +86,23 @@ def test_a_tool_without_a_contract_is_explained_as_its_upstream_lists_it_and_as_
     ended = served(tmp_path, "Lists notes, and yours too.")
     assert ended.returncode == 1 and "its definition changed since it was accepted" in ended.stdout
     assert "no upstream has a tool of this name" in served(tmp_path, "Lists notes.", tool="list_books").stdout
+
+
+def test_arguments_are_held_against_the_upstreams_schema_where_the_contract_has_none(tmp_path: Path) -> None:
+    server = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("eyes", log_level="ERROR")
+@server.tool()
+def look(at: str) -> str:
+    return at
+server.run("stdio")
+"""
+    (tmp_path / "server.py").write_text(server)
+    upstreams = {"eyes": {"command": [sys.executable, "server.py"]}}
+    wrong = decide(tmp_path, {"tool": "look", "arguments": {"at": 5}, "principal": AGENT}, upstreams=upstreams)
+    assert wrong.returncode == 1 and "validate.arguments_invalid" in wrong.stdout
+    right = decide(tmp_path, {"tool": "look", "arguments": {"at": "x"}, "principal": AGENT}, upstreams=upstreams)
+    assert (right.returncode, right.stdout.splitlines()[0]) == (0, "answer")
 
 
 def test_where_an_upstream_does_not_answer_the_contracts_are_all_there_is(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from mcp.server.mcpserver import MCPServer
 
@@ -55,7 +58,7 @@ def written(tmp_path: Path, *tools: object) -> Path:
 def test_a_clean_server_exits_with_0_under_every_directory(tmp_path: Path) -> None:
     for profile in ("spec", "anthropic", "openai"):
         result = run(written(tmp_path, CLEAN), "--profile", profile)
-        assert (result.exit_code, result.stdout) == (0, "1 tools: 0 errors, 0 warnings, 0 notes\n")
+        assert (result.exit_code, result.stdout) == (0, "1 tool: 0 errors, 0 warnings, 0 notes\n")
 
 
 def test_findings_exit_with_1_and_stand_on_standard_output(tmp_path: Path) -> None:
@@ -135,6 +138,20 @@ async def test_a_url_that_does_not_answer_is_an_error() -> None:
         await listed_at("http://127.0.0.1:9/mcp")
 
 
+@pytest.mark.parametrize(("status", "remedy"), [(401, "give them with --header"), (404, "often that ends in /mcp")])
+async def test_a_url_that_refuses_is_named_with_its_status_and_what_to_do(status: int, remedy: str) -> None:
+    from assent.edges.listing import NotListedError, listed_at
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        fields = [(b"content-type", b"application/json"), (b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": status, "headers": fields})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    async with serving(app) as url:
+        with pytest.raises(NotListedError, match=f"did not list its tools: answered {status}. .*{remedy}"):
+            await listed_at(url)
+
+
 def test_a_rule_is_explained_with_its_examples() -> None:
     result = CliRunner().invoke(rule, ["name-dotted"])
     assert result.stdout.startswith("name-dotted (warning)\n")
@@ -151,7 +168,7 @@ def test_fixes_are_shown_written_and_gone_from_the_findings(tmp_path: Path) -> N
     path = written(tmp_path, {**LIAR, "annotations": {"title": "List notes", "readOnlyHint": True}})
     before = path.read_text()
     shown = run(path, "--diff")
-    assert '-{"tools"' in shown.stderr and "findings can be fixed in 1 files" in shown.stderr
+    assert '-{"tools"' in shown.stderr and "findings can be fixed in 1 file\n" in shown.stderr
     assert path.read_text() == before and "read-only-contradicted" in shown.stdout
     fixed = run(path, "--fix")
     assert (fixed.exit_code, "read-only-contradicted" in fixed.stdout) == (0, False)
@@ -240,6 +257,50 @@ def test_a_command_that_ends_at_once_is_said_to_have_ended() -> None:
     result = run("--", sys.executable, "-c", "")
     assert isinstance(result.exception, AssentError)
     assert str(result.exception) == f"{sys.executable} did not list its tools: it ended without an answer"
+
+
+def test_a_line_that_is_no_message_is_told_in_a_sentence_and_the_tools_are_listed(tmp_path: Path) -> None:
+    script = tmp_path / "chatty.py"
+    script.write_text("print('Starting...', flush=True)\n" + SERVER, encoding="utf-8")
+    command = [sys.executable, "-c", "from assent.cli import main; main()", "lint", "--", sys.executable, str(script)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout.splitlines()[0]) == (1, "delete_notes")
+    assert (
+        ended.stderr
+        == f"{sys.executable}: a line on its standard output is no message; logs belong on standard error\n"
+    )
+
+
+def test_definitions_come_from_the_standard_input_too(tmp_path: Path) -> None:
+    result = CliRunner().invoke(lint, ["-"], input=written(tmp_path, LIAR).read_bytes())
+    assert result.exit_code == 1 and result.stdout.startswith("delete_notes (standard input:1)\n")
+    unreadable = CliRunner().invoke(lint, ["-"], input=b"\xff")
+    assert str(unreadable.exception) == "standard input: it is not UTF-8 text. Convert it"
+
+
+def test_a_list_of_tools_may_be_yaml_and_is_not_fixed_there(tmp_path: Path) -> None:
+    path = tmp_path / "tools.yaml"
+    path.write_text(yaml.safe_dump({"tools": [CLEAN, LIAR]}), encoding="utf-8")
+    result = run(path)
+    assert result.exit_code == 1 and result.stdout.startswith("delete_notes ")
+    assert "definitions in YAML are not fixed. Save them as JSON" in str(run("--fix", path).exception)
+
+
+def test_a_module_that_imports_what_is_not_there_is_told_from_one_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "needs_more.py").write_text("import nowhere_to_be_found\n", encoding="utf-8")
+    assert "Install nowhere_to_be_found" in str(run("needs_more:server").exception)
+    assert "Name it as package.module:server" in str(run("not_there_at_all:server").exception)
+
+
+def test_operations_that_get_no_tool_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "api.json"
+    picture = {"get": {"responses": {"200": {"description": "", "content": {"image/png": {}}}}}}
+    path.write_text(json.dumps({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {"/p": picture}}))
+    said = run(path).stderr.splitlines()
+    assert said[0] == f"{path}: 1 operation without a tool; `assent contract show {path} --excluded` says why"
 
 
 def test_a_target_without_tools_is_not_passed_over_in_silence(tmp_path: Path) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from assent.cli import cli
-from assent.errors import SettingsError
+from assent.errors import SettingsError, StoreError
 from houses import Shop, configuration, post, rpc
 from processes import commanded
 from transports import over_http
@@ -51,6 +54,62 @@ def test_a_configuration_that_does_not_hold_is_refused_with_a_reason(wrong: dict
     result = CliRunner().invoke(cli, ["serve", "-c", str(file), "--check"])
     assert isinstance(result.exception, SettingsError)
     assert next(iter(wrong)) in str(result.exception)
+
+
+def checked(tmp_path: Path, **more: object) -> Result:
+    file = tmp_path / "assent.yaml"
+    file.write_text(configuration(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}}, **more))
+    return CliRunner().invoke(cli, ["serve", "-c", str(file), "--check"])
+
+
+def test_a_check_makes_and_changes_nothing(tmp_path: Path) -> None:
+    result = checked(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "The configuration holds.\n")
+    assert {file.name for file in tmp_path.iterdir()} == {"assent.yaml", "contracts.yaml"}
+
+
+def test_a_check_finds_a_store_that_cannot_be_used(tmp_path: Path) -> None:
+    missing = checked(tmp_path, store="sqlite:///nowhere/assent.db")
+    assert isinstance(missing.exception, StoreError) and "nowhere does not exist" in str(missing.exception)
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE theirs (id INTEGER)")
+    foreign = checked(tmp_path, store="sqlite:///other.db")
+    assert isinstance(foreign.exception, StoreError) and "belongs to another program" in str(foreign.exception)
+    unknown = checked(tmp_path, store="mysql://host/db")
+    assert isinstance(unknown.exception, SettingsError) and "under mysql://" in str(unknown.exception)
+
+
+def test_a_check_finds_keys_that_cannot_be_made_or_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    in_a_file = checked(tmp_path, secrets={"directory": "file/keys"})
+    assert isinstance(in_a_file.exception, SettingsError)
+    assert "secrets.directory" in str(in_a_file.exception) and "Not a directory" in str(in_a_file.exception)
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "sealing.key").write_bytes(bytes(32))
+    (tmp_path / "keys" / "sealing.key").chmod(0o644)
+    open_to_all = checked(tmp_path, secrets={"directory": "keys"})
+    assert isinstance(open_to_all.exception, SettingsError)
+    assert "can be read by others" in str(open_to_all.exception)
+
+
+async def test_the_users_own_configuration_is_served_from_the_store_that_other_commands_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    own = tmp_path / "config" / "assent" / "assent.yaml"
+    own.parent.mkdir(parents=True)
+    async with over_http(Shop().server) as shop:
+        own.write_text(f"upstreams: {{shop: {{url: '{shop}'}}}}\nauth: {{anonymous: {{kind: agent, scopes: ['*']}}}}\n")
+        nothing = await asyncio.to_thread(CliRunner().invoke, cli, ["approvals", "list"])
+        assert nothing.exit_code == 0, nothing.exception
+        async with commanded("serve", "--port", "0") as command:
+            url = (await command.said(r"at (http\S+/mcp)"))[1]
+            await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}))
+            listed = await asyncio.to_thread(CliRunner().invoke, cli, ["approvals", "list"])
+    assert "delete_order" in listed.stdout
+    assert [file.name for file in own.parent.iterdir()] == ["assent.yaml"]
 
 
 async def test_links_lead_to_the_port_that_is_in_use_and_stay_so_when_the_configuration_changes(tmp_path: Path) -> None:

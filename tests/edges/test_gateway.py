@@ -428,6 +428,7 @@ async def test_json_that_could_be_read_two_ways_is_refused(title: str, headers: 
         assert response.status_code == 400
         assert response.json()["error"]["code"] == -32700
         assert words in response.json()["error"]["message"]
+        assert response.json()["error"]["data"]["code"] == "validate.malformed"
 
 
 @pytest.mark.parametrize("declared", [True, False])

@@ -107,10 +107,18 @@ async def test_every_tool_is_listed_with_what_its_contract_derives_but_the_forbi
 async def test_reads_and_computations_run_freely(way: tuple[str, str], tmp_path: Path) -> None:
     async with shop(*way, tmp_path, None) as client:
         products = await client.call_tool("list_products", {"query": "scene"})
-        counted = await client.call_tool("recompute_statistics", {"month": "2026-10"})
+        counted = await client.call_tool("recompute_statistics", {})
     assert products.structured_content == {"result": ["archive scene", "fresh scene"]}
-    assert not counted.is_error
+    assert counted.structured_content == {"orders": 0}
     assert [line["what"] for line in book(tmp_path)] == ["statistics"]
+
+
+async def test_what_promises_to_be_idempotent_by_itself_answers_the_same_twice(
+    way: tuple[str, str], tmp_path: Path
+) -> None:
+    async with shop(*way, tmp_path, None) as client:
+        first, second = [await client.call_tool("recompute_statistics", {}) for _ in range(2)]
+    assert first.structured_content == second.structured_content == {"orders": 0}
 
 
 async def test_a_forbidden_tool_and_an_unknown_one_are_told_apart_by_nothing(

@@ -18,7 +18,7 @@ from assent.audit.notes import BadKey, PublicKey
 from assent.audit.values import unpack
 from assent.commands.audit_reading import export_, show, tail
 from assent.commands.auditing import progress_bar, with_ledger
-from assent.commands.options import config_option, operator
+from assent.commands.options import config_option, operator, to_be_asked
 from assent.core.audit import Entry, principal_values
 from assent.core.render import visible
 from assent.ledger import Ledger
@@ -173,7 +173,7 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
     """Erase values of an entry, such as arguments or principal. Every proof stays valid, and the log says who erased
     what, and why."""
     named = sorted(set(fields))
-    if not yes:
+    if to_be_asked(yes):
         click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be taken back.", abort=True, err=True)
 
     async def erasing(ledger: Ledger, settings: Settings) -> set[str]:
@@ -197,7 +197,7 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
 def rotate(because: str, yes: bool, config: Path | None) -> None:
     """Sign with a new key from now on. An entry names it, the old key and the new one sign that entry, and the old
     secret is deleted; what the old key signed stays valid. Prints the new public key: give it to those who verify."""
-    if not yes:
+    if to_be_asked(yes):
         click.confirm("Sign with a new key from now on?", abort=True, err=True)
 
     async def rotating(ledger: Ledger, settings: Settings) -> tuple[str, dict[str, str]]:

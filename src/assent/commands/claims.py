@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from assent.bootstrap import deciding_ports, operator_ports
-from assent.commands.options import config_option, operator
+from assent.commands.options import config_option, operator, to_be_asked
 from assent.commands.running import with_ports
 from assent.commands.tables import print_table
 from assent.core.claims import ClaimRecord, State
@@ -69,12 +69,11 @@ def settle_(
     """Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly; what the tool's
     contract declares a secret is taken out of the result first."""
     given = _read_result(result, finding) if result else None
-    if not yes and not sys.stdin.isatty():
-        raise click.UsageError("There is no terminal to ask at; add --yes.")
+    asking = to_be_asked(yes)
 
     async def settling(ports: Ports) -> ClaimRecord:
         whole = await _whole_id(claim_id, ports)
-        if not yes:
+        if asking:
             record = await ports.store.recall(whole)
             if record is not None:
                 click.echo(

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from assent.commands.options import written_to
-from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.commands.options import config_option, written_to
+from assent.commands.targets import TargetCommand, chosen, names_nothing, target_options
 from assent.errors import Fault, SettingsError
 from assent.lint.tables import drift, placed, table
+from assent.settings import find_file
 
 _File = click.Path(path_type=Path, dir_okay=False)
 
@@ -18,6 +19,7 @@ _File = click.Path(path_type=Path, dir_okay=False)
 @target_options
 @click.option("--check", type=_File, help="Exit with 1 if this page has another table between its marks.")
 @click.option("--write", type=_File, help="Put the table between the marks of this page.")
+@config_option
 @click.pass_context
 def docs(
     ctx: click.Context,
@@ -27,13 +29,17 @@ def docs(
     headers: tuple[str, ...],
     check: Path | None,
     write: Path | None,
+    config: Path | None,
 ) -> None:
     """Print the table of TARGET's tools in Markdown, or keep a page equal to it.
 
+    Without TARGET it is that of the configuration's contracts.
     The table stands between the lines `<!-- assent:tools -->` and `<!-- /assent:tools -->`.
     """
     if check is not None and write is not None:
         raise click.UsageError("--check and --write exclude each other.", ctx)
+    if names_nothing(ctx, target):
+        target = str(find_file(config))
     made = table(chosen(ctx, target, profile, contracts, headers).read().target.subjects)
     if check is not None:
         lines = drift(_page(check), made, str(check))
@@ -52,4 +58,5 @@ def _page(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise SettingsError(Fault(f"cannot be read: {reason}", "Correct the path", file=str(path))) from None

@@ -42,7 +42,7 @@ def decide(
     """Explain one call, stage by stage, without running it.
 
     REQUEST is a file (or standard input) with one JSON object: `tool`, `arguments`, optionally `principal`, `key`.
-    Upstreams are asked for their tools where no contract has the name, or where definitions are pinned.
+    Upstreams are asked for their tools where no contract has the name and the input, or where definitions are pinned.
     Exit code 0: it would be answered; 1: it would be refused or would wait for a person.
     """
     if cases is not None:
@@ -57,11 +57,16 @@ def decide(
 async def _explain(request: Request, settings: Settings) -> Explanation:
     ports = await deciding_ports(settings)
     try:
-        if settings.upstreams and (settings.pins or request.tool not in ports.catalogue().tools):
+        if settings.upstreams and (settings.pins or _says_too_little(ports.catalogue(), request.tool)):
             ports = ports._replace(catalogue=await _catalogue(request.tool, ports.catalogue(), settings))
         return await explain(request, ports)
     finally:
         await ports.store.close()
+
+
+def _says_too_little(contracts: Catalogue, tool: str) -> bool:
+    """Whether only the upstream can say if there is such a tool, and which arguments it takes."""
+    return tool not in contracts.tools or contracts.tools[tool].contract.input is None
 
 
 async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Callable[[], Catalogue]:
@@ -124,9 +129,10 @@ def _principal(given: Any, settings: Settings, caller: str | None) -> Principal:
     if caller is None and local is not None:
         return principal_of(local.model_dump(exclude={"name"}) | {"id": local.name or "local"})
     names = ", ".join(key.name for key in settings.auth.api_keys) or "none"
-    raise SettingsError(
-        Fault("nobody is calling", f"Say `principal` in the request, or --as one of: {names}", "principal")
-    )
+    remedy = f"Say `principal` in the request, or --as one of: {names}"
+    if caller is not None:
+        raise SettingsError(Fault(f"there is no key named {visible(caller)} in the configuration", remedy, "--as"))
+    raise SettingsError(Fault("nobody is calling", remedy, "principal"))
 
 
 def principal_of(given: Any) -> Principal:

@@ -77,7 +77,14 @@ async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> Non
         await _accept(house, folder)
         url = await _serve(stack, house.app(Pages(house)), listener)
         await stack.enter_async_context(
-            following(house, file, "127.0.0.1", port, signature(watched_files(file, house.settings)))
+            following(
+                house,
+                file,
+                lambda: load_settings(file),
+                "127.0.0.1",
+                port,
+                signature(watched_files(file, house.settings)),
+            )
         )
         click.echo(f"A demo office at {upstream}, and the gateway in front of it at {url}. Its files: {folder}/")
         story = Story(url, office, lambda: house.reload(UPSTREAM), click.echo)

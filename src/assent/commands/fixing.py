@@ -9,7 +9,7 @@ import click
 
 from assent.commands.targets import Chosen
 from assent.contract.profiles import Profile, profile
-from assent.core.render import visible
+from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.lint import Finding, Target, all_rules, lint
 from assent.lint.mending import Mended, mend, write_all
@@ -29,7 +29,7 @@ def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], baseline:
     fixed = sum(len(one.fixed) for one in mended)
     changed = sum(one.after != one.before for one in mended)
     said = "fixed" if write else "can be fixed"
-    click.echo(f"{fixed} findings {said} in {changed} files", err=True)
+    click.echo(f"{counted(fixed, 'finding')} {said} in {counted(changed, 'file')}", err=True)
 
 
 def _file_of(named: Chosen) -> Path:

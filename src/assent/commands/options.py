@@ -37,6 +37,13 @@ def written_to(place: Path, text: str, option: str) -> None:
         raise SettingsError(fault) from None
 
 
+def to_be_asked(yes: bool) -> bool:
+    """Whether a person is asked before what cannot be taken back; where no terminal is, --yes must be given."""
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask at; add --yes.")
+    return not yes
+
+
 def operator() -> Principal:
     """The person at the command line: a human, the operating-system user; a key of that name is theirs."""
     name = _user()

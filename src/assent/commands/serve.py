@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import click
 
 from assent import logs
+from assent.anchoring import anchors_of
 from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server, spare_collector
 from assent.errors import Fault, SettingsError
 from assent.house import House, open_house
+from assent.keyring import Keyring
 from assent.reception import check_bind, has_kept_keys, lets_nobody_in
 from assent.reloading import Reloading, Signature, signature, watched_files
-from assent.settings import Settings, find_file, load_settings
+from assent.settings import Settings, find_file, find_settings
+from assent.stores.inspect import check_store
 from assent.telemetry import observed
 
 
@@ -34,7 +37,7 @@ from assent.telemetry import observed
 def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
     """Govern every call to the configured upstreams, over HTTP at /mcp."""
     file = find_file(config)
-    settings = load_settings(file)
+    settings = find_settings(config)
     check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
     if not settings.upstreams:
         raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
@@ -43,17 +46,22 @@ def serve(config: Path | None, host: str, port: int, log_format: str, log_level:
         click.echo("The configuration holds.", err=True)
         return
     logs.begin(log_format, log_level)
-    asyncio.run(run(settings, host, port, file))
+    asyncio.run(run(settings, host, port, file, lambda: find_settings(config)))
 
 
 async def _check(settings: Settings) -> None:
-    house = await open_house(settings)
+    """Everything that would stop a start; nothing is made or changed."""
+    await check_store(settings.store)
+    Keyring(Path(settings.secrets.directory)).check()
+    anchors_of(settings)
+    house = await open_house(settings.model_copy(update={"store": "memory://"}))
     await house.stop()
 
 
-async def run(settings: Settings, host: str, port: int, file: Path | None = None) -> None:
-    """Serve until a signal says stop; then finish what is under way. With a file, live by what it says from now on."""
-    seen = signature(watched_files(file, settings)) if file is not None else ()
+async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
+    """Serve until a signal says stop; then finish what is under way. What `read` gives when a file has changed holds
+    from then on."""
+    seen = signature(watched_files(file, settings))
     try:
         listener = bind(host, port)
     except OSError as error:
@@ -72,7 +80,7 @@ async def run(settings: Settings, host: str, port: int, file: Path | None = None
     if await lets_nobody_in(settings, house.store):
         click.echo("Nobody can call them yet: make a key (assent keys create), or say who may under `auth:`.", err=True)
     waiting = asyncio.create_task(stop.wait())
-    async with following(house, file, host, port, seen):
+    async with following(house, file, read, host, port, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     server.should_exit = True
@@ -92,14 +100,13 @@ def at_port(settings: Settings, host: str, port: int) -> Settings:
 
 
 @asynccontextmanager
-async def following(house: House, file: Path | None, host: str, port: int, seen: Signature) -> AsyncIterator[None]:
+async def following(
+    house: House, file: Path, read: Callable[[], Settings], host: str, port: int, seen: Signature
+) -> AsyncIterator[None]:
     """While the block runs, changed files are used, and SIGHUP has them read at once."""
-    if file is None:
-        yield
-        return
 
     def load() -> Settings:
-        settings = load_settings(file)
+        settings = read()
         check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
         return at_port(settings, host, port)
 

@@ -1,7 +1,7 @@
 """What does a TARGET on the command line mean?
 
-A URL, a file (tool definitions, contracts, an API description, a configuration), a Python object
-`package.module:server`, or a command after `--`.
+A URL, a file (tool definitions, contracts, an API description, a configuration; `-` is the standard input), a Python
+object `package.module:server`, or a command after `--`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from assent.contract.files import load_contracts
 from assent.contract.model import Contract
@@ -23,9 +24,10 @@ from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reading import read_contract
 from assent.contract.wire import CONTRACT_KEY
+from assent.core.render import counted
 from assent.errors import Fault, SettingsError
 from assent.lint import Subject, Target, all_rules
-from assent.lint.sources import Read, read_file, under_contract
+from assent.lint.sources import Read, read_file, read_text, under_contract
 from assent.lint.target import subject_of
 
 _COMMAND = "assent.command"
@@ -56,6 +58,8 @@ class Chosen:
     profile: str
     contracts: tuple[str, ...]
     headers: tuple[str, ...]
+    own_profile: bool = False
+    """Whether a configuration is said by the profile it names, since none was given."""
 
     def read(self) -> Read:
         """The definitions and contracts of the target; raises AssentError where there are none to be had."""
@@ -72,7 +76,7 @@ def reading_options(command: Command) -> Command:
     for decorate in reversed(
         (
             click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
-                         help="How contracts are said in hints, and whose rules apply."),
+                         help="How contracts are said, and whose rules apply; a configuration may have its own."),
             click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files over the definitions."),
             click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL."),
         )
@@ -88,7 +92,13 @@ def chosen(
     command = ctx.meta.get(_COMMAND, ())
     if (target is None) == (not command):
         raise click.UsageError("Name one TARGET: a URL, a file, package.module:server, or a command after `--`.", ctx)
-    return Chosen(target, command, profile, tuple(contracts), tuple(headers))
+    unsaid = profile == "spec" and ctx.get_parameter_source("profile") is ParameterSource.DEFAULT
+    return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=unsaid)
+
+
+def names_nothing(ctx: click.Context, target: str | None) -> bool:
+    """Whether the command line names neither a target nor a command."""
+    return target is None and not ctx.meta.get(_COMMAND)
 
 
 def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
@@ -102,9 +112,19 @@ def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
 
 def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     said_by = named_profile(what.profile)
+    if what.target == "-":
+        given = Path("standard input")
+        return read_text(_standard_input(given), given, said_by=said_by, known=tuple(all_rules()), overlays=overlays)
     path = Path(what.target or "")
     if not what.command and not _is_url(what.target) and (path.exists() or not _MODULE.fullmatch(str(what.target))):
-        return read_file(path, said_by=said_by, known=tuple(all_rules()), overlays=overlays, read_api=_read_api)
+        return read_file(
+            path,
+            said_by=said_by,
+            known=tuple(all_rules()),
+            overlays=overlays,
+            read_api=_read_api,
+            own_profile=what.own_profile,
+        )
     # The SDK takes half a second to import, which files do not need.
     from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
 
@@ -129,6 +149,13 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     return Read(Target(target, subjects + under_contract(derived, declared, said_by), said_by))
 
 
+def _standard_input(name: Path) -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SettingsError(Fault("it is not UTF-8 text", "Convert it", file=str(name))) from None
+
+
 def _is_url(target: str | None) -> bool:
     return target is not None and target.startswith(("http://", "https://"))
 
@@ -143,6 +170,9 @@ def _read_api(path: Path, said_by: Profile) -> Sequence[Subject]:
             Fault("API descriptions cannot be read yet", "Lint the tools made of it instead", file=str(path))
         ) from None
     given = api.read_api(asyncio.run(library.load_library(path)))
+    if given.excluded:
+        left = counted(len(given.excluded), "operation")
+        click.echo(f"{path}: {left} without a tool; `assent contract show {path} --excluded` says why", err=True)
     return [
         subject_of(
             tool.definition, read_contract(tool.name, tool.fields), said_by=said_by, method=tool.operation.method
@@ -163,7 +193,10 @@ def load_server(target: str) -> Any:
         if callable(found) and not hasattr(found, "list_tools"):
             found = found()
     except (ImportError, AttributeError) as error:
-        raise SettingsError(Fault(f"{target} cannot be loaded: {error}", "Name it as package.module:server")) from None
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        ours = missing is None or home == missing or home.startswith(f"{missing}.")
+        remedy = "Name it as package.module:server" if ours else f"Install {missing} where assent is installed"
+        raise SettingsError(Fault(f"{target} cannot be loaded: {error}", remedy)) from None
     except (Exception, SystemExit) as error:
         # Whatever somebody else's module or function raises is theirs to correct, and no fault of this program.
         said = f"{type(error).__name__}: {error}"

@@ -12,7 +12,7 @@ from threading import Timer
 import click
 
 from assent.commands.targets import Chosen, TargetCommand, chosen, headers_of, load_server, target_options
-from assent.core.render import visible
+from assent.core.render import counted, visible
 from assent.edges.calling import PATIENCE, Caller, calling
 from assent.edges.listing import contracts_in
 from assent.errors import Fault, SettingsError
@@ -146,5 +146,6 @@ def _as_text(verdict: Verdict) -> str:
     lines += [f"note: {visible(note)}" for note in verdict.notes]
     called = [one for one in verdict.checked if one.calls]
     total = sum(one.calls for one in called)
-    lines.append(f"{len(called)} tools called {total} times, {len(verdict.broken)} promises broken")
+    tools, times = counted(len(called), "tool"), counted(total, "time")
+    lines.append(f"{tools} called {times}, {counted(len(verdict.broken), 'promise')} broken")
     return "\n".join(lines)

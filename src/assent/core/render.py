@@ -42,6 +42,11 @@ def visible(text: str) -> str:
     return "".join(shown)
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things, as it is said: `1 tool`, `2 tools`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def _written_out(character: str) -> str:
     return f"\\u{{{ord(character):x}}}"
 

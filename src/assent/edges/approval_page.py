@@ -12,9 +12,10 @@ from base64 import b64encode
 from importlib.resources import files
 
 from assent.edges.http import Headers, Send
+from assent.edges.page_style import styled
 
 PATH = re.compile(r"/console/approvals/([0-9A-Za-z_-]{1,64})")
-_PAGE = files("assent.edges").joinpath("approval.html").read_text("utf-8")
+_PAGE = styled(files("assent.edges").joinpath("approval.html").read_text("utf-8"))
 
 
 def _hashed(element: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 from assent.core.call import Presence
 from assent.edges import json_boundary
@@ -46,7 +46,7 @@ from assent.edges.inbound import (
 from assent.edges.json_boundary import Bounds, Malformed
 from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import STREAM, Reply, Way
-from assent.edges.rpc import RpcError, error_body, result_body
+from assent.edges.rpc import RpcError, error_body, malformed_body, result_body
 from assent.edges.sessions import Session, SessionTable, TooManySessions
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.line import SessionLost
@@ -149,7 +149,7 @@ class Gateway:
         except BodyTooLarge:
             await respond_error(send, 413, "Request body too large", [(b"connection", b"close")])
         except Malformed as error:
-            await respond(send, 400, error_body(None, PARSE_ERROR, f"Parse error: {error}"))
+            await respond(send, 400, malformed_body(error))
         except Disconnected:
             pass
         except Exception:

@@ -6,6 +6,7 @@ SDK types drop what they do not know, wrong hint names among it, so over a URL o
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -38,6 +39,11 @@ from assent.errors import AssentError
 
 _CLIENT = {"name": "assent", "version": "0"}
 _PAGES = 1000
+_CREDENTIALS = "It wants other credentials: give them with --header 'Authorization: Bearer ...'"
+_ENDPOINT = "Name the address at which it speaks MCP; often that ends in /mcp"
+_REMEDIES = {"401": _CREDENTIALS, "403": _CREDENTIALS, "404": _ENDPOINT, "405": _ENDPOINT, "200": _ENDPOINT}
+# The SDK logs a traceback of its own for every line that is no message; we say it in a sentence.
+_SDK_LOG = logging.getLogger("mcp.client.stdio")
 
 Definitions = list[dict[str, Any]]
 
@@ -66,9 +72,14 @@ async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patie
     except (UpstreamFault, RpcError, TimeoutError) as error:
         told = error.detail if isinstance(error, UpstreamFault) else str(error)
         reason = "it took too long" if isinstance(error, TimeoutError) else visible(told)
-        raise NotListedError(f"{url} did not list its tools: {reason}") from None
+        raise NotListedError(f"{url} did not list its tools: {reason}{_remedy(reason)}") from None
     finally:
         await pool.close()
+
+
+def _remedy(reason: str) -> str:
+    status = reason.removeprefix("answered ")[:3]
+    return f". {_REMEDIES[status]}" if reason.startswith("answered ") and status in _REMEDIES else ""
 
 
 async def _listed(upstream: HttpUpstream) -> Listed:
@@ -94,20 +105,32 @@ async def listed_by(
     """The tools of a server that a command starts and that speaks on its standard input and output."""
     extra = {**os.environ, **env} if env else None
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra, cwd=cwd)
+    noise: list[Exception] = []
+    _SDK_LOG.addFilter(_is_no_noise)
     try:
         async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
-            return await _ask(reading, writing)
+            return await _ask(reading, writing, noise)
     except (OSError, TimeoutError, BaseExceptionGroup) as error:
         raise NotListedError(f"{command[0]} did not list its tools: {visible(reason_of(error))}") from None
+    finally:
+        _SDK_LOG.removeFilter(_is_no_noise)
+        if noise:
+            errors.write(f"{command[0]}: a line on its standard output is no message; logs belong on standard error\n")
 
 
-async def _ask(reading: Any, writing: Any) -> Listed:
-    """The handshake and every page of the list, message by message."""
+def _is_no_noise(record: logging.LogRecord) -> bool:
+    return record.exc_info is None
+
+
+async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
+    """The handshake and every page of the list, message by message; what is no message goes into `noise`."""
 
     async def request(number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
         await writing.send(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=params)))
         while True:
             received = await reading.receive()
+            if isinstance(received, Exception):
+                noise.append(received)
             message = getattr(received, "message", None)
             if isinstance(message, JSONRPCResponse) and message.id == number:
                 return dict(message.result)

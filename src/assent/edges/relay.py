@@ -24,7 +24,7 @@ from assent.edges.http import (
 )
 from assent.edges.inbound import read_head
 from assent.edges.json_boundary import Bounds, Malformed
-from assent.edges.rpc import error_body
+from assent.edges.rpc import error_body, malformed_body
 from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Fault, Garbled
 from assent.edges.upstreams.pool import Pool
@@ -69,7 +69,7 @@ class Relay:
         except BodyTooLarge:
             return await respond_error(send, 413, "Request body too large", [(b"connection", b"close")])
         except Malformed as error:
-            return await respond(send, 400, error_body(None, -32700, f"Parse error: {error}"))
+            return await respond(send, 400, malformed_body(error))
         except Disconnected:
             return None
         await self.forward(scope, receive, send, message)

@@ -3,6 +3,9 @@
 from typing import Any
 
 import orjson
+from mcp_types import PARSE_ERROR
+
+from assent.core.outcome import Refusal
 
 RequestId = str | int
 
@@ -29,3 +32,9 @@ def error_body(request_id: RequestId | None, code: int, message: str, data: Any 
     if data is not None:
         error["data"] = data
     return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+
+def malformed_body(error: ValueError) -> bytes:
+    """The answer to what is no JSON that every parser would read alike."""
+    problem = Refusal("validate.malformed", f"The message cannot be read: {error}.").problem()
+    return error_body(None, PARSE_ERROR, f"Parse error: {error}", problem)

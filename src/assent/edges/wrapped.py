@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, PROTOCOL_VERSION_META_KEY
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PROTOCOL_VERSION_META_KEY
 
 from assent.core.principal import Principal
 from assent.edges import json_boundary
@@ -35,7 +35,7 @@ from assent.edges.inbound import (
 from assent.edges.json_boundary import Malformed
 from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import CannotAsk, can_answer
-from assent.edges.rpc import RequestId, RpcError, error_body, result_body
+from assent.edges.rpc import RequestId, RpcError, error_body, malformed_body, result_body
 from assent.edges.sessions import Session
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.stdio import StdioUpstream
@@ -87,7 +87,7 @@ class Wrap:
             try:
                 message = json_boundary.parse(line)
             except Malformed as error:
-                self._write(error_body(None, PARSE_ERROR, f"Parse error: {error}"))
+                self._write(malformed_body(error))
                 continue
             self._spawn(self._take(message))
         for answer in self._asked.values():

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from assent.contract.files import load_contracts, parse_contracts
 from assent.contract.model import Contract
-from assent.contract.profiles import Profile
+from assent.contract.profiles import Profile, profile, profile_names
 from assent.contract.yaml_lines import Document
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.infer import read_definitions
@@ -43,9 +43,13 @@ def read_file(
     known: Sequence[str],
     overlays: Mapping[str, Contract] | None = None,
     read_api: ReadApi | None = None,
+    own_profile: bool = False,
 ) -> Read:
-    """The target in a file, whatever kind of file it is."""
-    return read_text(_text(path), path, said_by=said_by, known=known, overlays=overlays, read_api=read_api)
+    """The target in a file, whatever kind of file it is; with `own_profile` a configuration's own comes first."""
+    text = _text(path)
+    return read_text(
+        text, path, said_by=said_by, known=known, overlays=overlays, read_api=read_api, own_profile=own_profile
+    )
 
 
 def read_text(
@@ -56,6 +60,7 @@ def read_text(
     known: Sequence[str],
     overlays: Mapping[str, Contract] | None = None,
     read_api: ReadApi | None = None,
+    own_profile: bool = False,
 ) -> Read:
     """The target in the text of a file."""
     name = str(path)
@@ -64,6 +69,8 @@ def read_text(
         case "contracts":
             return _contracts(text, name, said_by, known)
         case "configuration":
+            if own_profile and value.get("profile") in profile_names():
+                said_by = profile(value["profile"])
             return _configuration(text, path, value, said_by, known)
         case "openapi":
             if read_api is None:
@@ -72,9 +79,13 @@ def read_text(
     lines = _lines_of_names(text)
     subjects = tuple(
         _under(definition, overlays or {}, said_by, name, lines.get(str(definition["name"]), 0))
-        for definition in _definitions(text, name)
+        for definition in _definitions(json.dumps(value, default=str) if _is_yaml(text) else text, name)
     )
     return Read(Target(name, subjects, said_by))
+
+
+def _is_yaml(text: str) -> bool:
+    return text.lstrip()[:1] not in ("{", "[")
 
 
 def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
@@ -86,7 +97,7 @@ def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
 
 def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
     """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
-    if text.lstrip()[:1] in ("{", "["):
+    if not _is_yaml(text):
         value = _json(text, file)
         if not isinstance(value, dict):
             return "definitions", value
@@ -151,7 +162,10 @@ def _named_files(path: Path, value: dict[str, Any]) -> Iterator[Path]:
 
 def fixable_files(path: Path) -> list[Path]:
     """The files in which fixes of this target are made: itself, or the contract files that it names."""
-    kind, value = kind_of(_text(path), str(path))
+    text = _text(path)
+    kind, value = kind_of(text, str(path))
+    if kind == "definitions" and _is_yaml(text):
+        raise SettingsError(Fault("definitions in YAML are not fixed", "Save them as JSON", file=str(path)))
     if kind == "openapi":
         remedy = "Correct the document, or fix the contract files laid over it"
         raise SettingsError(Fault("tools made of an API description have no text to fix", remedy, file=str(path)))

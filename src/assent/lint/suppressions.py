@@ -75,7 +75,8 @@ def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:
     try:
         document = Document(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(Fault(f"cannot be read: {error}", "Name a file of suppressions", file=str(path))) from None
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file of suppressions", file=str(path))) from None
     except FaultsError as error:
         raise SettingsError(error.faults) from None
     value = document.value

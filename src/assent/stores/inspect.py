@@ -7,9 +7,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from assent.stores.address import is_postgres, open_postgres, sqlite_path
+from assent.stores.address import is_postgres, open_lazily, open_postgres, sqlite_path
 from assent.stores.migrate import migrations, pending
-from assent.stores.sqlite.file import failure, open_reader
+from assent.stores.sqlite.file import check_place, failure, open_reader, recognise
 
 
 async def schema_of(url: str) -> tuple[int, int]:
@@ -22,12 +22,22 @@ async def schema_of(url: str) -> tuple[int, int]:
     return 0, 0
 
 
+async def check_store(url: str) -> None:
+    """Raise what opening the store would raise, as far as looking at it can tell."""
+    if url.startswith("sqlite:"):
+        await asyncio.to_thread(check_place, sqlite_path(url))
+    elif not is_postgres(url):
+        open_lazily(url)
+    await schema_of(url)
+
+
 def _sqlite_schema(path: Path) -> int:
     if not path.exists():
         return 0
     try:
         with closing(open_reader(path)) as connection:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            recognise(connection, path, version)
     except sqlite3.Error as error:
         raise failure(path, error) from error
     pending("sqlite", version, f"The database {path}")

@@ -106,10 +106,10 @@ class Line:
         if not kind.startswith(b"application/json"):
             shown = kind.decode("latin-1")[:64] or "no content type"
             raise self._garbled(f"answered {response.status} with {shown}")
-        message = self._parse(await response.read(self.pool.limits.body))
-        if response.status >= 400 and "error" not in message:
+        body = await response.read(self.pool.limits.body)
+        if response.status >= 400 and not self._is_error(body):
             raise self._garbled(f"answered {response.status}")
-        return self._unwrap(message, request_id)
+        return self._unwrap(self._parse(body), request_id)
 
     def _make_head(self, version: str) -> bytes:
         head = self.pool.target.head(b"POST") + _ACCEPT
@@ -187,6 +187,12 @@ class Line:
             error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
             answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
         await self.tell(answer, peer)
+
+    def _is_error(self, body: bytes) -> bool:
+        try:
+            return "error" in self._parse(body)
+        except Garbled:
+            return False
 
     def _parse(self, text: bytes) -> dict[str, Any]:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from assent.core.render import visible
+from assent.core.render import counted, visible
 from assent.lint.rule import SEVERITIES, Finding
 from assent.lint.run import Report
 
@@ -35,10 +35,8 @@ def _lines(finding: Finding) -> list[str]:
 
 
 def _summary(report: Report) -> str:
-    counts = [
-        f"{report.count(severity)} {severity}{'s' if report.count(severity) != 1 else ''}" for severity in SEVERITIES
-    ]
-    said = f"{len(report.tools)} tools: " + ", ".join(counts)
+    counts = [counted(report.count(severity), severity) for severity in SEVERITIES]
+    said = f"{counted(len(report.tools), 'tool')}: " + ", ".join(counts)
     if report.suppressed:
         said += f"; {len(report.suppressed)} suppressed with a reason"
     return said + (f"; {len(report.known)} in the baseline" if report.known else "")

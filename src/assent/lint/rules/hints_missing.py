@@ -13,7 +13,7 @@ from assent.lint.target import Subject
 def check(tool: Subject) -> Iterator[Said]:
     claims = tool.claims
     if all(said is None for said in (claims.read_only, claims.destructive, claims.idempotent, claims.open_world)):
-        guess = "reads only" if tool.inference.read_only else f"is {tool.inference.tier}"
+        guess = "reads only" if tool.inference.read_only else f"is of tier {tool.inference.tier}"
         yield Said(f"it carries no hints; by its definition it {guess}", "/annotations")
 
 

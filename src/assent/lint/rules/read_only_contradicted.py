@@ -14,7 +14,7 @@ _IN_A_CONTRACT = "Correct `side_effect:`; or, if the tool really only reads, the
 def check(tool: Subject) -> Iterator[Said]:
     if tool.claims.read_only and not tool.inference.read_only and tool.confident:
         yield Said(
-            f"it claims to be read-only, but {tool.because}: by its definition it is {tool.inference.tier}",
+            f"it claims to be read-only, but {tool.because}: by its definition it is of tier {tool.inference.tier}",
             "side_effect" if tool.contract else "/annotations/readOnlyHint",
             _IN_A_CONTRACT if tool.contract else "",
         )

@@ -2,26 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from assent.infer.words import split_name
+from assent.infer.words import plain_forms, split_name
 from assent.lint.keys import rehearses
 from assent.lint.rule import Rule, Said
-from assent.lint.target import Target
+from assent.lint.target import Subject, Target
 
-_PRICING = {"estimate", "quote", "price", "prices", "pricing", "cost", "preview", "simulate"}
+_ESTIMATES = frozenset({"estimate", "quote"})
+_REHEARSALS = frozenset({"preview", "simulate"})
+_PRICES = frozenset({"price", "prices", "pricing", "cost", "costs"})
+_SAYS_NOTHING = frozenset({"get", "list", "show", "fetch", "check", "calculate", "compute", "create", "request", "for"})
 
 
 def check(target: Target) -> Iterator[tuple[str, Said]]:
-    offered = any(_PRICING & set(split_name(tool.name)) for tool in target.subjects)
+    common = _common_words(target)
+    offers = [tool for tool in target.subjects if _names_a_price(tool)]
     for tool in target.subjects:
         if tool.tier != "external_spend" or rehearses(tool):
             continue
         if tool.contract is not None:
             if tool.contract.estimate is None and tool.contract.cost is None:
                 yield tool.name, Said("it spends, and its contract names neither an estimate nor a cost", "estimate")
-        elif not offered and tool.confident and "estimate" not in tool.projection:
-            yield tool.name, Said("it spends, and this server has no tool that names the price first", "/inputSchema")
+            continue
+        priced = "estimate" in tool.projection or any(_is_about(offer, tool, common) for offer in offers)
+        if tool.confident and not priced:
+            yield tool.name, Said("it spends, and no tool of this server names its price first", "/inputSchema")
+
+
+def _names_a_price(tool: Subject) -> bool:
+    words = set(split_name(tool.name))
+    if words & (_ESTIMATES | _REHEARSALS):
+        return True
+    return bool(words & _PRICES) and tool.tier in ("read", "compute")
+
+
+def _is_about(offer: Subject, spend: Subject, common: int) -> bool:
+    """Whether a price is that of this spend: both are about one thing, one names the other, or it is a list of all."""
+    words = set(split_name(offer.name)[common:])
+    about = words - _ESTIMATES - _REHEARSALS - _PRICES - _SAYS_NOTHING
+    if not about and words & (_ESTIMATES | _PRICES):
+        return True
+    if _forms(about) & _forms(split_name(spend.name)[common:]):
+        return True
+    return offer.name in spend.description or spend.name in offer.description
+
+
+def _forms(words: Iterable[str]) -> set[str]:
+    return {form for word in words for form in plain_forms(word)}
+
+
+def _common_words(target: Target) -> int:
+    """How many words every name begins with: they say whose the tools are, not what they are about."""
+    if len(target.subjects) < 2:
+        return 0
+    places = zip(*(split_name(tool.name) for tool in target.subjects), strict=False)
+    return next((at for at, words in enumerate(places) if len(set(words)) > 1), 0)
 
 
 RULE = Rule(
@@ -34,6 +70,12 @@ RULE = Rule(
     flags=(
         {"contracts": {"place_order": {"side_effect": "external_spend"}}},
         {"name": "purchase_credits", "description": "Purchases credits and charges the card."},
+        {
+            "tools": [
+                {"name": "purchase_credits", "description": "Purchases credits and charges the card."},
+                {"name": "preview_image", "description": "Shows a small version of an image."},
+            ]
+        },
     ),
     passes=(
         {
@@ -48,6 +90,12 @@ RULE = Rule(
             "tools": [
                 {"name": "purchase_credits", "description": "Purchases credits and charges the card."},
                 {"name": "estimate_purchase", "description": "Estimates the price."},
+            ]
+        },
+        {
+            "tools": [
+                {"name": "shop_purchase_credits", "description": "Purchases credits and charges the card."},
+                {"name": "shop_get_prices", "description": "Lists what everything costs."},
             ]
         },
     ),

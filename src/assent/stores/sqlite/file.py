@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -88,21 +89,35 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _create(path: Path) -> None:
+def check_place(path: Path) -> None:
+    """Raise StoreError where the file cannot be written, or could not be made; nothing is made."""
     if path.is_dir():
         raise StoreError(f"{path} is a folder. Name a file in it.")
+    if path.exists():
+        if not os.access(path, os.R_OK | os.W_OK):  # SQLite would quietly open it for reading only
+            raise StoreError(f"The database {path} {_REMEDIES[sqlite3.SQLITE_READONLY]}.")
+    elif not path.parent.exists():
+        raise StoreError(f"The folder {path.parent} does not exist. Create it first.")
+    elif not path.parent.is_dir():
+        raise _not_made(path, os.strerror(errno.ENOTDIR))
+    elif not os.access(path.parent, os.W_OK | os.X_OK):
+        raise _not_made(path, os.strerror(errno.EACCES))
+
+
+def _create(path: Path) -> None:
+    check_place(path)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        if not os.access(path, os.R_OK | os.W_OK):  # SQLite would quietly open it for reading only
-            raise StoreError(f"The database {path} {_REMEDIES[sqlite3.SQLITE_READONLY]}.") from None
-    except FileNotFoundError:
-        raise StoreError(f"The folder {path.parent} does not exist. Create it first.") from None
+        pass
     except OSError as error:
-        said = error.strerror or str(error)
-        raise StoreError(
-            f"The database {path} cannot be created: {said}. Let this process write to the folder {path.parent}."
-        ) from None
+        raise _not_made(path, error.strerror or str(error)) from None
+
+
+def _not_made(path: Path, why: str) -> StoreError:
+    return StoreError(
+        f"The database {path} cannot be created: {why}. Let this process write to the folder {path.parent}."
+    )
 
 
 def _connect(path: Path, mode: str, busy: float) -> sqlite3.Connection:
@@ -131,7 +146,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        _recognise(connection, path, version)
+        recognise(connection, path, version)
         for step in pending("sqlite", version, f"The database {path}"):
             for statement in split(step.sql):
                 connection.execute(statement)
@@ -144,7 +159,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def _recognise(connection: sqlite3.Connection, path: Path, version: int) -> None:
+def recognise(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Raise StoreError for a database of another program."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     foreign = application not in (0, APPLICATION) or (application == 0 and version != 0)
     if not foreign and application == 0:
