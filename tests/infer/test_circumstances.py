@@ -15,6 +15,13 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("harbour_logout", "Clear the stored session and cookies"),
+    tool(
+        "toggle_moorings", "Enable or disable moorings. WARNING: disabling removes ALL existing lines.", enabled=SWITCH
+    ),
+    tool("git_restore", "Restore the chart to a commit. DESTRUCTIVE — all nodes are replaced.", commit=TEXT),
+    tool("save_chart", "Save the bytes of a chart back to a local file", data=TEXT),
+    tool("generate_hook_secret", "Generate a new secret of a hook. It replaces the existing secret.", hook=TEXT),
     tool(
         "scene",
         "Operate on the scene.\n\naction | params\nget_active | none\ndelete_node | id",

@@ -106,6 +106,8 @@ def _replaced(evidence: Evidence) -> str | None:
         return "what was there before is discarded"
     if verb in DEEDS["writing"] and verb != "replace" and "supplants" in prose.statements:
         return "what was there before is replaced"
+    if verb == "generate" and words & NOUNS["issued"] | words & {"secret"} and "supplants" in prose.statements:
+        return "the one there was no longer holds"
     if verb in DEEDS["writing"] and "backup" in evidence.inputs.flags:
         return "what is replaced can be kept as a copy, hence lost without one"
     revised = verb in DEEDS["revising"] or evidence.kind in {"none", "noun", "manage"}
@@ -117,6 +119,8 @@ def _replaced(evidence: Evidence) -> str | None:
 def _rewritten(evidence: Evidence) -> str | None:
     """A whole file that is written goes over the one that was there, unless the text says otherwise."""
     names, prose = evidence.inputs.names, evidence.prose
+    if evidence.name.verb == "save" and prose.opening >= {"back", "file"}:
+        return "what was there before is replaced"
     whole = evidence.name.verb in {"write", "overwrite"} and (evidence.words | prose.object) & {"file", "files"}
     given = whole and names & NOUNS["path_input"] and names & NOUNS["content_input"]
     lost = given and "append" not in prose.verbs and "keeps" not in prose.statements

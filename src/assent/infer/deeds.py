@@ -143,6 +143,8 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, "it says that it only reads")
     if evidence.kind == "noun" and prose.late and prose.kind not in _GRAVE and _tells(evidence):
         return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
+    if prose.verbs[:1] == ("load",) and len(prose.verbs) == 1 and not evidence.inputs.names:
+        return Verdict(LOOKS, "what is loaded is said, and nothing is given")
     if prose.kinds & ACTING or prose.kind in {"manage", "session"}:
         return Verdict(ACTS, f"the description says {prose.verbs[0]}")
     if prose.kind == "make":

@@ -94,6 +94,7 @@ def _by_text(evidence: Evidence) -> str | None:
         if spared and verb == evidence.name.verb:
             continue
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
+        counts = counts or evidence.name.verb in {"logout", "signout"}
         counts = counts or (kind in {"change", "make"} and verb == prose.verbs[0] and verb not in _TWOFOLD)
         words = evidence.words | prose.opening
         toggles = verb == "disable" and "enable" in prose.verbs

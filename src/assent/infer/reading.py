@@ -150,9 +150,10 @@ def _is_rehearsal(evidence: Evidence) -> bool:
 def _is_fetched(evidence: Evidence) -> bool:
     """`list_resume_versions`: the name begins with a look, and the description only looks."""
     first, verb = evidence.name.words[:1], evidence.name.verb
-    thing = verb in NOUN_TOO or verb == "resume"
+    thing = verb in NOUN_TOO or VERBS.get(verb or "", "destroy") not in {"destroy", "drive", "spend"}
     looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
-    return looks and thing and verb not in first and not DEEDS["fetching"].isdisjoint(first)
+    joined = not CONJUNCTION.isdisjoint(evidence.name.words)
+    return looks and thing and not joined and verb not in first and not DEEDS["fetching"].isdisjoint(first)
 
 
 def _is_thing(evidence: Evidence, verb: str) -> bool:
