@@ -53,6 +53,7 @@ async def test_a_hidden_tool_an_unknown_one_and_any_made_up_name_count_alike(tmp
         ({"authorization": "Bearer assent_ops00000_secret-of-ops"}, 200),
         ({"authorization": f"Bearer {CI}"}, 403),
         ({"authorization": "Bearer wrong"}, 403),
+        ({"authorization": "Bearer assent_bot00000_secret-of-bot"}, 403),
         ({"x-forwarded-for": "192.0.2.1"}, 403),
         ({"forwarded": "for=192.0.2.1"}, 403),
         ({"host": "evil.example"}, 403),
@@ -66,6 +67,7 @@ async def test_counters_are_for_operators_and_for_this_machine(
         {"name": "ci", "key": CI, "kind": "agent", "scopes": ["*"]},
         {"name": "ann", "key": ANN_KEY, "kind": "human", "scopes": ["*"], "roles": ["approver"]},
         {"name": "ops", "key": "assent_ops00000_secret-of-ops", "kind": "human", "roles": ["operator"]},
+        {"name": "bot", "key": "assent_bot00000_secret-of-bot", "kind": "agent", "roles": ["operator"]},
     ]
     async with shop_gateway(tmp_path, auth={"api_keys": keys, **ANYBODY}) as (url, _, _shop):
         assert (await page(url, **headers)).status_code == status

@@ -9,6 +9,7 @@ from typing import Any
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.reach import is_operator
 from assent.edges.admission import Admission, credential_of, is_forwarded, is_loopback
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
@@ -21,7 +22,6 @@ from assent.edges.strangers import Strangers
 from assent.edges.tokens import Issuer, Tokens
 from assent.errors import Fault, SettingsError, StoreError
 from assent.fetching import fetch_json
-from assent.pipeline.approve import OPERATOR
 from assent.ports import Store
 from assent.settings import Caller, Settings
 from assent.stores.address import open_store
@@ -65,7 +65,7 @@ class Reception:
             return False
         try:
             local = credential_of(headers) is None and is_loopback(scope) and not is_forwarded(headers)
-            return local or OPERATOR in (await self.admission.admit(headers, scope)).roles
+            return local or is_operator(await self.admission.admit(headers, scope))
         except Refusal:
             return False
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from starlette.datastructures import Headers
 
-from assent.edges.idempotency_key import META_KEY, keys_of, unquote
+from assent.edges.idempotency_key import META_KEY, header_of, keys_of, unquote
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,11 @@ def test_every_place_a_key_was_sent_is_reported() -> None:
     assert keys_of('"a"', {META_KEY: "b"}) == ("a", "b")
     assert keys_of(None, None) == ()
     assert keys_of(None, {META_KEY: 5}) == ("",), "a key that is no text is a key that cannot be used"
+
+
+def test_two_headers_are_a_key_that_cannot_be_used() -> None:
+    one, two = (b"idempotency-key", b"a"), (b"Idempotency-Key", b"b")
+    assert header_of(Headers(raw=[one])) == "a"
+    assert header_of(Headers(raw=[])) is None
+    assert header_of(None) is None
+    assert keys_of(header_of(Headers(raw=[one, (two[0].lower(), two[1])])), None) == ("",)

@@ -22,6 +22,12 @@ def keys_of(header: str | None, meta: Mapping[str, Any] | None) -> tuple[str, ..
     return tuple(found)
 
 
+def header_of(headers: Any) -> str | None:
+    """What a request's headers (Starlette's) say; two of them are one that cannot be used."""
+    sent = [] if headers is None else headers.getlist(HEADER)
+    return '"' if len(sent) > 1 else next(iter(sent), None)
+
+
 def unquote(value: str) -> str:
     """The text of a structured-field string; a bare value is taken as it is. What is neither comes back empty."""
     text = value.strip(" \t")

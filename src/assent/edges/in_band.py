@@ -13,7 +13,7 @@ from assent.core.call import Request
 from assent.core.catalogue import Catalogue
 from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result
 from assent.edges import questions
-from assent.edges.idempotency_key import HEADER, keys_of
+from assent.edges.idempotency_key import header_of, keys_of
 from assent.pipeline.govern import govern
 from assent.ports import Ports
 
@@ -30,7 +30,7 @@ def request_of(
         tool=params.name,
         arguments=params.arguments,
         credentials=ctx,
-        keys=keys_of((getattr(ctx and ctx.request, "headers", None) or {}).get(HEADER), meta),
+        keys=keys_of(header_of(getattr(ctx and ctx.request, "headers", None)), meta),
         reply=reply,
         resume=resume,
         can_ask=ctx is not None and questions.can_ask(ctx),
