@@ -81,6 +81,12 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("download_file", "Fetch a file by its id. Also writes a copy to the folder of the server.", id=TEXT),
         tool("execute_query", "Execute a query by its id. Returns job ID.", query_id=TEXT),
         tool("export_tides_to_csv", "Download the tides to local CSV", job=TEXT),
+        tool("set_sea_profile", "Use to simulate swell or wind.", swell=TEXT),
+        tool("track_progress", "Track progress and update the log files", step=TEXT),
+        tool("track_cargo", "Track cargo and update manifest files", step=TEXT),
+        tool("track_price", "Track the price of a berth. Records the current price and tells if it fell.", berth=TEXT),
+        tool("apply_guidelines", "A chart with the guidelines put on it. Parses the chart.", chart=TEXT),
+        tool("retrieve_plans", "Retrieve plans from a yard to your local project", yard=TEXT),
         tool("view_delete", "View of a harbour by its id", id=TEXT),
         tool("track_delete", "Track", id=TEXT),
         tool(

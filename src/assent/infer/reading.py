@@ -95,7 +95,7 @@ def _certain_deed(verb: str) -> bool:
 def _guidance(evidence: Evidence) -> Verdict | None:
     """Tools that only tell how something is done, whatever harmless verb their name has."""
     prose = evidence.prose
-    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING:
+    if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING or prose.late:
         return None
     if evidence.inputs.flags & (PROGRAM | {"mend", "felling", "emptying"}):
         return None
@@ -163,8 +163,6 @@ def _is_thing(evidence: Evidence, verb: str) -> bool:
         return False
     if name.kind == "destroy" and verb not in DEEDS["shelving"]:
         return False
-    if name.words[-1] in NOUNS["told"] | NOUNS["asked_for"] and prose.kinds <= READING and not evidence.confirmed:
-        return True
     stirs = name.place == "middle" and verb in DEEDS["stirring"]
     if verb in NOUN_FIRST and name.place in {"middle", "last"} and prose.kinds == {"make"}:
         return True

@@ -49,6 +49,8 @@ _MEASURES = frozenset(
         *("settings", "state", "status", "time", "times"),
     )
 )
+# Before a noun they are done to it, more often than they are one.
+_OUTRIGHT = frozenset({"save", "store", "update"})
 _PROMPT = frozenset({"prompt", "prompts", "query", "question", "questions"})
 _CLAUSE = frozenset({"are", "as", "for", "found", "is", "that", "to", "when", "where", "which", "with"})
 BEING = frozenset({"are", "becomes", "gets", "goes", "is", "was", "were"})
@@ -159,7 +161,8 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
         certain = verb not in NOUN_TOO or link in CONJUNCTION
         sure = verb not in NOUN_TOO and link in CONJUNCTION and word_after(words, place) in PREPOSITION
         acts = verb not in _ADJECTIVES and VERBS[verb] in ACTING
-        tells = (ending == "" and verb not in NOUN_TOO and word_after(words, place) not in _MEASURES) or (
+        bare = verb not in NOUN_TOO or (verb in _OUTRIGHT and word_after(words, place) not in _AFTER_NOUN)
+        tells = (ending == "" and bare and word_after(words, place) not in _MEASURES) or (
             ending == "s" and _goes_on(words, place, verb)
         )
         sure = sure or (link == "and" and acts and tells)
