@@ -15,6 +15,8 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("remove_members_from_group", "Remove members from a group", group=TEXT),
+    tool("transact", "Execute a transaction of creations and deletions", steps=TEXT),
     tool("harbour_logout", "Clear the stored session and cookies"),
     tool(
         "toggle_moorings", "Enable or disable moorings. WARNING: disabling removes ALL existing lines.", enabled=SWITCH
@@ -173,6 +175,9 @@ LOSING = [
 ]
 
 KEEPING = [
+    tool("remove_devices_from_group", "Remove devices from a group", group=TEXT),
+    tool("remove_dependency", "Remove a dependency from a task", task=TEXT),
+    tool("remove_subtitle", "Remove subtitles from a film", film=TEXT, output_dir=TEXT),
     tool("create_query", "Save a new query", name_of=TEXT, sql=TEXT),
     tool("clear_task_snooze", "Clear a snooze on a task", task=TEXT),
     tool("berth_radio", "Enable or disable a radio of a berth", enabled=SWITCH),

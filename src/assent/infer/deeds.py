@@ -40,6 +40,7 @@ _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement"
 _SPAN: Final = ("date", "end", "from", "since", "start")
 # What is got may be loaded or requested first.
 _LOADING: Final = frozenset({"load", "open", "request", "select"})
+_EXPRESSIONS: Final = frozenset({"code", "expr", "expression", "expressions", "script"})
 _PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
 _FORMS: Final = frozenset({"csv", "json", "jsonl", "markdown", "xml", "yaml"})
 _FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
@@ -227,7 +228,9 @@ def _make(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb}, and the result is a piece of text")
     if verb == "generate" and (words | prose.object) & NOUNS["answered"]:
         return Verdict(LOOKS, f"{verb} of a model's answer")
-    if verb == "generate" and prose.object & NOUNS["counsel"]:
+    if evidence.kind == "noun" and words & NOUNS["told"] and verb in {"produce", "build", "generate"}:
+        return Verdict(LOOKS, f"{verb} of how something is")
+    if verb == "generate" and prose.object & (NOUNS["counsel"] | {"queries", "query"}):
         return Verdict(LOOKS, f"{verb}, and the result is advice")
     dated = words & {"report", "summary"} and any(name.endswith(_SPAN) for name in evidence.inputs.names)
     if verb == "generate" and dated and not evidence.inputs.flags & {"file"}:
@@ -280,6 +283,11 @@ def _run(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"{verb} of whatever is written")
     if evidence.name.words[-1] in NOUNS["report"]:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
+    if prose.object & {"queries", "query"} and len(evidence.inputs.names & NOUNS["question_part"]) > 1:
+        return Verdict(LOOKS, f"{verb} of a query that is put together from its parts")
+    scored = verb == "eval" and prose.verbs[:1] == ("evaluate",) and evidence.inputs.names.isdisjoint(_EXPRESSIONS)
+    if scored:
+        return Verdict(LOOKS, f"{verb} of what is given")
     if prose.kind == "read" and not prose.kinds & ACTING:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
     asked = prose.opening & {"query", "queries", "question"} and not evidence.words & {"pipeline", "workflow"}

@@ -136,7 +136,7 @@ def _given_errand(evidence: Evidence) -> str | None:
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
     listed = evidence.inputs.names & (NOUNS["listed"] - (_ADDED if evidence.kind == "add" else set()))
-    batch = (evidence.words | evidence.prose.opening) & {"batch", "bulk", "multi", "sequence"} and listed
+    batch = (evidence.words | evidence.prose.opening) & {"batch", "bulk", "multi", "sequence", "transaction"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 

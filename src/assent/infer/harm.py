@@ -50,8 +50,17 @@ def _spared(evidence: Evidence) -> bool:
         return bool(said) and said[0] in DEEDS["mild"]
     if said and said[0] in DEEDS["loosening"]:
         return True
+    if verb == "remove" and _is_taken_out(evidence):
+        return True
     loosed = evidence.words & NOUNS["assigned"] and evidence.words & NOUNS["assignment"]
     return verb in DEEDS["sparing"] and bool(loosed)
+
+
+def _is_taken_out(evidence: Evidence) -> bool:
+    """`remove_devices_from_group`: they stay; a person who is taken out loses access."""
+    words = evidence.name.words
+    place = words.index("from") if "from" in words else len(words)
+    return bool(NOUNS["collected"].intersection(words[place + 1 :])) and NOUNS["person"].isdisjoint(words[:place])
 
 
 def _otherwise(verb: str, words: frozenset[str]) -> bool:

@@ -114,7 +114,8 @@ def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:
     """Whether the description's verb may outrank a verb in the first place of the name."""
     if first > 0 or index == 0:
         return True
-    plain = words[index] not in NOUN_TOO or VERBS[words[0]] == "look" or words[index] == "list"
+    fetches = words[index] in DEEDS["fetching"] and index == 1
+    plain = words[index] not in NOUN_TOO or VERBS[words[0]] == "look" or fetches or words[index] == "list"
     return words[0] in NOUN_TOO and plain
 
 

@@ -17,6 +17,8 @@ _SECTION = re.compile(
 _NOISE = re.compile(
     r"[*_`\"'“”>#\[<(](?:(?<=[*_`\"'“”>#])|(?<=\[)[^\]]{0,40}\]-?|(?<=<)[^>]{0,40}>|(?<=\()[^)]{0,160}\))"
 )
+# A cry between two of the same signs.
+_BANNER = re.compile(r"\A\s*([^\w\s*#`'\"<>()\[\]/-])\ufe0f?[^.\n]{1,60}?\1\ufe0f?\s*")
 _BREAK = re.compile(
     r"[.!?:;\n–—-](?:(?<=[\w)][.!?])(?:\s+|$)|(?<=[:;])\s+|(?<=\n)(?:\s*\n|\s*[-•]\s+|(?=[A-Z]))"
     r"|(?<=\s[-–—])[-–—]*\s|(?<=-)(?=[A-Z][a-z]+ ))"
@@ -59,7 +61,7 @@ class Prose(NamedTuple):
 
 def read_prose(text: str) -> Prose:
     """Read a description: its opening names the deed, all of it may warn."""
-    head = _NOISE.sub(" ", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
+    head = _NOISE.sub(" ", _BANNER.sub("", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD]))
     if " request" in head:
         head = _HTTP.sub(r"\1", head)
     route = _ROUTE.match(head)
