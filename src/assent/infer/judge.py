@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from assent.infer.declared import Declared, read_annotations
-from assent.infer.deeds import LOOKS, READS, UNCLEAR, Verdict
 from assent.infer.evidence import Evidence, gather
 from assent.infer.harm import Harm, judge_harm
 from assent.infer.inference import Inference
@@ -12,6 +11,7 @@ from assent.infer.lexicon import READING
 from assent.infer.ranking import choose_risk, choose_tier
 from assent.infer.reach import label, reaches_out
 from assent.infer.reading import judge_reading
+from assent.infer.verdict import LOOKS, READS, UNCLEAR, Verdict
 
 _HARMLESS: Final = Harm(None, None, None)
 _SILENT: Final = Declared()

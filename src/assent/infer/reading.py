@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Final
 
-from assent.infer.deeds import ACTS, BY_KIND, LOOKS, READS, Verdict, judge_act
+from assent.infer.deeds import BY_KIND, judge_act
 from assent.infer.doubts import PROGRAM
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import (
@@ -18,6 +18,7 @@ from assent.infer.lexicon import (
     READING,
     VERBS,
 )
+from assent.infer.verdict import ACTS, LOOKS, READS, Verdict
 
 # Whatever its description says, a name with such a verb is never taken for guidance.
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})

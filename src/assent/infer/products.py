@@ -1,0 +1,125 @@
+"""Is what a tool makes kept, or only given back?"""
+
+from collections.abc import Callable
+from typing import Final
+
+from assent.infer.doubts import saved
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import ACTING, NOUNS, READING
+from assent.infer.verdict import ACTS, LOOKS, UNCLEAR, Verdict, claims_reading
+
+# Parameters by which what was made is found again.
+_NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
+_TEXT: Final = frozenset({"command", "commands", "locator", "selector", "regex"})
+_FORMS: Final = frozenset({"csv", "json", "jsonl", "markdown", "xml", "yaml"})
+_FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
+_AT_HOME: Final = _FILED | {"disk", "local", "locally"}
+_PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
+_SPAN: Final = ("date", "end", "from", "since", "start")
+_HANDING_OUT: Final = frozenset({"export", "download", "dump"})
+
+
+def judge_product(evidence: Evidence) -> Verdict:
+    """What is kept is an act, what is only given back a look; where nothing says which, it is unclear."""
+    prose = evidence.prose
+    verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb or ""
+    if verb == "report" and evidence.kind == "noun" and not evidence.inputs.names and not saved(evidence):
+        return Verdict(LOOKS, f"{verb} of how something is")
+    kept = _kept(evidence, verb)
+    if kept:
+        return Verdict(ACTS, f"{verb}, and {kept}")
+    back = next(filter(None, (rule(evidence, verb) for rule in _GIVEN_BACK)), None)
+    return (
+        Verdict(LOOKS, f"{verb}{back}") if back else Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
+    )
+
+
+def _kept(evidence: Evidence, verb: str) -> str | None:
+    if saved(evidence):
+        return "the result is saved"
+    if "shared" in evidence.outset:
+        return "others can see the result"
+    if evidence.inputs.names & {*_NAMED, f"{verb}_title", f"{verb}_name", f"{verb}_id"}:
+        return "the result gets a name to be found by"
+    return f"the description says {evidence.prose.verbs[0]}" if evidence.prose.kinds & ACTING else None
+
+
+def _read(evidence: Evidence, verb: str) -> str | None:
+    """The description only looks, or says so outright."""
+    prose = evidence.prose
+    if prose.kind in READING:
+        return f", but the description says {prose.verbs[0]}"
+    says = verb != "download" and "reads_only" in prose.statements and "file" not in evidence.inputs.flags
+    return ", but says that it only reads" if says or (prose.kind == "run" and claims_reading(evidence)) else None
+
+
+def _handed_out(evidence: Evidence, verb: str) -> str | None:
+    """An export, a download or a dump that comes as the answer."""
+    prose, names = evidence.prose, evidence.inputs.names
+    filed = verb == "export" and prose.object & {"file", "files"}
+    if verb in _HANDING_OUT and "returns" in prose.statements and not filed:
+        return ", and the result is returned"
+    if verb != "export" or not prose.opening & _FORMS:
+        return None
+    placed = (evidence.words | prose.opening) & _AT_HOME or any(name.endswith(_PLACES) for name in names)
+    return None if placed else " in a form that is returned"
+
+
+def _converted(evidence: Evidence, verb: str) -> str | None:
+    prose = evidence.prose
+    if verb not in {"convert", "transform"} or "makes_another" in prose.statements:
+        return None
+    formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
+    return " of a value" if evidence.words & NOUNS["value"] or formed else None
+
+
+def _told(evidence: Evidence, verb: str) -> str | None:
+    """A summary that is produced, the version that is printed: how something is."""
+    told = evidence.kind == "noun" and evidence.words & NOUNS["told"] and verb in {"produce", "build", "generate"}
+    printed = verb == "print" and evidence.prose.object & {"info", "information", "status", "version"}
+    return " of how something is" if told or printed else None
+
+
+def _generated(evidence: Evidence, verb: str) -> str | None:
+    """A piece of text, a model's answer, advice, a report of a time that has passed."""
+    words, prose = evidence.words, evidence.prose
+    if verb != "generate":
+        return None
+    if words & NOUNS["wording"] or prose.opening & _TEXT or prose.object & {"queries", "query"}:
+        return ", and the result is a piece of text"
+    if (words | prose.object) & NOUNS["answered"]:
+        return " of a model's answer"
+    if prose.object & NOUNS["counsel"]:
+        return ", and the result is advice"
+    dated = words & {"report", "summary"} and any(name.endswith(_SPAN) for name in evidence.inputs.names)
+    if dated and "file" not in evidence.inputs.flags:
+        return " of a span of time"
+    returned = "returns" in prose.statements and not (words | prose.opening) & NOUNS["kept"]
+    return ", and the result is returned" if returned else None
+
+
+def _avowed(evidence: Evidence, verb: str) -> str | None:
+    merely = "merely_makes" in evidence.prose.statements and not evidence.prose.opening & _FILED
+    return ", and it says that nothing else comes of it" if merely and verb not in {"export", "download"} else None
+
+
+def _drawn(evidence: Evidence, verb: str) -> str | None:
+    """A chart that is generated, a graph that is rendered; one with a name of its own may stay."""
+    around = evidence.words | evidence.prose.object
+    rendered = verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
+    mapped = around & {"map", "maps"} and (around | evidence.prose.opening) & NOUNS["mapped"]
+    pictured = around & NOUNS["drawn"] or rendered or mapped or {"qr", "code"} <= around
+    names = evidence.inputs.names
+    stays = around & NOUNS["canvas"] or names & NOUNS["canvas_id"] or any(name.startswith("save") for name in names)
+    return " of a picture of what is given" if pictured and not stays else None
+
+
+_GIVEN_BACK: Final[tuple[Callable[[Evidence, str], str | None], ...]] = (
+    _read,
+    _handed_out,
+    _converted,
+    _told,
+    _generated,
+    _avowed,
+    _drawn,
+)

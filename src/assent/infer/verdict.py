@@ -1,0 +1,30 @@
+"""How sure are we that a tool only reads, and why?"""
+
+from typing import Final, NamedTuple
+
+from assent.infer.evidence import Evidence
+
+READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
+
+_CLAIMS: Final = (
+    *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
+    *("read query", "read queries", "read cypher", "read sql", "dql"),
+)
+_WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+
+
+class Verdict(NamedTuple):
+    """How sure we are that the tool only reads, and the sentence that says why."""
+
+    level: str
+    because: str
+
+
+def claims_reading(evidence: Evidence) -> bool:
+    """Only a claim in the title or the first lines counts, not beside a word of writing, nor where settings decide."""
+    headline = evidence.headline
+    claims = any(claim in headline for claim in _CLAIMS)
+    if not claims or any(word in headline for word in _WRITING):
+        return False
+    titled = any(claim in evidence.title.lower() for claim in _CLAIMS)
+    return titled or "opens_up" not in evidence.prose.statements
