@@ -80,8 +80,9 @@ def _describes(evidence: Evidence) -> bool:
     name, prose = evidence.name, evidence.prose
     if name.verb not in DEEDS["fetching"] or name.place not in {"first", "last", "only"}:
         return False
-    loaded = prose.verbs[:1] and prose.verbs[0] in _LOADING
-    return bool(loaded) or (prose.late and prose.kind not in _GRAVE | {"share"})
+    first = prose.verbs[0] if prose.verbs else ""
+    thing = prose.kind in {"send", "spend"} and first in NOUN_TOO
+    return first in _LOADING or (prose.late and (thing or prose.kind not in _GRAVE | {"share"}))
 
 
 def _look(evidence: Evidence) -> Verdict:

@@ -22,6 +22,8 @@ _LONGEST: Final = 4000
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _OUTWARD: Final = ("dest_", "destination_", "download_", "export_", "out_", "output_", "save_")
 _FILED: Final = ("_dir", "_directory", "_disk", "_file", "_filename", "_folder", "_location", "_path")
+_PLACES: Final = ("directory", "file", "filename", "folder", "path")
+_SAVING = re.compile(r"\bsav(?:e|ed|ing)\b")
 _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
@@ -120,6 +122,8 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
         flags -= _PROGRAMS
     if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
+    if own and plain.endswith(_PLACES) and _is_for_saving(definition.get("description")):
+        flags.add("file")
     if switched and is_switch(definition):
         flags |= switched if own else switched & {"backup"}
     if ends and own:
@@ -182,6 +186,11 @@ def _role(plain: str) -> str | None:
     if plain in _METHOD:
         return "method"
     return "manner" if last in _MANNER else None
+
+
+def _is_for_saving(said: Any) -> bool:
+    """Whether a place is said to be where the result goes: `Path to save the snapshot to`."""
+    return isinstance(said, str) and _SAVING.search(said[:120].lower()) is not None
 
 
 def _is_filename(value: Any) -> bool:

@@ -16,6 +16,7 @@ _FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
 _AT_HOME: Final = _FILED | {"disk", "local", "locally"}
 _PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
 _SPAN: Final = ("date", "end", "from", "since", "start")
+_MEASURED: Final = frozenset({"coordinates", "currencies", "currency", "temperature", "timezone", "units"})
 _HANDING_OUT: Final = frozenset({"export", "download", "dump"})
 
 
@@ -70,7 +71,8 @@ def _converted(evidence: Evidence, verb: str) -> str | None:
     if verb not in {"convert", "transform"} or "makes_another" in prose.statements:
         return None
     formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
-    return " of a value" if evidence.words & NOUNS["value"] or formed else None
+    valued = evidence.words & NOUNS["value"] or prose.object & _MEASURED
+    return " of a value" if valued or formed else None
 
 
 def _told(evidence: Evidence, verb: str) -> str | None:

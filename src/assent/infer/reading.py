@@ -21,6 +21,7 @@ from assent.infer.lexicon import (
 from assent.infer.verdict import ACTS, LOOKS, READS, Verdict
 
 # Whatever its description says, a name with such a verb is never taken for guidance.
+_AFTERMATH: Final = frozenset({"history", "statistics", "stats", "status"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
 
@@ -134,8 +135,10 @@ def _kind(evidence: Evidence) -> str:
     requested = verb == "review" and words & {"pull", "pr", "merge", "request"}
     if requested and ("payload" in evidence.inputs.flags or evidence.inputs.names & NOUNS["opinion_input"]):
         return "add"
-    if _is_fetched(evidence) or _is_rehearsal(evidence):
+    if _is_fetched(evidence) or _is_rehearsal(evidence) or _is_aftermath(evidence):
         return "read"
+    if verb == "report" and "run" in words and "async" not in words:
+        return "run"
     if verb == "create" and evidence.prose.kind == "make" and "merely_makes" in evidence.prose.statements:
         return "make"
     if verb == "operations" and evidence.name.place == "first":
@@ -146,6 +149,12 @@ def _kind(evidence: Evidence) -> str:
 def _is_rehearsal(evidence: Evidence) -> bool:
     """`prune_dry_run`, whose description only looks."""
     return evidence.name.words[-2:] == ("dry", "run") and evidence.prose.kind in READING
+
+
+def _is_aftermath(evidence: Evidence) -> bool:
+    """`gc_status`, `purge_history`: what became of a deed, where the description only looks."""
+    name, prose = evidence.name, evidence.prose
+    return name.kind == "destroy" and name.words[-1] in _AFTERMATH and prose.kind in READING and not evidence.confirmed
 
 
 def _is_fetched(evidence: Evidence) -> bool:

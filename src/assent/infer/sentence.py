@@ -45,7 +45,20 @@ _AFTER_NOUN = frozenset({"", ",", "/", "and", "of", "or", "per", "since"})
 # `CPU usage and restart count` is what is listed.
 _MEASURES = frozenset(
     (
-        *("count", "counter", "counts", "date", "dates", "history", "options", "policies", "policy", "rate", "rates"),
+        *(
+            "availability",
+            "count",
+            "counter",
+            "counts",
+            "date",
+            "dates",
+            "history",
+            "options",
+            "policies",
+            "policy",
+            "rate",
+            "rates",
+        ),
         *("settings", "state", "status", "time", "times"),
     )
 )
@@ -161,7 +174,8 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
         certain = verb not in NOUN_TOO or link in CONJUNCTION
         sure = verb not in NOUN_TOO and link in CONJUNCTION and word_after(words, place) in PREPOSITION
         acts = verb not in _ADJECTIVES and VERBS[verb] in ACTING
-        bare = verb not in NOUN_TOO or (verb in _OUTRIGHT and word_after(words, place) not in _AFTER_NOUN)
+        outright = verb in _OUTRIGHT and words[i - 1] != "," and word_after(words, place) not in _AFTER_NOUN
+        bare = verb not in NOUN_TOO or outright
         tells = (ending == "" and bare and word_after(words, place) not in _MEASURES) or (
             ending == "s" and _goes_on(words, place, verb)
         )
