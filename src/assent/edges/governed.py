@@ -18,12 +18,13 @@ from assent.core.catalogue import Catalogue, absent_for
 from assent.core.outcome import Answer, Outcome, Pause, Refusal, error_result
 from assent.core.principal import Principal
 from assent.core.tool import Tool
+from assent.edges.asking import asked_in_turn
 from assent.edges.challenges import challenge
 from assent.edges.gateway import Challenge, Incoming
 from assent.edges.idempotency_key import keys_of
 from assent.edges.inbound import Era, check_param_headers
 from assent.edges.links import header_map
-from assent.edges.questions import CONFIRM, MOST_QUESTIONS
+from assent.edges.questions import CONFIRM
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
@@ -69,9 +70,7 @@ class OneCall:
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         other = self._catalogue.beside(call.tool, tool)
-        if (
-            other is None or other.contract.side_effect != "read"
-        ):  # withheld, perhaps, since it is no longer what it was
+        if other is None or other.contract.side_effect != "read":  # withheld, perhaps: no longer what it was
             raise Unreached(f"upstream {call.tool.upstream!r} has no read {tool!r} that is served")
         return await self._link(call.tool).read(other, arguments, call, self._incoming)
 
@@ -187,19 +186,16 @@ class Governed:
             check_param_headers(tool.definition["inputSchema"], arguments, incoming.mirrors)
 
     async def _asked(self, request: Request, outcome: Outcome, ports: Ports, incoming: Incoming) -> Outcome:
-        """Ask on the open stream and say the sentence again, and ask anew about what has changed meanwhile; a client
-        that cannot answer waits out of band."""
-        for _ in range(MOST_QUESTIONS):
-            if not isinstance(outcome, Pause):
-                return outcome
-            form = _form(outcome.approval, incoming.inbound.version)
+        """Ask on the open stream, and say the sentence again with the answer."""
+
+        async def ask(approval: Approval) -> Reply | None:
             try:
-                answer = await incoming.reply.ask("elicitation/create", form)
+                answer = await incoming.reply.ask("elicitation/create", _form(approval, incoming.inbound.version))
             except (CannotAsk, RpcError):
-                break
-            reply = Reply(outcome.approval.id, _action(answer) or "cancel")
-            outcome = await govern(request._replace(reply=reply), ports)
-        return await govern(request._replace(can_ask=False), ports) if isinstance(outcome, Pause) else outcome
+                return None
+            return Reply(approval.id, _action(answer) or "cancel")
+
+        return await asked_in_turn(request, outcome, ports, ask)
 
     def _unwrap(
         self, params: dict[str, Any], principal: Principal

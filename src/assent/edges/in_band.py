@@ -13,6 +13,7 @@ from assent.core.call import Request
 from assent.core.catalogue import Catalogue
 from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result
 from assent.edges import questions
+from assent.edges.asking import asked_in_turn
 from assent.edges.idempotency_key import header_of, keys_of
 from assent.pipeline.govern import govern
 from assent.ports import Ports
@@ -38,22 +39,11 @@ def request_of(
 
 
 async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestContext[Any, Any] | None) -> Outcome:
-    """One call through the sentence, asking on the stream where the era has it so.
-
-    Then the sentence is said again with the answer, and what has changed meanwhile, such as the price, is asked about
-    anew; unanswerable means: out of band.
-    """
+    """One call through the sentence, asking on the stream where the era has it so."""
     outcome = await govern(request, ports)
     if ctx is None or questions.is_modern(ctx.protocol_version):
         return outcome
-    for _ in range(questions.MOST_QUESTIONS):
-        if not isinstance(outcome, Pause):
-            return outcome
-        reply = await questions.on_stream(outcome.approval, ctx)
-        if reply is None:
-            break
-        outcome = await govern(request._replace(reply=reply), ports)
-    return await govern(request._replace(can_ask=False), ports) if isinstance(outcome, Pause) else outcome
+    return await asked_in_turn(request, outcome, ports, lambda approval: questions.on_stream(approval, ctx))
 
 
 def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallToolResult | types.InputRequiredResult:

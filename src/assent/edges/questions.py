@@ -19,8 +19,6 @@ from assent.core.call import Reply, Resume
 
 CONFIRM = "dev.assent/confirm"
 LONGEST_WAIT = 300.0
-MOST_QUESTIONS = 3
-"""On the stream of one call: what changes under every answer is left to be decided elsewhere."""
 _SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
