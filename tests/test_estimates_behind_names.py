@@ -6,14 +6,20 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from mcp.server import MCPServer
 
+from assent.contract.reading import read_contract
+from assent.core.catalogue import catalogue_of
 from assent.core.pins import pins_of, pins_text
+from assent.core.tool import compile_tool
+from assent.edges.governed import OneCall
 from assent.house import House
+from assent.ports import Unreached
 from houses import Shop, gateway, post, rpc
 from transports import over_http
 
@@ -85,3 +91,10 @@ async def test_an_estimate_whose_definition_changed_is_not_called_until_somebody
         await house.stock.refresh("priced")
         assert (await place(url))["result"]["structuredContent"]["code"] == "rehearse.estimate_failed"
     assert priced.called == []
+
+
+async def test_an_estimate_that_a_reload_made_more_than_a_read_is_not_called() -> None:
+    wipe = compile_tool(read_contract("wipe", {"side_effect": "destructive"}), upstream="priced")
+    bound: Any = SimpleNamespace(tool=compile_tool(read_contract("place", PLACE), upstream="priced"))
+    with pytest.raises(Unreached, match="no read 'wipe'"):
+        await OneCall({}, catalogue_of([wipe]), None, {}).read("wipe", {}, bound)  # type: ignore[arg-type]

@@ -84,3 +84,9 @@ def test_operations_are_found_in_a_union_of_objects_and_through_references() -> 
     read = read_parameters(schema)
     assert "execute" in {choice.verb for choice in read.choices}
     assert not read.only_reads
+
+
+def test_operations_further_down_say_nothing_about_one_that_is_named_freely() -> None:
+    below = {"type": "object", "properties": {"action": {"enum": ["list", "get"]}}}
+    assert read_parameters({"properties": {"options": below}}).only_reads
+    assert not read_parameters({"properties": {"operation": {"type": "string"}, "options": below}}).only_reads
