@@ -15,6 +15,14 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
 
 
 LOSING = [
+    tool("put_note", "Create or replace a note", note=TEXT),
+    tool("update_roles", "Replace the set of roles of a harbour", roles=TEXT),
+    tool("update_berths", "Assign berths. Replaces existing berths completely.", berths=TEXT),
+    tool("modify_sheet_values", "Modify the values of a sheet", sheet=TEXT, clear_values=SWITCH),
+    tool("disable_member", "Disable a member", member=TEXT),
+    tool("cancel_render", "Cancel the render job of a video", job=TEXT),
+    tool("export_rows", "Run SQL and export the rows", sql=TEXT),
+    tool("shop_graphql", "Raw admin GraphQL passthrough", query=TEXT),
     tool("remove_members_from_group", "Remove members from a group", group=TEXT),
     tool("transact", "Execute a transaction of creations and deletions", steps=TEXT),
     tool("harbour_logout", "Clear the stored session and cookies"),
@@ -175,6 +183,13 @@ LOSING = [
 ]
 
 KEEPING = [
+    tool("set_tide", "Set the tide of a plan", tide=TEXT, clear=SWITCH),
+    tool("update_berth", "Update a berth", due=TEXT, clear_due=SWITCH),
+    tool("create_voyage", "Create a voyage", vessel=TEXT, delete_after_run=SWITCH),
+    tool("disable_lane", "Disable a lane", lane=TEXT),
+    tool("exchange_token", "Exchange an authorization code for a token", code=TEXT),
+    tool("chart_set_type", "Change the type of a chart", chart_type=TEXT),
+    tool("remove_spaces", "Remove the spaces of a text in a sheet", cells=TEXT),
     tool("remove_devices_from_group", "Remove devices from a group", group=TEXT),
     tool("remove_dependency", "Remove a dependency from a task", task=TEXT),
     tool("remove_subtitle", "Remove subtitles from a film", film=TEXT, output_dir=TEXT),

@@ -3,10 +3,14 @@
 from typing import Final
 
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import DEEDS, LOSING, NOUNS, VAGUE, VERBS
+from assent.infer.lexicon import DEEDS, INPUTS, LOSING, NOUNS, VAGUE, VERBS
 from assent.infer.screen import judge_press
 
 _CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
+_HELD: Final = frozenset(
+    {"all", "data", "database", "existing", "history", "index", "log", "queue", "storage", "table"}
+)
+_CLEARING: Final = (INPUTS["emptying"] - {"clear"}) | {"remove"}
 _EMPTYING: Final = frozenset({"add", "change", "look", "manage", "none", "noun", "read", "run"})
 _WARNED: Final = _CHANGING | {"add", "look", "read"}
 _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sql", "supabase", "table", "tables"})
@@ -138,9 +142,22 @@ def _forced(evidence: Evidence) -> str | None:
     if "felling" in flags and evidence.kind in VAGUE:
         return "a switch ends what is found"
     cut = "truncating" in flags and evidence.kind not in VAGUE
-    if cut or (evidence.kind in _EMPTYING and "emptying" in flags):
+    if cut or (evidence.kind in _EMPTYING and "emptying" in flags and not _unsets(evidence)):
         return "a switch empties what was there"
     return None
+
+
+def _unsets(evidence: Evidence) -> bool:
+    """`clear_due` of a task takes back one field; `clear_rows` empties, and so does any other such word."""
+    names = evidence.inputs.names
+    clearing = [name for name in names if name.partition("_")[0] == "clear"]
+    others = any(name.partition("_")[0] in _CLEARING for name in names) or names & INPUTS["resetting"]
+    return evidence.kind == "change" and bool(clearing) and all(map(_is_field, clearing)) and not others
+
+
+def _is_field(name: str) -> bool:
+    what = name.removeprefix("clear").removeprefix("_")
+    return what in {"", "notes"} or ("_" not in what and not what.endswith("s") and what not in _HELD)
 
 
 def _ended(evidence: Evidence) -> str | None:

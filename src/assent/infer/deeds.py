@@ -24,10 +24,22 @@ from assent.infer.doubts import (
     traced,
 )
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, DEEDS, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
+from assent.infer.lexicon import ACTING, DEEDS, DETERMINER, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
 from assent.infer.naming import read_name
 from assent.infer.products import judge_product
-from assent.infer.verdict import ACTS, LOOKS, READS, UNCLEAR, Verdict, claims_reading
+from assent.infer.verdict import (
+    ACTS,
+    FAIR,
+    FINAL,
+    LOOKS,
+    READS,
+    STRONG,
+    SURE,
+    UNCLEAR,
+    WEAK,
+    Verdict,
+    claims_reading,
+)
 
 _GIVING: Final = frozenset({"payload", "force", "confirm", "rehearse"})
 _GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
@@ -36,17 +48,46 @@ _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement"
 _LOADING: Final = frozenset({"load", "open", "request", "select"})
 _EXPRESSIONS: Final = frozenset({"code", "expr", "expression", "expressions", "script"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
+# Doubts that rest on the meaning of a word.
+_UNLESS_DOUBTED: Final = {
+    "a test may do anything": FAIR,
+    "it is started, and what it gives is not said": FAIR,
+    "it may be marked as verified": FAIR,
+}
+# Deeds that are called by a noun.
+_UNDOING: Final = frozenset({"cutoff", "deletion", "erasure", "eviction", "removal", "termination"})
+# Verbs that no words overrule: what they do matters to others, or stays.
+_GIVEN_OUT: Final = _GRAVE | {"add", "share"}
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 
 
 def judge_act(evidence: Evidence) -> Verdict:
-    return Verdict(ACTS, f"the name's verb is {evidence.name.verb}")
+    prose = evidence.prose
+    looks = bool(prose.kinds) and prose.kinds <= READING and not evidence.confirmed and evidence.kind not in _GRAVE
+    if looks and "read-only" in evidence.text.lower() and not prose.late and not saved(evidence):
+        return Verdict(LOOKS, f"{evidence.name.verb}, but the description looks and says that it only reads")
+    return Verdict(ACTS, f"the name's verb is {evidence.name.verb}", _unless_named(evidence))
+
+
+def _unless_named(evidence: Evidence) -> float:
+    """What it takes to overrule the name's verb: nothing does where it is grave or the description confirms it."""
+    return FINAL if evidence.confirmed or evidence.kind in _GIVEN_OUT else FAIR
+
+
+def _unless_told(evidence: Evidence, unless: float) -> float:
+    """The same for the description's verb, which may be a thing: `Text message allowance`, but not `Sends a text`."""
+    prose = evidence.prose
+    first, second = [*evidence.text[:80].lower().split(maxsplit=2), "", ""][:2]
+    thing = prose.verbs[0] in NOUN_TOO and first == prose.verbs[0] and second not in DETERMINER
+    if (prose.kinds & (_GRAVE | {"share"}) and not thing) or "starts_job" in prose.statements:
+        return FINAL
+    return unless if prose.verbs[0] in NOUN_TOO or prose.kind == "run" else max(unless, SURE)
 
 
 def _read(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
     if prose.unknown and not _describes(evidence):
-        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known", STRONG)
     doubt = program(evidence)
     if doubt and "code" not in evidence.inputs.flags and claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
@@ -63,15 +104,15 @@ def _read(evidence: Evidence) -> Verdict:
     )
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
     if doubt:
-        return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
+        return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
     grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
     if grave and not _describes(evidence):
-        return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
+        return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}", _unless_told(evidence, SURE))
     if prose.kind in {"change", "session"} and claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
     acts = prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate")
     if acts and not _describes(evidence):
-        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}", _unless_told(evidence, FAIR))
     return Verdict(READS, f"the name's verb is {verb}")
 
 
@@ -88,9 +129,9 @@ def _describes(evidence: Evidence) -> bool:
 def _look(evidence: Evidence) -> Verdict:
     verb, prose = evidence.name.verb, evidence.prose
     if prose.unknown:
-        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known")
+        return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.unknown}, which is not known", STRONG)
     if prose.kinds & ACTING:
-        return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}")
+        return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}", _unless_told(evidence, SURE))
     if prose.kind == "run" and prose.object & _ERRAND:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]} of a task")
     if prose.kind == "make" and verb in prose.object and verb == evidence.name.words[-1]:
@@ -108,7 +149,7 @@ def _look(evidence: Evidence) -> Verdict:
         or errand(evidence)
     )
     if doubt:
-        return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}")
+        return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
     if prose.kind == "session" and prose.verbs[0] != "authenticate":
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
@@ -121,7 +162,7 @@ def _thing(evidence: Evidence) -> Verdict:
     """The name has no verb, so the description and the title must say it."""
     prose = evidence.prose
     if prose.unknown:
-        return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known")
+        return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known", STRONG)
     if evidence.kind == "noun" and evidence.name.place == "last" and claims_reading(evidence):
         return Verdict(LOOKS, "it says that it only reads")
     if evidence.kind == "noun" and prose.late and prose.kind not in _GRAVE and _tells(evidence):
@@ -129,20 +170,22 @@ def _thing(evidence: Evidence) -> Verdict:
     if prose.verbs[:1] == ("load",) and len(prose.verbs) == 1 and not evidence.inputs.names:
         return Verdict(LOOKS, "what is loaded is said, and nothing is given")
     if prose.kinds & ACTING or prose.kind in {"manage", "session"}:
-        return Verdict(ACTS, f"the description says {prose.verbs[0]}")
+        return Verdict(ACTS, f"the description says {prose.verbs[0]}", _unless_told(evidence, WEAK))
     if prose.kind == "make":
         return judge_product(evidence)
     if prose.kind == "run":
         looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
         looking = looking and prose.verbs[0] not in {"operate", "orchestrate"}
-        return Verdict(LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}")
+        return Verdict(
+            LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}", _unless_told(evidence, WEAK)
+        )
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
     doubt = doubt or consulted(evidence) or dispatched(evidence)
     if doubt:
         return Verdict(UNCLEAR, doubt)
     returned = prose.late and prose.verbs[:1] == ("return",) and bool(evidence.inputs.names)
     if prose.kind in READING and returned and evidence.kind != "noun":
-        return Verdict(UNCLEAR, "what is returned is said, but not what is done")
+        return Verdict(UNCLEAR, "what is returned is said, but not what is done", WEAK)
     if prose.verbs[:1] == ("track",) and VERBS.get(evidence.name.verb or "") in ACTING:
         return Verdict(UNCLEAR, f"{evidence.name.verb} that is tracked may be written down")
     if prose.kind in READING:
@@ -168,7 +211,8 @@ def _titled(evidence: Evidence) -> Verdict:
     chosen = evidence.inputs.names & _CHOOSING
     if topic and not chosen and not evidence.inputs.flags & _GIVING and not any(map(_is_deed, prose.opening)):
         return Verdict(LOOKS, f"no verb at all; it is about {topic}")
-    return Verdict(UNCLEAR, "neither name nor description says what it does")
+    ends = evidence.words & _UNDOING
+    return Verdict(UNCLEAR, "neither name nor description says what it does", FINAL if ends else WEAK)
 
 
 def _is_deed(word: str) -> bool:
@@ -195,7 +239,9 @@ def _run(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"{verb}, and a job goes on")
     if queried and any(name.endswith(_WRITTEN) for name in evidence.inputs.names):
         return Verdict(UNCLEAR, f"{verb} of whatever is written")
-    if evidence.name.words[-1] in NOUNS["report"]:
+    if prose.verbs[:1] in {("start",), ("trigger",)}:
+        return Verdict(ACTS, f"{verb}, and the description says {prose.verbs[0]}")
+    if evidence.name.words[-1] in NOUNS["report"] and not prose.kinds & ACTING:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
     if prose.object & {"queries", "query"} and len(evidence.inputs.names & NOUNS["question_part"]) > 1:
         return Verdict(LOOKS, f"{verb} of a query that is put together from its parts")
@@ -204,10 +250,13 @@ def _run(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"{verb} of what is given")
     if prose.kind == "read" and not prose.kinds & ACTING:
         return Verdict(LOOKS, f"{verb}, but the description says {prose.verbs[0]}")
-    asked = prose.opening & {"query", "queries", "question"} and not evidence.words & {"pipeline", "workflow"}
+    asked = (evidence.words | prose.object) & {"query", "queries", "question"} and not evidence.words & {
+        "pipeline",
+        "workflow",
+    }
     if asked and "returns" in prose.statements:
         return Verdict(LOOKS, f"{verb} of a stored query that returns its result")
-    return Verdict(ACTS, f"the name's verb is {verb}")
+    return Verdict(ACTS, f"the name's verb is {verb}", _unless_named(evidence))
 
 
 BY_KIND: Final[Mapping[str, Callable[[Evidence], Verdict]]] = {

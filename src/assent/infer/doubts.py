@@ -11,6 +11,10 @@ _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
 # At the end of a name they are the deed, whatever the description looks at.
 _LAST_WORDS: Final = (DEEDS["strong"] | {"remove"}) - {"drop", "empty", "kill", "trash"}
 _CARRYING_OUT: Final = frozenset({"aggregate", "evaluate", "explain"})
+_ARGUMENTS: Final = frozenset({"additional_args", "additional_arguments", "extra_args", "extra_arguments"})
+# With one of these a rehearsal is one of the request.
+_PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve", "search"})
+_OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
@@ -154,7 +158,8 @@ def renewed(evidence: Evidence) -> str | None:
 
 
 def mended(evidence: Evidence) -> str | None:
-    if "rehearse" in evidence.inputs.flags:
+    plain = evidence.name.verb in _PLAIN and evidence.prose.kind == "read"
+    if "rehearse" in evidence.inputs.flags and not plain:
         return "it can be rehearsed"
     return "it can put right or keep what it finds" if "mend" in evidence.inputs.flags else None
 
@@ -164,6 +169,8 @@ def statement(evidence: Evidence) -> str | None:
     prose = evidence.prose
     if prose.kind == "run" and evidence.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
         return "it is started, and what it gives is not said"
+    if prose.kind == "run" and evidence.inputs.names & _ARGUMENTS:
+        return "it takes arguments of a command"
     if evidence.name.verb == "benchmark" and (evidence.words | prose.object) & NOUNS["script_file"]:
         return "what is measured is run"
     given = prose.kind == "run" and evidence.name.verb == "analyze" and prose.object >= {"analyze"}
@@ -176,6 +183,8 @@ def shown_elsewhere(evidence: Evidence) -> str | None:
     opened = len(words) > 2 and words[-2] == "in" and words[-1] in NOUNS["program_window"]
     if opened:
         return f"something is opened in the {words[-1]}"
+    if evidence.prose.verbs[:1] == ("open",) and evidence.prose.object & _OPENED:
+        return "a window is opened"
     return exhibited(evidence) or signalled(evidence)
 
 
@@ -217,7 +226,8 @@ def consulted(evidence: Evidence) -> str | None:
     asked = evidence.name.verb in DEEDS["consulting"] and evidence.words & _AGENTS
     told = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in DEEDS["consulting"]
     given = told and evidence.inputs.flags & {"task", "message"} and evidence.prose.object & _AGENTS
-    return "an agent is asked" if asked or given else None
+    able = told and "may_act" in evidence.outset
+    return "an agent is asked" if asked or given or able else None
 
 
 def made(evidence: Evidence) -> str | None:

@@ -15,7 +15,8 @@ class Evidence(NamedTuple):
     """Everything the definition says, before anything is concluded from it.
 
     `title` is empty where it only repeats the name; `outset` is what the title and the first lines say outright; `kind`
-    is the class of the name's verb; `confirmed` tells whether the description leads with that verb.
+    is the class of the name's verb; `confirmed` tells whether the description leads with that verb;
+    `text` is the description.
     """
 
     name: NameReading
@@ -27,6 +28,7 @@ class Evidence(NamedTuple):
     prose: Prose
     inputs: Parameters
     confirmed: bool
+    text: str
 
 
 def gather(definition: Mapping[str, Any]) -> Evidence:
@@ -50,6 +52,7 @@ def gather(definition: Mapping[str, Any]) -> Evidence:
         prose=prose,
         inputs=read_parameters(definition.get("inputSchema"), description),
         confirmed=reading.verb in prose.verbs,
+        text=description,
     )
 
 

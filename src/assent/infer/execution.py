@@ -68,7 +68,7 @@ def _requests(evidence: Evidence) -> str | None:
 def _given_code(evidence: Evidence) -> str | None:
     flags, words, prose = evidence.inputs.flags, evidence.words, evidence.prose
     verb = evidence.name.verb
-    given = flags & {"code", "command"} or {"source", "language"} <= evidence.inputs.names
+    given = (flags & {"code", "command"} and "exchange" not in words) or {"source", "language"} <= evidence.inputs.names
     taken = given and (_running(evidence) or verb in {"evaluate", None})
     typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
     told = prose.verbs[:1]

@@ -12,6 +12,13 @@ _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
 _RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"}
+# What is switched off and on again, and nobody is kept out meanwhile.
+_SWITCHED: Final = NOUNS["trivial"] | frozenset(
+    (
+        *("autorenew", "autorenewal", "feature", "host", "interface", "lane", "parser", "plugin", "plugins", "renewal"),
+        *("route", "routes", "rule", "rules", "telemetry", "workflow", "workflows"),
+    )
+)
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -37,7 +44,8 @@ def _by_name(evidence: Evidence) -> str | None:
     if _spared(evidence):
         return None
     for verb in (evidence.name.verb, *evidence.name.beside):
-        done_to = evidence.words | (evidence.prose.object if verb in DEEDS["halting"] else frozenset())
+        halted = verb in DEEDS["halting"] and verb != "cancel"
+        done_to = evidence.words | (evidence.prose.object if halted else frozenset())
         if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, done_to):
             return f"{verb} loses data, access or running work"
     return None
@@ -70,6 +78,8 @@ def _otherwise(verb: str, words: frozenset[str]) -> bool:
 def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["halting"]:
         return not words & NOUNS["own"]
+    if verb in {"deactivate", "disable"}:
+        return not words & _SWITCHED
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":

@@ -11,19 +11,70 @@ from assent.infer.lexicon import READING
 from assent.infer.ranking import choose_risk, choose_tier
 from assent.infer.reach import label, reaches_out
 from assent.infer.reading import judge_reading
-from assent.infer.verdict import LOOKS, READS, UNCLEAR, Verdict
+from assent.infer.verdict import FINAL, LOOKS, READS, UNCLEAR, Verdict
+from assent.infer.weighing import Weights, is_foreign, tell_readers, weigh
 
 _HARMLESS: Final = Harm(None, None, None)
 _SILENT: Final = Declared()
+# What they do adds something; that a description confirms it leaves no question.
+_GIVING: Final = frozenset({"add", "send", "share", "spend"})
+_WORDED: Final = "its words are those of tools that lose something"
+# How likely a loss the words must make it to count as one, and how likely a read at most.
+_LOST: Final = 0.5
+_READ: Final = 0.5
+# How likely a loss keeps a tool from being taken for a read, and how unlikely a read puts one in doubt.
+_HARMED: Final = 0.1
+_UNREAD: Final = 0.1
+# How many words a description must have for them to say that a tool only reads, and that it loses something.
+_HEAD: Final = 300
+_FEW: Final = 10
+_ENOUGH: Final = 15
 
 
 def classify(definition: Mapping[str, Any], *, trust_annotations: bool = False) -> Inference:
     """Infer the effect of a tool from its definition; declared annotations count only when trusted."""
+    return classify_with(definition, None, trust_annotations=trust_annotations)
+
+
+def classify_with(
+    definition: Mapping[str, Any], weights: Weights | None, *, trust_annotations: bool = False
+) -> Inference:
+    """The same with other weights of words than those that are shipped."""
     evidence = gather(definition)
-    verdict = judge_reading(evidence)
-    harm = _HARMLESS if verdict.level in {READS, LOOKS} else judge_harm(evidence)
+    verdict, harm = _weigh_in(evidence, judge_reading(evidence), weights)
     declared = read_annotations(definition) if trust_annotations else _SILENT
     return _conclude(str(definition.get("name") or ""), evidence, verdict, harm, declared)
+
+
+def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> tuple[Verdict, Harm]:
+    """Where a verdict rests on the meaning of one word, all the words together may overrule it, if they are enough."""
+    looks = verdict.level in {READS, LOOKS}
+    harm = _HARMLESS if looks else judge_harm(evidence)
+    settled = verdict.level == READS and evidence.kind == "read"
+    settled = settled or (verdict.unless == FINAL and evidence.kind in _GIVING) or harm.destructive
+    said = 0 if settled else len(evidence.text[:_HEAD].split())
+    if said < _FEW:
+        return verdict, harm
+    leaning = weigh(evidence, weights)
+    loses = leaning.losing >= _LOST and leaning.reading < _READ and said >= _ENOUGH and evidence.kind != "destroy"
+    if looks:
+        if loses or leaning.reading < _UNREAD:
+            verdict = Verdict(UNCLEAR, f"{verdict.because}; but its words are not those of tools that only read")
+            harm = judge_harm(evidence)
+        return verdict, harm._replace(destroys=_WORDED) if loses else harm
+    if loses:
+        return verdict, harm._replace(destroys=_WORDED)
+    reads = leaning.reading >= verdict.unless and leaning.losing < _HARMED
+    soothing = "in_passing" in evidence.prose.statements or is_foreign(evidence.text)
+    if reads and not soothing:
+        readers = tell_readers(evidence, weights)
+        return Verdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS
+    return verdict, harm
+
+
+def _agrees(evidence: Evidence) -> bool:
+    """Whether name and description say the same."""
+    return evidence.confirmed or (evidence.kind in READING and evidence.prose.kind in READING)
 
 
 def _conclude(name: str, evidence: Evidence, verdict: Verdict, harm: Harm, declared: Declared) -> Inference:
@@ -46,16 +97,17 @@ def _conclude(name: str, evidence: Evidence, verdict: Verdict, harm: Harm, decla
         overwrites=bool(harm.replaces) and not read_only,
         open_world=open_world,
         labels=label(evidence, read_only=read_only, open_world=open_world, executes=executes),
-        confidence=0.99 if declared.settles else _confidence(evidence, verdict),
+        confidence=0.99 if declared.settles else _confidence(evidence, verdict, harm),
         reasons=tuple(dict.fromkeys(reason for reason in reasons if reason)),
     )
 
 
-def _confidence(evidence: Evidence, verdict: Verdict) -> float:
+def _confidence(evidence: Evidence, verdict: Verdict, harm: Harm) -> float:
     """How often a verdict reached this way was right on servers that nobody had seen, both flags together."""
     if verdict.level == UNCLEAR:
         return 0.3
+    if harm.destroys == _WORDED:
+        return 0.6
     if verdict.level == LOOKS:
         return 0.93
-    agrees = evidence.confirmed or (evidence.kind in READING and evidence.prose.kind in READING)
-    return 0.96 if agrees else 0.8
+    return 0.96 if _agrees(evidence) else 0.8

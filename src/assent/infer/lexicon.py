@@ -51,6 +51,9 @@ FILLER: Final = _LEXICON["grammar"]["filler"]
 DETERMINER: Final = _LEXICON["grammar"]["determiner"]
 CONJUNCTION: Final = _LEXICON["grammar"]["conjunction"]
 PREPOSITION: Final = _LEXICON["grammar"]["preposition"]
+# The commonest words of this language, and of others.
+HERE: Final = _LEXICON["grammar"]["here"]
+ELSEWHERE: Final = _LEXICON["grammar"]["elsewhere"]
 
 # What the classes of verbs amount to.
 READING: Final = frozenset({"read", "look"})

@@ -69,7 +69,8 @@ def read_name(name: str, said: Collection[str] = ()) -> NameReading:
         return NameReading(agent, VERBS[agent], "last", (), words)
     if index is None and operation != words:
         operation, index = words, _certain(words, said)
-    if index is None:
+    several = words[-1:] == ("operations",) and index is not None and operation[index] in NOUN_TOO
+    if index is None or several:  # `measure_operations`: whatever is done to measures
         return NameReading(None, "none", "none", (), words)
     verb = operation[index]
     return NameReading(verb, VERBS[verb], _place(index, operation), _beside(operation, index), words)
@@ -106,8 +107,17 @@ def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
         if candidates and words[candidates[0]] in _NEVER_NAMED:
             return candidates[0]
         if candidates:
-            return candidates[-1] if candidates[-1] == len(words) - 1 else candidates[0]
+            return _last(words, candidates) if candidates[-1] == len(words) - 1 else candidates[0]
     return verbs[-1]
+
+
+def _last(words: tuple[str, ...], candidates: list[int]) -> int:
+    """The last word, unless it is what the one before it is done to: `artifact_stop_scan`, `chart_set_type`."""
+    last = candidates[-1]
+    if words[last] == "type" and candidates[:-1]:
+        return candidates[-2]
+    ended = last - 1 in candidates and VERBS[words[last]] in READING and words[last - 1] in {"cancel", "start", "stop"}
+    return last - 1 if ended else last
 
 
 def _may_lead(words: tuple[str, ...], index: int, first: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from assent.infer.lexicon import DEEDS, INPUTS, NOUN_TOO, NOUNS, READING
+from assent.infer.lexicon import DEEDS, INPUTS, MIXED, NOUN_TOO, NOUNS, READING, VERBS
 from assent.infer.naming import read_name
 from assent.infer.schema import is_short, is_switch, list_steps, list_values, read_properties
 from assent.infer.words import split_name
@@ -18,6 +18,8 @@ _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "beha
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _AFTERWARDS: Final = frozenset({"auto", "force", "then"})
 _LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
+# `delete_after_run`: not now, and what was made for one time only.
+_LATER: Final = frozenset({"after_run", "after_use", "each_iteration"})
 _LONGEST: Final = 4000
 _METHOD: Final = frozenset({"http_method", "request_method"})
 _OUTWARD: Final = ("dest_", "destination_", "download_", "export_", "out_", "output_", "save_")
@@ -110,8 +112,12 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
             only_reads |= said and (outer or not chosen)
             chosen |= outer
-    only_reads = only_reads and all(choice.kind in READING for choice in choices)
+    only_reads = only_reads and all(choice.kind in READING for choice in choices) and any(map(_is_certain, choices))
     return Parameters(frozenset(names), frozenset(flags), tuple(choices), only_reads)
+
+
+def _is_certain(choice: Choice) -> bool:
+    return choice.certain
 
 
 def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> set[str]:
@@ -165,9 +171,15 @@ def _switched(plain: str) -> Iterator[str]:
         yield "felling"
     if first in _AFTERWARDS and rest.partition("_")[0] in _LOST_AFTERWARDS:
         yield "felling"
-    if first == "create" or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"]):
+    if (
+        first == "create"
+        or (first == "trigger" and rest != "only")
+        or (first == "confirm" and VERBS.get(rest) in MIXED)
+        or plain.startswith("apply_to_")
+        or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"])
+    ):
         yield "mend"
-    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_")) or rest == "markers"
+    trivial = not NOUNS["trivial"].isdisjoint(rest.split("_")) or rest == "markers" or rest in _LATER
     empties = (first in INPUTS["emptying"] and not trivial) or plain in INPUTS["resetting"]
     if empties or (first == "remove" and rest in INPUTS["unlisted"]):
         yield "emptying"
@@ -243,4 +255,4 @@ def _is_http(definition: Mapping[str, Any]) -> bool:
     text = definition.get("description")
     described = text if isinstance(text, str) else ""
     values = list_values(definition)
-    return any(method in values or method in described for method in _HTTP_WRITES)
+    return any(method in (values or described) for method in _HTTP_WRITES)

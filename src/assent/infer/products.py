@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from assent.infer.doubts import saved
+from assent.infer.doubts import PROGRAM, saved
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, NOUNS, READING
-from assent.infer.verdict import ACTS, LOOKS, UNCLEAR, Verdict, claims_reading
+from assent.infer.verdict import ACTS, FAIR, FINAL, LOOKS, UNCLEAR, Verdict, claims_reading
 
 # Parameters by which what was made is found again.
 _NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
@@ -15,6 +15,20 @@ _FORMS: Final = frozenset({"csv", "json", "jsonl", "markdown", "xml", "yaml"})
 _FILED: Final = frozenset({"directory", "file", "files", "folder", "project"})
 _AT_HOME: Final = _FILED | {"disk", "local", "locally"}
 _PLACES: Final = ("dir", "directory", "file", "filename", "folder", "path")
+_REPORTED: Final = frozenset({"feedback", "outcome", "severity", "status", "success"})
+# They are mostly kept where they are made, whatever the words say.
+_PICTURED: Final = frozenset(
+    (
+        *("audio", "image", "images", "music", "photo", "photos", "picture", "pictures", "song", "songs", "speech"),
+        *("video", "videos", "voice"),
+    )
+)
+_FOUND_BY: Final = ("id", "ids", "key", "uid", "uuid")
+_SOURCES: Final = frozenset({"link", "magnet", "source", "torrent"})
+# What is downloaded to be used where the tool runs.
+_INSTALLED: Final = frozenset(
+    {"dataset", "model", "models", "package", "packages", "phone", "torrent", "update", "updates", "weights"}
+)
 _SPAN: Final = ("date", "end", "from", "since", "start")
 _MEASURED: Final = frozenset({"coordinates", "currencies", "currency", "temperature", "timezone", "units"})
 _HANDING_OUT: Final = frozenset({"export", "download", "dump"})
@@ -26,13 +40,16 @@ def judge_product(evidence: Evidence) -> Verdict:
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb or ""
     if verb == "report" and evidence.kind == "noun" and not evidence.inputs.names and not saved(evidence):
         return Verdict(LOOKS, f"{verb} of how something is")
+    if prose.kind == "run" and evidence.inputs.flags & PROGRAM and not claims_reading(evidence):
+        return Verdict(ACTS, f"{verb} of what is run")
     kept = _kept(evidence, verb)
     if kept:
         return Verdict(ACTS, f"{verb}, and {kept}")
     back = next(filter(None, (rule(evidence, verb) for rule in _GIVEN_BACK)), None)
-    return (
-        Verdict(LOOKS, f"{verb}{back}") if back else Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said")
-    )
+    if back:
+        return Verdict(LOOKS, f"{verb}{back}")
+    pictured = (evidence.words | prose.object) & _PICTURED
+    return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said", FINAL if pictured else FAIR)
 
 
 def _kept(evidence: Evidence, verb: str) -> str | None:
@@ -40,6 +57,10 @@ def _kept(evidence: Evidence, verb: str) -> str | None:
         return "the result is saved"
     if "shared" in evidence.outset:
         return "others can see the result"
+    if "gives_id" in evidence.prose.statements:
+        return "the result gets an id to be found by"
+    if verb == "report" and evidence.inputs.names & _REPORTED:
+        return "what is reported is given"
     if evidence.inputs.names & {*_NAMED, f"{verb}_title", f"{verb}_name", f"{verb}_id"}:
         return "the result gets a name to be found by"
     return f"the description says {evidence.prose.verbs[0]}" if evidence.prose.kinds & ACTING else None
@@ -60,15 +81,31 @@ def _handed_out(evidence: Evidence, verb: str) -> str | None:
     filed = verb == "export" and prose.object & {"file", "files"}
     if verb in _HANDING_OUT and "returns" in prose.statements and not filed:
         return ", and the result is returned"
+    if verb == "download" and _is_sent_back(evidence):
+        return " of what is found by its id, to no place"
     if verb != "export" or not prose.opening & _FORMS:
         return None
-    placed = (evidence.words | prose.opening) & _AT_HOME or any(name.endswith(_PLACES) for name in names)
+    placed = (evidence.words | prose.opening) & _AT_HOME or any(map(_is_place, names))
     return None if placed else " in a form that is returned"
+
+
+def _is_place(name: str) -> bool:
+    return name.endswith(_PLACES)
+
+
+def _is_sent_back(evidence: Evidence) -> bool:
+    """A download to which only an id is given: there is no place where it could go, unless the text knows one."""
+    names, around = evidence.inputs.names, evidence.words | evidence.prose.opening
+    found = any(name.endswith(_FOUND_BY) for name in names)
+    placed = any(map(_is_place, names)) or names & _SOURCES or evidence.inputs.flags & {"url", "address"}
+    return found and not placed and not around & (_AT_HOME - {"file", "files"}) and not around & _INSTALLED
 
 
 def _converted(evidence: Evidence, verb: str) -> str | None:
     prose = evidence.prose
     if verb not in {"convert", "transform"} or "makes_another" in prose.statements:
+        return None
+    if any(name.endswith(_FOUND_BY) for name in evidence.inputs.names) or prose.object & {"funds", "wallet", "wallets"}:
         return None
     formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
     valued = evidence.words & NOUNS["value"] or prose.object & _MEASURED
@@ -85,6 +122,8 @@ def _told(evidence: Evidence, verb: str) -> str | None:
 def _generated(evidence: Evidence, verb: str) -> str | None:
     """A piece of text, a model's answer, advice, a report of a time that has passed."""
     words, prose = evidence.words, evidence.prose
+    if verb in {"build", "compose"} and prose.object & {"queries", "query"}:
+        return ", and the result is a piece of text"
     if verb != "generate":
         return None
     if words & NOUNS["wording"] or prose.opening & _TEXT or prose.object & {"queries", "query"}:

@@ -17,6 +17,8 @@ _SECTION = re.compile(
 _NOISE = re.compile(
     r"[*_`\"'“”>#\[<(](?:(?<=[*_`\"'“”>#])|(?<=\[)[^\]]{0,40}\]-?|(?<=<)[^>]{0,40}>|(?<=\()[^)]{0,160}\))"
 )
+# `Use exclude_mine=true`, `see create_chart`: what is only named is no deed.
+_IDENTIFIER = re.compile(r"\b([Uu]se|[Ss]ee|[Ss]et) [a-z]+(?:_[a-z]+)+|\b[a-z]+_[a-z_]+(?= ?=)")
 # A cry between two of the same signs.
 _BANNER = re.compile(r"\A\s*([^\w\s*#`'\"<>()\[\]/-])\ufe0f?[^.\n]{1,60}?\1\ufe0f?\s*")
 _BREAK = re.compile(
@@ -61,7 +63,8 @@ class Prose(NamedTuple):
 
 def read_prose(text: str) -> Prose:
     """Read a description: its opening names the deed, all of it may warn."""
-    head = _NOISE.sub(" ", _BANNER.sub("", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD]))
+    head = _BANNER.sub("", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
+    head = _NOISE.sub(" ", _IDENTIFIER.sub(r"\1 it", head) if "_" in head else head)
     if " request" in head:
         head = _HTTP.sub(r"\1", head)
     route = _ROUTE.match(head)

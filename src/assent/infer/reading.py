@@ -127,7 +127,7 @@ def _kind(evidence: Evidence) -> str:
     verb, words = evidence.name.verb, evidence.words
     if verb in OTHERWISE and words & OTHERWISE[verb][1]:
         return OTHERWISE[verb][0]
-    asked = evidence.prose.kind == "read" or "reads_only" in evidence.prose.statements
+    asked = evidence.prose.kind == "read" or "reads_only" in evidence.prose.statements or "looks_up" in evidence.outset
     if verb == "resolve" and not asked and not words & NOUNS["named"]:
         return "change"
     if verb == "review" and evidence.inputs.names & {"decision", "verdict"}:

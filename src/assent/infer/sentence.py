@@ -19,6 +19,8 @@ from assent.infer.lexicon import (
 
 # What follows are cases of what was said before.
 _INSTANCES = frozenset({"excluding", "including"})
+# What follows is part of what is read, or what it is read for.
+_ASIDE = frozenset({"needed", "such"})
 _NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
 _BETWEEN = frozenset({"then", "also", "or", "and"})
 _SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
@@ -36,6 +38,9 @@ _OBJECT = DETERMINER | {
     "existing",
     "every",
 }
+# To format what is given is to give it back in another form.
+_FORMATTED = frozenset({"json", "queries", "query", "sql"})
+_PRESSED = frozenset({"click", "drag", "drag-and-drop", "keyevent", "keypress", "swipe", "tap", "touch"})
 # `Report what is there` tells; `Report a bug` does not.
 _TOLD = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
 _REPORTED = frozenset({"health", "metrics", "progress", "state", "statistics", "status", "usage", "version"})
@@ -72,6 +77,15 @@ _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"
 _COMPOUND = frozenset(
     {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool", "path", "id"}
 )
+# Before one of these they tell how it is called: `Type: one of`, `Leave empty for all`.
+_NO_DEED = {
+    "input": frozenset({""}),
+    "leave": frozenset({"blank", "empty", "out", "unset"}),
+    "type": frozenset({"", "of"}),
+}
+_DEPENDING = frozenset(
+    {"block", "capture", "format", "map", "page", "pick", "report", "request", "roll", "simulate", "stream", "take"}
+)
 OF = frozenset({"for", "of", "in", "from", "about", "on"})
 _AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
 _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
@@ -91,6 +105,8 @@ def find_lead(words: list[str]) -> int | None:
     if verb == "take" and verb_at(words, position) == "take":
         return None
     if verb == "act" and word_after(words, position) == "as":
+        return None
+    if verb in _NO_DEED and word_after(words, position) in _NO_DEED[verb]:
         return None
     gerund = word != verb and word.endswith("ing")
     return None if gerund and before not in _BEFORE_GERUND else position
@@ -126,6 +142,11 @@ def word_after(words: list[str], position: int) -> str:
 
 def verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
+    return _verb_beside(words, position, verb) if verb in _DEPENDING else verb
+
+
+def _verb_beside(words: list[str], position: int, verb: str) -> str:
+    """What a verb amounts to with the words that follow it."""
     if verb == "capture" and word_after(words, position) in {"content", "contents", "output", "text"}:
         return "see"
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
@@ -142,6 +163,19 @@ def verb_at(words: list[str], position: int) -> str:
         return "explore"
     if verb == "page" and word_after(words, position) in {"through", "over"}:
         return "browse"
+    whole = {"file", "files", "place", "workspace"}.isdisjoint(words)
+    if verb == "format" and whole and not _FORMATTED.isdisjoint(words[position + 1 : position + 5]):
+        return "tell"
+    if verb == "roll" and not {"dice", "die"}.isdisjoint(words[position + 1 : position + 4]):
+        return "compute"
+    if verb == "pick" and "random" in words[position + 1 : position + 3]:
+        return "get"
+    if verb == "simulate" and not _PRESSED.isdisjoint(words[position + 1 : position + 8]):
+        return "press"
+    if verb == "simulate" and not {"location", "movement"}.isdisjoint(words[position + 1 : position + 4]):
+        return "set"
+    if verb == "block" and word_after(words, position) in {"for", "until"}:
+        return "wait"
     return verb
 
 
@@ -157,11 +191,12 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
     """Verbs in the same form after a comma, a slash or a conjunction: `List, create, or close`."""
     ending = _ending(words[start])
     listing = True
-    if VERBS[verb_at(words, start)] in READING and _is_qualified(words, start):
+    reads = VERBS[verb_at(words, start)] in READING
+    if reads and _is_qualified(words, start):
         return
     for i in range(start + 1, min(len(words) - 1, start + 24)):
         link = words[i]
-        if link in _INSTANCES:
+        if link in _INSTANCES or (reads and link in _ASIDE):
             return
         if link not in CONJUNCTION and link not in ",/":
             linked = words[i - 1] in CONJUNCTION or words[i - 1] in ",/" or _is_between(words[i - 1])

@@ -5,19 +5,26 @@ from typing import Final, NamedTuple
 from assent.infer.evidence import Evidence
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
+# How likely the words must make it to overrule a verdict: more than they can, and as much as proved right for its kind.
+FINAL, SURE, STRONG, FAIR, WEAK = 2.0, 0.95, 0.9, 0.75, 0.5
 
 _CLAIMS: Final = (
     *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
+    *("select sql",),
     *("read query", "read queries", "read cypher", "read sql", "dql"),
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 
 
 class Verdict(NamedTuple):
-    """How sure we are that the tool only reads, and the sentence that says why."""
+    """How sure we are that the tool only reads, and the sentence that says why.
+
+    `unless`: how likely a read the words must make it to overrule a verdict that rests on the meaning of one word.
+    """
 
     level: str
     because: str
+    unless: float = FINAL
 
 
 def claims_reading(evidence: Evidence) -> bool:

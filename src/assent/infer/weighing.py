@@ -1,0 +1,146 @@
+"""Which way do the words of a definition lean, where no rule knows what they mean?"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import chain, pairwise
+from typing import Final, NamedTuple
+
+from assent.infer.evidence import Evidence
+from assent.infer.lexicon import ELSEWHERE, HERE
+
+_BODY: Final = 2500
+_LINES: Final = 20
+_OPENING: Final = 40
+_LINE = re.compile(r"(?<=[.!?:])\s+|\n+")
+_WORD = re.compile(r"[a-z]+")
+_ENDINGS: Final = ("ing", "ed", "es", "s")
+_STEM: Final = 3
+_TOLD: Final = 3
+# Where words stand as they are written.
+_VERBATIM: Final = ("name", "names", "line", "phrase", "input")
+
+# A word, or two that follow each other.
+Words = str | tuple[str, str]
+# For a place, every one that stands there, once.
+Traits = Mapping[str, Iterable[Words]]
+
+
+class Leaning(NamedTuple):
+    """How likely it is, by its words, that a tool only reads, and that it loses something."""
+
+    reading: float
+    losing: float
+
+
+class Weights(NamedTuple):
+    """What was learnt: where the scales stand when they are empty, and at each place what each word adds.
+
+    A word speaks for reading, for losing something, and has its share of all that is said.
+    """
+
+    reading: float
+    losing: float
+    places: Mapping[str, Mapping[Words, tuple[float, float, float]]]
+
+
+# Scales that lean nowhere far enough.
+SILENT: Final = Weights(-0.5, -30.0, {})
+
+
+def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
+    """Add up the words, however many there are."""
+    scales = weights or load_weights()
+    reading = losing = share = 0.0
+    for place, said in list_traits(evidence).items():
+        known = scales.places.get(place, {})
+        for words in said:
+            added = known.get(words)
+            if added is not None:
+                reading += added[0]
+                losing += added[1]
+                share += added[2]
+    size = math.sqrt(share) or 1.0
+    return Leaning(_likelihood(reading / size + scales.reading), _likelihood(losing / size + scales.losing))
+
+
+def tell_readers(evidence: Evidence, weights: Weights | None = None) -> str:
+    """The words that spoke most for reading."""
+    places = (weights or load_weights()).places
+    traits = list_traits(evidence)
+    heard: dict[str, float] = {}
+    for place in _VERBATIM:
+        known = places.get(place, {})
+        for words in traits[place]:
+            if words in known:
+                told = join_words(words)
+                heard[told] = max(heard.get(told, -math.inf), known[words][0])
+    return ", ".join(sorted(heard, key=lambda words: (-heard[words], words))[:_TOLD])
+
+
+def is_foreign(text: str) -> bool:
+    """Whether more of the commonest words are those of other languages: what is said there has not been learnt."""
+    words = frozenset(_WORD.findall(text[:_BODY].lower()))
+    return len(words & ELSEWHERE) > len(words & HERE) or not words
+
+
+def list_traits(evidence: Evidence) -> Traits:
+    """Every word that is said, by the place where it is said."""
+    text = evidence.text[:_BODY].lower()
+    lines = [words for line in _LINE.split(text.strip(), maxsplit=_LINES)[:_LINES] if (words := _WORD.findall(line))]
+    opening = lines[0][:_OPENING] if lines else []
+    name = evidence.name.words
+    return {
+        "name": dict.fromkeys(name),
+        "names": dict.fromkeys(pairwise(name)),
+        "named": dict.fromkeys(name[:1]),
+        "line": dict.fromkeys(line[0] for line in lines),
+        "begins": dict.fromkeys(map(_stem, opening[:1])),
+        "opening": dict.fromkeys(map(_stem, opening)),
+        "phrase": dict.fromkeys(pairwise(opening)),
+        "text": dict.fromkeys(map(_stem, dict.fromkeys(chain.from_iterable(lines)))),
+        "input": dict.fromkeys(word for name in sorted(evidence.inputs.names) for word in name.split("_")),
+        "choice": dict.fromkeys(choice.verb for choice in evidence.inputs.choices),
+    }
+
+
+def join_words(words: Words) -> str:
+    return words if isinstance(words, str) else " ".join(words)
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            return word[: -len(ending)]
+    return word
+
+
+def _likelihood(total: float) -> float:
+    return 1 / (1 + math.exp(-max(min(total, 30.0), -30.0)))
+
+
+@cache
+def load_weights() -> Weights:
+    """The weights next to the code, read when they are first needed."""
+    text = resources.files("assent.infer").joinpath("weights.json").read_text(encoding="utf-8")
+    return parse_weights(json.loads(text))
+
+
+def parse_weights(data: Mapping[str, Mapping[str, list[float]]]) -> Weights:
+    """At `rest` stands where the scales are when they are empty, at every other place what the words there add."""
+    reading, losing = data["rest"][""]
+    places = {
+        place: {_parse_words(words): (added[0], added[1], added[2]) for words, added in table.items()}
+        for place, table in data.items()
+        if place != "rest"
+    }
+    return Weights(reading, losing, places)
+
+
+def _parse_words(text: str) -> Words:
+    first, _, second = text.partition(" ")
+    return (first, second) if second else first

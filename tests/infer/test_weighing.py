@@ -1,0 +1,188 @@
+"""Where a verdict rests on the meaning of one word, all the words together have a say; nowhere else."""
+
+import json
+import math
+import subprocess
+import sys
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from assent.infer import classify
+from assent.infer.evidence import gather
+from assent.infer.judge import classify_with
+from assent.infer.weighing import SILENT, Weights, join_words, list_traits, load_weights, parse_weights, weigh
+
+LONG = "for every vessel that called at one of the harbours of this coast, with its flag and its tonnage."
+READERS = Weights(30.0, -30.0, {})
+ACTORS = Weights(-30.0, -30.0, {})
+LOSERS = Weights(-30.0, 30.0, {})
+
+
+def tool(name: str, description: str, **inputs: Any) -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object", "properties": inputs}}
+
+
+LEXICAL = [
+    tool("harbour_manifest", f"Quay by quay, {LONG}"),
+    tool("enrich_vessel", f"Everything that is known {LONG}"),
+    tool("generate_manifest", f"Generate a manifest {LONG}"),
+]
+KNOWN = [
+    tool("send_manifest", f"Everything that is known {LONG}"),
+    tool("create_manifest", f"Everything that is known {LONG}"),
+    tool("grant_berth", f"Everything that is known {LONG}"),
+    tool("unload_vessel", f"Unload a vessel and tell everything that is known {LONG}"),
+    tool("harbour_digest", f"Sends a digest {LONG}"),
+    tool("harbour_bill", f"Quay by quay, {LONG} The bill is paid on the spot."),
+    tool("harbour_wrecks", f"Quay by quay, {LONG} Those that are late are suspended."),
+    tool("render_manifest", f"Render a manifest {LONG}", output_path={"type": "string"}),
+    tool("manifests", f"Manifests {LONG}", action={"type": "string", "enum": ["list", "create"]}),
+    tool("get_manifest", f"Get a manifest {LONG} Marks it as read.", mark_as_read={"type": "boolean"}),
+    tool("find_manifest", f"Find a manifest {LONG}", script={"type": "string"}),
+    tool("mooring_termination", f"Quay by quay, {LONG}"),
+    tool("kaai", "Löscht das Schiff " + "und alles was dazu gehört " * 4),
+]
+
+
+@pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
+def test_words_that_speak_for_reading_overrule_a_verdict_that_rests_on_one_word(definition: dict[str, Any]) -> None:
+    assert not classify_with(definition, SILENT).read_only
+    swayed = classify_with(definition, READERS)
+    assert swayed.read_only
+    assert swayed.reasons[0].startswith("its words are those of tools that only read")
+
+
+@pytest.mark.parametrize("definition", KNOWN, ids=lambda definition: definition["name"])
+def test_no_words_overrule_what_a_rule_has_seen(definition: dict[str, Any]) -> None:
+    found = classify_with(definition, READERS)
+    assert (found.read_only, found.destructive) == (False, False), found.reasons
+
+
+@pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
+def test_a_few_words_are_not_enough(definition: dict[str, Any]) -> None:
+    short = {**definition, "description": definition["description"].split(" for every")[0] + " " * 40}
+    assert not classify_with(short, READERS).read_only
+
+
+@pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
+def test_words_of_a_loss_keep_a_tool_from_being_a_read_and_make_it_destructive(definition: dict[str, Any]) -> None:
+    assert not classify_with(definition, Weights(30.0, 30.0, {})).read_only
+    lost = classify_with(definition, LOSERS)
+    assert (lost.read_only, lost.destructive) == (False, True)
+    assert "its words are those of tools that lose something" in lost.reasons
+    assert lost.confidence <= 0.6
+
+
+def test_a_likely_loss_is_enough_to_keep_a_tool_from_being_a_read() -> None:
+    some = Weights(30.0, -1.5, {})
+    found = classify_with(LEXICAL[0], some)
+    assert 0.1 < weigh(gather(LEXICAL[0]), some).losing < 0.5
+    assert (found.read_only, found.destructive) == (False, False)
+
+
+def test_a_look_whose_words_are_those_of_deeds_is_in_doubt() -> None:
+    look = tool("scan_vessel", f"Scan what is known {LONG}")
+    assert classify_with(look, SILENT).read_only
+    doubted = classify_with(look, ACTORS)
+    assert not doubted.read_only
+    assert doubted.confidence < 0.5
+    assert "not those of tools that only read" in doubted.reasons[0]
+
+
+def test_a_look_whose_words_are_those_of_losses_is_destructive() -> None:
+    found = classify_with(tool("scan_vessel", f"Scan what is known {LONG}"), LOSERS)
+    assert (found.read_only, found.destructive) == (False, True)
+
+
+def test_what_is_plainly_got_is_not_weighed() -> None:
+    assert classify_with(tool("get_manifest", f"Get the manifest {LONG}"), LOSERS).read_only
+
+
+def test_a_trusted_declaration_stands_above_the_words() -> None:
+    declared = {**LEXICAL[0], "annotations": {"readOnlyHint": False}}
+    assert not classify_with(declared, READERS, trust_annotations=True).read_only
+
+
+def test_the_reason_names_the_words_that_spoke_loudest() -> None:
+    known = {"name": {"manifest": (1.0, 0.0, 1.0)}, "input": {"manifest": (9.0, 0.0, 1.0), "since": (5.0, 0.0, 1.0)}}
+    asked = tool("harbour_manifest", f"Quay by quay, {LONG}", manifest={}, since={})
+    told = classify_with(asked, Weights(30.0, -30.0, known)).reasons[0]
+    assert told.endswith(": manifest, since")
+
+
+def test_each_word_counts_at_its_place_and_once() -> None:
+    traits = list_traits(gather(tool("list_boats", "List boats and boats.\nReturns: boats", since={})))
+    assert [*traits["name"]] == ["list", "boats"]
+    assert [*traits["names"]] == [("list", "boats")]
+    assert [*traits["named"]] == ["list"]
+    assert [*traits["line"]] == ["list", "returns", "boats"]
+    assert [*traits["opening"]] == ["list", "boat", "and"]
+    assert [*traits["phrase"]] == [("list", "boats"), ("boats", "and"), ("and", "boats")]
+    assert [*traits["text"]] == ["list", "boat", "and", "return"]
+    assert [*traits["input"]] == ["since"]
+
+
+def test_the_sum_does_not_grow_with_the_length_of_the_text() -> None:
+    weights = Weights(0.0, 0.0, {"text": {"boat": (1.0, 0.0, 1.0), "quay": (1.0, 0.0, 1.0)}})
+    one, two = (weigh(gather(tool("x", text)), weights).reading for text in ("boat", "boat quay"))
+    assert one == pytest.approx(1 / (1 + math.exp(-1)))
+    assert two == pytest.approx(1 / (1 + math.exp(-math.sqrt(2))))
+
+
+def test_a_definition_without_words_leans_nowhere() -> None:
+    assert 0.1 < weigh(gather({}), SILENT).reading < 0.5
+    assert 0.1 < weigh(gather({})).reading < 0.9
+
+
+def test_the_shipped_weights_are_whole() -> None:
+    data = json.loads(resources.files("assent.infer").joinpath("weights.json").read_text(encoding="utf-8"))
+    assert {*data} == {"rest", *list_traits(gather({}))}
+    assert parse_weights(data) == load_weights()
+    for place, known in load_weights().places.items():
+        assert known, place
+        for words, (reading, losing, share) in known.items():
+            assert join_words(words) in data[place]
+            assert share > 0
+            assert math.isfinite(reading) and math.isfinite(losing)
+
+
+def test_the_same_words_weigh_the_same_in_every_process() -> None:
+    script = (
+        "import json, sys\n"
+        "from assent.infer.evidence import gather\n"
+        "from assent.infer.weighing import weigh\n"
+        "print(json.dumps([weigh(gather(one)) for one in json.load(sys.stdin)]))"
+    )
+    asked = json.dumps([*LEXICAL, *KNOWN])
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            input=asked,
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(answers) == 1
+
+
+REAL = [
+    tool(
+        "harbour_occupancy",
+        "Berths taken and free per quay over a date range, with totals and a breakdown by ship type.",
+    ),
+    tool(
+        "vessel_counts",
+        "Per-port counts of vessels, won and lost berths, sorted by date, with totals for each quarter.",
+    ),
+]
+
+
+@pytest.mark.parametrize("definition", REAL, ids=lambda definition: definition["name"])
+def test_nouns_that_only_tools_that_read_are_described_with_are_a_read(definition: dict[str, Any]) -> None:
+    assert not classify_with(definition, SILENT).read_only
+    assert classify(definition).read_only
