@@ -127,13 +127,17 @@ def speed(tools: Sequence[dict[str, Any]]) -> None:
 
 def report(title: str, judge: Callable[[Labelled], Any], gold: Sequence[Labelled], stated: Sequence[Labelled]) -> None:
     print(f"\n{title}")
-    found = [(judge(one), one) for one in gold]
-    reading = Score([(inference.read_only, one.read_only) for inference, one in found])
-    losing = Score([(inference.destructive, bool(one.destructive)) for inference, one in found])
+    tell([(judge(one), one.read_only, bool(one.destructive)) for one in gold])
+    print(f"  declared, read-only   {Score([(judge(one).read_only, one.read_only) for one in stated])}")
+
+
+def tell(found: Sequence[tuple[Any, bool, bool]]) -> None:
+    """What was inferred against what careful labels say of reading and of losing."""
+    reading = Score([(inference.read_only, reads) for inference, reads, _ in found])
+    losing = Score([(inference.destructive, loses) for inference, _, loses in found])
     print(f"  careful, read-only    {reading}")
     print(f"  careful, destructive  {losing}")
-    print(f"  destroyers called read-only: {sum(i.read_only and bool(one.destructive) for i, one in found)}")
-    print(f"  declared, read-only   {Score([(judge(one).read_only, one.read_only) for one in stated])}")
+    print(f"  destroyers called read-only: {sum(inference.read_only and loses for inference, _, loses in found)}")
     reached = (reading.accuracy, reading.precision, losing.recall, losing.precision)
     missed = [name for (name, bar), value in zip(BARS.items(), reached, strict=True) if value < bar]
     print(f"  bars: {'all reached' if not missed else 'missed ' + ', '.join(missed)}")

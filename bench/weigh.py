@@ -26,7 +26,7 @@ from typing import Any
 from assent.infer.evidence import gather
 from assent.infer.judge import classify_with
 from assent.infer.weighing import SILENT, join_words, list_traits, parse_weights
-from bench.infer import BARS, Score, read_lines
+from bench.infer import read_lines, tell
 
 # How much a word counts by the place where it stands: what a tool is called and begins with says most.
 PLACES = {
@@ -45,7 +45,7 @@ FAMILIES = 4  # a word that fewer use is a name
 FOLDS = 5
 SLACK = 30.0
 CAREFUL, DOUBTED, DECLARED, RULED = 1.0, 0.5, 0.5, 0.3
-SURE = 0.5
+SETTLED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def read_lessons(labelled: Sequence[Path], chosen: Sequence[Path], listed: Seque
         ruled = classify_with(row, SILENT)
         if isinstance(hint, bool):
             yield _lesson(row["family"], row, hint, None, DECLARED, "author")
-        elif ruled.confidence >= SURE:
+        elif ruled.confidence >= SETTLED:
             yield _lesson(row["family"], row, ruled.read_only, ruled.destructive, RULED, "rules")
 
 
@@ -169,21 +169,17 @@ def _fit(
 
 def cross_validate(lessons: Sequence[Lesson], words: int) -> None:
     fold = {one.family: int(hashlib.sha256(one.family.encode()).hexdigest(), 16) % FOLDS for one in lessons}
-    rules: list[tuple[Lesson, Any]] = []
-    both: list[tuple[Lesson, Any]] = []
+    rules: list[tuple[Any, bool, bool]] = []
+    both: list[tuple[Any, bool, bool]] = []
     for number in range(FOLDS):
         weights = parse_weights(learn([one for one in lessons if fold[one.family] != number], words))
         for one in lessons:
             if one.teacher == "labelled" and fold[one.family] == number:
-                rules.append((one, classify_with(one.tool, SILENT)))
-                both.append((one, classify_with(one.tool, weights)))
+                rules.append((classify_with(one.tool, SILENT), one.reading, bool(one.losing)))
+                both.append((classify_with(one.tool, weights), one.reading, bool(one.losing)))
     for title, found in (("rules alone", rules), ("rules, and words of other families", both)):
-        reading = Score([(inference.read_only, one.reading) for one, inference in found])
-        losing = Score([(inference.destructive, bool(one.losing)) for one, inference in found])
-        print(f"\n{title}, {FOLDS} folds by family (bars: {', '.join(f'{k} {v}' for k, v in BARS.items())})")
-        print(f"  read-only    {reading}")
-        print(f"  destructive  {losing}")
-        print(f"  destroyers called read-only: {sum(i.read_only and bool(one.losing) for one, i in found)}")
+        print(f"\n{title}, {FOLDS} folds by family")
+        tell(found)
 
 
 def render(tables: Mapping[str, Mapping[str, list[float]]]) -> str:

@@ -35,6 +35,8 @@ KNOWN = [
     tool("grant_berth", f"Everything that is known {LONG}"),
     tool("unload_vessel", f"Unload a vessel and tell everything that is known {LONG}"),
     tool("harbour_digest", f"Sends a digest {LONG}"),
+    tool("harbour_letter", f"Email a letter {LONG}"),
+    tool("generate_image", f"Generate an image {LONG}"),
     tool("harbour_bill", f"Quay by quay, {LONG} The bill is paid on the spot."),
     tool("harbour_wrecks", f"Quay by quay, {LONG} Those that are late are suspended."),
     tool("render_manifest", f"Render a manifest {LONG}", output_path={"type": "string"}),
@@ -68,11 +70,34 @@ def test_a_few_words_are_not_enough(definition: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
 def test_words_of_a_loss_keep_a_tool_from_being_a_read_and_make_it_destructive(definition: dict[str, Any]) -> None:
-    assert not classify_with(definition, Weights(30.0, 30.0, {})).read_only
+    torn = classify_with(definition, Weights(30.0, 30.0, {}))
+    assert (torn.read_only, torn.destructive) == (False, False)
     lost = classify_with(definition, LOSERS)
     assert (lost.read_only, lost.destructive) == (False, True)
     assert "its words are those of tools that lose something" in lost.reasons
     assert lost.confidence <= 0.6
+
+
+def test_no_words_overrule_a_loss_that_a_rule_has_seen() -> None:
+    emptied = tool("enrich_vessel", f"Everything that is known {LONG}", purge_rows={"type": "boolean"})
+    found = classify_with(emptied, READERS)
+    assert (found.read_only, found.destructive) == (False, True)
+
+
+def test_a_loss_needs_more_words_than_a_read() -> None:
+    some = tool("enrich_vessel", "Everything that is known of a vessel and of the crew that sails her.")
+    assert classify_with(some, READERS).read_only
+    assert not classify_with(some, LOSERS).destructive
+
+
+def test_what_a_rule_spared_is_no_loss_by_its_words() -> None:
+    spared = tool("remove_reaction", f"Remove a reaction from a message {LONG}")
+    assert not classify_with(spared, LOSERS).destructive
+
+
+def test_a_job_that_goes_on_is_no_read_by_its_words() -> None:
+    begun = tool("validate_manifest", f"Apply a check {LONG} Returns a job id.")
+    assert not classify_with(begun, READERS).read_only
 
 
 def test_a_likely_loss_is_enough_to_keep_a_tool_from_being_a_read() -> None:
@@ -106,7 +131,7 @@ def test_a_trusted_declaration_stands_above_the_words() -> None:
 
 
 def test_the_reason_names_the_words_that_spoke_loudest() -> None:
-    known = {"name": {"manifest": (1.0, 0.0, 1.0)}, "input": {"manifest": (9.0, 0.0, 1.0), "since": (5.0, 0.0, 1.0)}}
+    known = {"name": {"manifest": (9.0, 0.0, 1.0)}, "input": {"manifest": (1.0, 0.0, 1.0), "since": (5.0, 0.0, 1.0)}}
     asked = tool("harbour_manifest", f"Quay by quay, {LONG}", manifest={}, since={})
     told = classify_with(asked, Weights(30.0, -30.0, known)).reasons[0]
     assert told.endswith(": manifest, since")

@@ -65,11 +65,15 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     if loses:
         return verdict, harm._replace(destroys=_WORDED)
     reads = leaning.reading >= verdict.unless and leaning.losing < _HARMED
-    soothing = "in_passing" in evidence.prose.statements or is_foreign(evidence.text)
-    if reads and not soothing:
+    if reads and not _soothes(evidence):
         readers = tell_readers(evidence, weights)
         return Verdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS
     return verdict, harm
+
+
+def _soothes(evidence: Evidence) -> bool:
+    """Whether a deed is told in passing, or in another language: then what the other words say is no answer."""
+    return "in_passing" in evidence.prose.statements or is_foreign(evidence.text)
 
 
 def _agrees(evidence: Evidence) -> bool:

@@ -112,12 +112,10 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
             only_reads |= said and (outer or not chosen)
             chosen |= outer
-    only_reads = only_reads and all(choice.kind in READING for choice in choices) and any(map(_is_certain, choices))
+    only_reads = (
+        only_reads and all(choice.kind in READING for choice in choices) and any(choice.certain for choice in choices)
+    )
     return Parameters(frozenset(names), frozenset(flags), tuple(choices), only_reads)
-
-
-def _is_certain(choice: Choice) -> bool:
-    return choice.certain
 
 
 def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> set[str]:

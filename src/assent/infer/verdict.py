@@ -10,8 +10,7 @@ FINAL, SURE, STRONG, FAIR, WEAK = 2.0, 0.95, 0.9, 0.75, 0.5
 
 _CLAIMS: Final = (
     *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
-    *("select sql",),
-    *("read query", "read queries", "read cypher", "read sql", "dql"),
+    *("select sql", "read query", "read queries", "read cypher", "read sql", "dql"),
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 
