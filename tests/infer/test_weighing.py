@@ -44,6 +44,8 @@ KNOWN = [
     tool("get_manifest", f"Get a manifest {LONG} Marks it as read.", mark_as_read={"type": "boolean"}),
     tool("find_manifest", f"Find a manifest {LONG}", script={"type": "string"}),
     tool("mooring_termination", f"Quay by quay, {LONG}"),
+    tool("harbour_toll", f"P\u0430ys the toll {LONG}"),
+    tool("harbour_dues", f"Pa\u200bys the dues {LONG}"),
     tool("kaai", "Löscht das Schiff " + "und alles was dazu gehört " * 4),
 ]
 
@@ -210,4 +212,6 @@ REAL = [
 @pytest.mark.parametrize("definition", REAL, ids=lambda definition: definition["name"])
 def test_nouns_that_only_tools_that_read_are_described_with_are_a_read(definition: dict[str, Any]) -> None:
     assert not classify_with(definition, SILENT).read_only
-    assert classify(definition).read_only
+    found = classify(definition)
+    assert found.read_only
+    assert not found.reasons[0].endswith(": ")

@@ -17,11 +17,14 @@ _LINES: Final = 20
 _OPENING: Final = 40
 _LINE = re.compile(r"(?<=[.!?:])\s+|\n+")
 _WORD = re.compile(r"[a-z]+")
+# Greek or Cyrillic beside one of ours, or something between two letters that is not seen.
+_DISGUISED = re.compile(r"[a-z][\u00ad\u0370-\u052f\u200b-\u200f\u2060-\u2064\ufeff]|[\u0370-\u052f][a-z]")
 _ENDINGS: Final = ("ing", "ed", "es", "s")
 _STEM: Final = 3
 _TOLD: Final = 3
 # Where words stand as they are written.
 _VERBATIM: Final = ("name", "names", "line", "phrase", "input")
+_STEMMED: Final = ("opening", "text")
 
 # A word, or two that follow each other.
 Words = str | tuple[str, str]
@@ -68,23 +71,29 @@ def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
 
 
 def tell_readers(evidence: Evidence, weights: Weights | None = None) -> str:
-    """The words that spoke most for reading."""
-    places = (weights or load_weights()).places
-    traits = list_traits(evidence)
+    """The words that spoke most for reading; their stems, where none is known as it is written."""
+    traits, scales = list_traits(evidence), weights or load_weights()
+    heard = _hear(traits, scales, _VERBATIM) or _hear(traits, scales, _STEMMED)
+    return ", ".join(sorted(heard, key=lambda words: (-heard[words], words))[:_TOLD])
+
+
+def _hear(traits: Traits, scales: Weights, places: tuple[str, ...]) -> Mapping[str, float]:
+    """What each known word adds for reading, at the place where it adds most."""
     heard: dict[str, float] = {}
-    for place in _VERBATIM:
-        known = places.get(place, {})
+    for place in places:
+        known = scales.places.get(place, {})
         for words in traits[place]:
             if words in known:
                 told = join_words(words)
                 heard[told] = max(heard.get(told, -math.inf), known[words][0])
-    return ", ".join(sorted(heard, key=lambda words: (-heard[words], words))[:_TOLD])
+    return heard
 
 
 def is_foreign(text: str) -> bool:
-    """Whether more of the commonest words are those of other languages: what is said there has not been learnt."""
-    words = frozenset(_WORD.findall(text[:_BODY].lower()))
-    return len(words & ELSEWHERE) > len(words & HERE) or not words
+    """Whether it is said in another language, or a word is spelt with letters of one: that has not been learnt."""
+    body = text[:_BODY].lower()
+    words = frozenset(_WORD.findall(body))
+    return len(words & ELSEWHERE) > len(words & HERE) or not words or _DISGUISED.search(body) is not None
 
 
 def list_traits(evidence: Evidence) -> Traits:
