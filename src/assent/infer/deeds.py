@@ -7,6 +7,7 @@ from assent.infer.doubts import (
     PROGRAM,
     begun,
     consulted,
+    continued,
     dispatched,
     ended,
     errand,
@@ -71,7 +72,10 @@ def judge_act(evidence: Evidence) -> Verdict:
 
 def _unless_named(evidence: Evidence) -> float:
     """What it takes to overrule the name's verb: nothing does where it is grave or the description confirms it."""
-    return FINAL if evidence.confirmed or evidence.kind in _GIVEN_OUT else FAIR
+    if evidence.kind in _GIVEN_OUT:
+        return FINAL
+    confirmed = SURE if evidence.name.verb in DEEDS["soft"] else FINAL
+    return confirmed if evidence.confirmed else FAIR
 
 
 def _unless_told(evidence: Evidence, unless: float) -> float:
@@ -79,6 +83,8 @@ def _unless_told(evidence: Evidence, unless: float) -> float:
     prose = evidence.prose
     first, second = [*evidence.text[:80].lower().split(maxsplit=2), "", ""][:2]
     thing = prose.verbs[0] in NOUN_TOO and first == prose.verbs[0] and second not in DETERMINER
+    if first == prose.verbs[0] and second in DETERMINER and prose.kind != "run" and evidence.kind not in READING:
+        unless = max(unless, STRONG)  # `Save a snapshot`
     if (prose.kinds & (_GRAVE | {"share"}) and not thing) or "starts_job" in prose.statements:
         return FINAL
     return unless if prose.verbs[0] in NOUN_TOO or prose.kind == "run" else max(unless, SURE)
@@ -103,6 +109,7 @@ def _read(evidence: Evidence) -> Verdict:
         or traced(evidence)
     )
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
+    doubt = doubt or continued(evidence)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
     grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
@@ -147,6 +154,7 @@ def _look(evidence: Evidence) -> Verdict:
         or begun(evidence)
         or statement(evidence)
         or errand(evidence)
+        or continued(evidence)
     )
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
@@ -169,6 +177,10 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
     if prose.verbs[:1] == ("load",) and len(prose.verbs) == 1 and not evidence.inputs.names:
         return Verdict(LOOKS, "what is loaded is said, and nothing is given")
+    if "operates" in evidence.outset:
+        return Verdict(ACTS, "the description lists operations that act")
+    if prose.verbs[:1] in {("create",), ("make",)} and _gives_back(evidence):
+        return Verdict(LOOKS, f"{prose.verbs[0]}, and the result is returned and nothing kept")
     if prose.kinds & ACTING or prose.kind in {"manage", "session"}:
         return Verdict(ACTS, f"the description says {prose.verbs[0]}", _unless_told(evidence, WEAK))
     if prose.kind == "make":
@@ -180,7 +192,7 @@ def _thing(evidence: Evidence) -> Verdict:
             LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}", _unless_told(evidence, WEAK)
         )
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
-    doubt = doubt or consulted(evidence) or dispatched(evidence)
+    doubt = doubt or consulted(evidence) or dispatched(evidence) or continued(evidence)
     if doubt:
         return Verdict(UNCLEAR, doubt)
     returned = prose.late and prose.verbs[:1] == ("return",) and bool(evidence.inputs.names)
@@ -193,10 +205,16 @@ def _thing(evidence: Evidence) -> Verdict:
     return _titled(evidence)
 
 
+def _gives_back(evidence: Evidence) -> bool:
+    """Whether the text says that what is made is returned, and that nothing is written anywhere."""
+    said = evidence.prose.statements
+    return "returns" in said and "reads_only" in said and len(evidence.prose.verbs) == 1 and not saved(evidence)
+
+
 def _tells(evidence: Evidence) -> bool:
     """`harbour_status`, to which nothing is given that could be kept."""
     given = evidence.inputs.flags & (_GIVING | PROGRAM | {"mend"}) or evidence.inputs.names & _CHOOSING
-    return evidence.name.words[-1] in NOUNS["told"] and not given and not saved(evidence)
+    return evidence.name.words[-1] in NOUNS["told"] and not given and not saved(evidence) and not traced(evidence)
 
 
 def _titled(evidence: Evidence) -> Verdict:

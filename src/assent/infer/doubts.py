@@ -13,8 +13,14 @@ _LAST_WORDS: Final = (DEEDS["strong"] | {"remove"}) - {"drop", "empty", "kill", 
 _CARRYING_OUT: Final = frozenset({"aggregate", "evaluate", "explain"})
 _ARGUMENTS: Final = frozenset({"additional_args", "additional_arguments", "extra_args", "extra_arguments"})
 # With one of these a rehearsal is one of the request.
+# They look at a program that they are given, where the text says no more.
+_EXAMINING: Final = frozenset({"analyse", "analyze", "audit", "check", "inspect", "lint", "review", "validate"})
+_ABOUT_COMMANDS: Final = frozenset({"command", "commandlog", "docs", "help", "history", "log", "logs", "usage"})
 _PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve", "search"})
 _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
+# They ask how a job is doing.
+_FOLLOWING: Final = frozenset({"check", "describe", "get", "list", "poll", "show", "wait"})
+_OUT: Final = frozenset({"out", "out_file", "outfile"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
@@ -38,6 +44,11 @@ def is_treated(evidence: Evidence) -> bool:
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
         return False
     if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
+        return True
+    programs = evidence.inputs.flags & PROGRAM
+    if verb in _EXAMINING and programs == {"code"} and prose.verbs[:1] == (verb,) and "code" in prose.object:
+        return True
+    if programs == {"command"} and verb in _PLAIN and evidence.words & _ABOUT_COMMANDS and prose.kind == "read":
         return True
     return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
 
@@ -83,7 +94,8 @@ def saved(evidence: Evidence) -> str | None:
 
 def kept(evidence: Evidence) -> str | None:
     """What is read may be put into a file: a parameter says where, or the first lines say so."""
-    return "the result may be saved" if _is_filed(evidence) or "files" in evidence.outset else None
+    filed = _is_filed(evidence) or {"file_name", "overwrite"} <= evidence.inputs.names
+    return "the result may be saved" if filed or "files" in evidence.outset else None
 
 
 def _is_filed(evidence: Evidence) -> bool:
@@ -91,11 +103,14 @@ def _is_filed(evidence: Evidence) -> bool:
     if evidence.prose.kind == "make" and "command" in evidence.prose.object:
         return False
     pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
-    return bool(pictured) or "file" in evidence.inputs.flags
+    drawn = evidence.kind == "make" and evidence.inputs.names & _OUT
+    return bool(pictured or drawn) or "file" in evidence.inputs.flags
 
 
 def let_in(evidence: Evidence) -> str | None:
     """`get_upload_url` gives a way in that was not there before."""
+    if evidence.name.verb == "list":
+        return None
     lets_in = evidence.words & NOUNS["ticket"] and evidence.words & NOUNS["ticketed"]
     return "what it gives lets its holder in" if lets_in else None
 
@@ -110,6 +125,12 @@ def traced(evidence: Evidence) -> str | None:
     if "enacts" in opening:
         return "it is looked at by being done"
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
+
+
+def continued(evidence: Evidence) -> str | None:
+    """What is looked for is found by a job that goes on after the answer."""
+    going = "starts_job" in evidence.prose.statements and evidence.name.verb not in _FOLLOWING
+    return "a job goes on" if going and "status" not in evidence.words else None
 
 
 def evaluated(evidence: Evidence) -> str | None:

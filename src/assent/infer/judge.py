@@ -73,7 +73,8 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
 
 def _soothes(evidence: Evidence) -> bool:
     """Whether a deed is told in passing, or in another language: then what the other words say is no answer."""
-    return "in_passing" in evidence.prose.statements or is_foreign(evidence.text)
+    said = evidence.prose.statements
+    return "in_passing" in said or "traces" in said or is_foreign(evidence.text)
 
 
 def _agrees(evidence: Evidence) -> bool:

@@ -17,6 +17,7 @@ _LOOSE: Final = _CHOOSING - _OPERATION
 _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _AFTERWARDS: Final = frozenset({"auto", "force", "then"})
+_KEEPING: Final = frozenset({"persist", "save", "store"})
 _LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
 # `delete_after_run`: not now, and what was made for one time only.
 _LATER: Final = frozenset({"after_run", "after_use", "each_iteration"})
@@ -112,6 +113,8 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
             only_reads |= said and (outer or not chosen)
             chosen |= outer
+    if names >= {"body", "method", "url"}:
+        flags.add("http")
     only_reads = (
         only_reads and all(choice.kind in READING for choice in choices) and any(choice.certain for choice in choices)
     )
@@ -174,6 +177,7 @@ def _switched(plain: str) -> Iterator[str]:
         or (first == "trigger" and rest != "only")
         or (first == "confirm" and VERBS.get(rest) in MIXED)
         or plain.startswith("apply_to_")
+        or (first in _KEEPING and rest.startswith(("in_", "to_")))
         or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"])
     ):
         yield "mend"

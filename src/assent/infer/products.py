@@ -55,6 +55,8 @@ def judge_product(evidence: Evidence) -> Verdict:
 def _kept(evidence: Evidence, verb: str) -> str | None:
     if saved(evidence):
         return "the result is saved"
+    if "mend" in evidence.inputs.flags:
+        return "a switch keeps the result"
     if "shared" in evidence.outset:
         return "others can see the result"
     if "gives_id" in evidence.prose.statements:
@@ -132,7 +134,8 @@ def _generated(evidence: Evidence, verb: str) -> str | None:
         return " of a model's answer"
     if prose.object & NOUNS["counsel"]:
         return ", and the result is advice"
-    dated = words & {"report", "summary"} and any(name.endswith(_SPAN) for name in evidence.inputs.names)
+    reported = (words | prose.object) & {"report", "summary"}
+    dated = reported and any(name.endswith(_SPAN) for name in evidence.inputs.names)
     if dated and "file" not in evidence.inputs.flags:
         return " of a span of time"
     returned = "returns" in prose.statements and not (words | prose.opening) & NOUNS["kept"]

@@ -18,10 +18,11 @@ from assent.infer.lexicon import (
     READING,
     VERBS,
 )
-from assent.infer.verdict import ACTS, LOOKS, READS, Verdict
+from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 
 # Whatever its description says, a name with such a verb is never taken for guidance.
-_AFTERMATH: Final = frozenset({"history", "statistics", "stats", "status"})
+_AFTERMATH: Final = frozenset({"history", "schema", "statistics", "stats", "status"})
+_FILTERED: Final = frozenset({"check", "count", "describe", "get", "list", "search", "validate"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
 
@@ -38,7 +39,8 @@ def _choices(evidence: Evidence) -> Verdict | None:
     """One tool, many operations: the worst one counts."""
     if _only_filters(evidence):
         return None
-    doubtful = evidence.kind == "read"
+    told = evidence.kind in {"look", "noun"} and bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
+    doubtful = evidence.kind == "read" or told
     acting = sorted(
         choice.verb for choice in evidence.inputs.choices if choice.kind in MIXED and (choice.certain or not doubtful)
     )
@@ -54,8 +56,8 @@ def _choices(evidence: Evidence) -> Verdict | None:
 def _only_filters(evidence: Evidence) -> bool:
     """`list_refunds` with an action chooses what is listed, unless to list is itself one of the choices."""
     name, offered = evidence.name, {choice.verb for choice in evidence.inputs.choices}
-    lists = name.verb in {"count", "list"} and name.place == "first" and evidence.prose.kinds <= READING
-    return lists and not offered & DEEDS["offered_beside"] and name.words[-1] not in {"manager", "ops"}
+    lists = name.verb in _FILTERED and name.place == "first" and evidence.prose.kinds <= READING
+    return lists and not any(VERBS[verb] in READING for verb in offered) and name.words[-1] not in {"manager", "ops"}
 
 
 def _avowed(evidence: Evidence) -> Verdict | None:
@@ -76,9 +78,13 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     told = told and not CONJUNCTION.isdisjoint(evidence.name.words)
     if beside and (told or not looks):
         return Verdict(ACTS, f"the name also says {beside[0]}")
-    joined = [verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING]
+    looks_first = evidence.prose.kind in READING
+    joined = [
+        verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING and not (looks_first and verb == "confirm")
+    ]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
-        return Verdict(ACTS, f"the description also says {joined[0]}")
+        thing = evidence.kind == "read" and DEEDS["counted"].issuperset(joined)
+        return Verdict(ACTS, f"the description also says {joined[0]}", SURE if thing else FINAL)
     return None
 
 
@@ -154,7 +160,7 @@ def _is_rehearsal(evidence: Evidence) -> bool:
 def _is_aftermath(evidence: Evidence) -> bool:
     """`gc_status`, `purge_history`: what became of a deed, where the description only looks."""
     name, prose = evidence.name, evidence.prose
-    return name.kind == "destroy" and name.words[-1] in _AFTERMATH and prose.kind in READING and not evidence.confirmed
+    return name.kind in ACTING and name.words[-1] in _AFTERMATH and prose.kind in READING and not evidence.confirmed
 
 
 def _is_fetched(evidence: Evidence) -> bool:
