@@ -64,10 +64,29 @@ def test_no_words_overrule_what_a_rule_has_seen(definition: dict[str, Any]) -> N
     assert (found.read_only, found.destructive) == (False, False), found.reasons
 
 
-@pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
+@pytest.mark.parametrize("definition", LEXICAL[1:], ids=lambda definition: definition["name"])
 def test_a_few_words_are_not_enough(definition: dict[str, Any]) -> None:
     short = {**definition, "description": definition["description"].split(" for every")[0] + " " * 40}
     assert not classify_with(short, READERS).read_only
+
+
+@pytest.mark.parametrize(
+    ("definition", "enough"),
+    [
+        (tool("harbour_manifest", "Quay by quay, all of it"), True),
+        (tool("harbour_manifest", "" + " " * 40), False),
+        (tool("generate_manifest", "Generate a manifest of every vessel"), True),
+        (tool("generate_manifest", "Generate a manifest"), False),
+        (tool("enrich_vessel", "Everything that is known of her"), False),
+        (tool("list_vessels", "This tool will release a vessel."), False),
+    ],
+)
+def test_a_few_words_must_be_surer_and_stand_beside_no_deed(definition: dict[str, Any], *, enough: bool) -> None:
+    likely = Weights(2.5, -30.0, {})
+    assert 0.9 < weigh(gather(definition), likely).reading < 0.95
+    assert classify_with({**definition, "description": f"Quay by quay, {LONG}"}, likely).read_only
+    assert not classify_with(definition, likely).read_only
+    assert classify_with(definition, READERS).read_only is enough
 
 
 @pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])

@@ -7,17 +7,18 @@ from assent.infer.declared import Declared, read_annotations
 from assent.infer.evidence import Evidence, gather
 from assent.infer.harm import Harm, judge_harm
 from assent.infer.inference import Inference
-from assent.infer.lexicon import READING
+from assent.infer.lexicon import MIXED, READING
 from assent.infer.ranking import choose_risk, choose_tier
 from assent.infer.reach import label, reaches_out
 from assent.infer.reading import judge_reading
-from assent.infer.verdict import FINAL, LOOKS, READS, UNCLEAR, Verdict
+from assent.infer.verdict import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, Verdict
 from assent.infer.weighing import Weights, is_foreign, tell_readers, weigh
 
 _HARMLESS: Final = Harm(None, None, None)
 _SILENT: Final = Declared()
 # What they do adds something; that a description confirms it leaves no question.
 _GIVING: Final = frozenset({"add", "send", "share", "spend"})
+_DEEDS: Final = MIXED | {"session"}
 _WORDED: Final = "its words are those of tools that lose something"
 # How likely a loss the words must make it to count as one, and how likely a read at most.
 _LOST: Final = 0.5
@@ -25,8 +26,10 @@ _READ: Final = 0.5
 # How likely a loss keeps a tool from being taken for a read, and how unlikely a read puts one in doubt.
 _HARMED: Final = 0.1
 _UNREAD: Final = 0.1
-# How many words a description must have for them to say that a tool only reads, and that it loses something.
+# How many words a description must have for them to be asked at all, to say that a tool only reads without being sure
+# of it, and to say that it loses something.
 _HEAD: Final = 300
+_HARDLY_ANY: Final = 6
 _FEW: Final = 10
 _ENOUGH: Final = 15
 
@@ -53,7 +56,7 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     settled = verdict.level == READS and evidence.kind == "read"
     settled = settled or (verdict.unless == FINAL and evidence.kind in _GIVING) or harm.destructive
     said = 0 if settled else len(evidence.text[:_HEAD].split())
-    if said < _FEW:
+    if said < (_HARDLY_ANY if verdict.unless > WEAK else 1) or (looks and said < _FEW):
         return verdict, harm
     leaning = weigh(evidence, weights)
     loses = leaning.losing >= _LOST and leaning.reading < _READ and said >= _ENOUGH and evidence.kind != "destroy"
@@ -64,11 +67,18 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
         return verdict, harm._replace(destroys=_WORDED) if loses else harm
     if loses:
         return verdict, harm._replace(destroys=_WORDED)
+    if said < _FEW:
+        verdict = verdict._replace(unless=FINAL if _deed_is_told(evidence) else max(verdict.unless, SURE))
     reads = leaning.reading >= verdict.unless and leaning.losing < _HARMED
     if reads and not _soothes(evidence):
         readers = tell_readers(evidence, weights)
         return Verdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS
     return verdict, harm
+
+
+def _deed_is_told(evidence: Evidence) -> bool:
+    """Whether a verb of the name or the description is one of acting: a few words beside it do not count."""
+    return not _DEEDS.isdisjoint({evidence.kind, *evidence.prose.kinds})
 
 
 def _soothes(evidence: Evidence) -> bool:

@@ -22,17 +22,75 @@ from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 
 # Whatever its description says, a name with such a verb is never taken for guidance.
 _AFTERMATH: Final = frozenset({"history", "schema", "statistics", "stats", "status"})
+_WORKING: Final = frozenset({"add", "change", "destroy", "make", "none"})
+# Parameters that say where something is.
+_ELSEWHERE: Final = (
+    *(
+        "id",
+        "ids",
+        "path",
+        "paths",
+        "file",
+        "files",
+        "name",
+        "url",
+        "uri",
+        "sheet",
+        "table",
+        "document",
+        "session",
+        "key",
+        "collection",
+    ),
+    *(
+        "range",
+        "cell",
+        "cells",
+        "selector",
+        "element",
+        "node",
+        "page",
+        "project",
+        "database",
+        "repo",
+        "branch",
+        "channel",
+        "to",
+    ),
+)
+_LETTERS: Final = frozenset({"array", "char", "character", "characters", "csv", "json", "substring", "substrings"})
+_NUMBERS: Final = frozenset({"integer", "integers", "number", "numbers", "sum"})
+_KEPT: Final = ("saves", "traces", "lasting", "overwrites")
 _FILTERED: Final = frozenset({"check", "count", "describe", "get", "list", "search", "validate"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
 
 def judge_reading(evidence: Evidence) -> Verdict:
     """The first rule that has something to say decides; acting evidence is asked first."""
-    for rule in (_choices, _avowed, _joined_verbs, _guidance, _question):
+    for rule in (_worked_on, _choices, _avowed, _joined_verbs, _guidance, _question):
         verdict = rule(evidence)
         if verdict is not None:
             return verdict
     return BY_KIND.get(_kind(evidence), judge_act)(evidence)
+
+
+def _worked_on(evidence: Evidence) -> Verdict | None:
+    """`Split a string by a delimiter`: what is worked on comes with the call and goes back with the answer."""
+    names, prose = evidence.inputs.names, evidence.prose
+    if evidence.kind not in _WORKING or any(map(_is_elsewhere, names)) or prose.kind in _GRAVE - {"destroy"}:
+        return None
+    within = prose.object if evidence.kind in {"add", "none"} else prose.opening
+    worked = bool(within & NOUNS["handed"] and names & NOUNS["handed_input"])
+    summed = bool(names and names <= NOUNS["summed_input"] and prose.opening & _NUMBERS)
+    if "destroy" in {evidence.kind, prose.kind}:
+        worked, summed = worked and len(names) > 1 and not within.isdisjoint(_LETTERS), False
+    if not (worked or summed) or any(told in prose.statements for told in _KEPT):
+        return None
+    return Verdict(LOOKS, "it works on what it is handed")
+
+
+def _is_elsewhere(name: str) -> bool:
+    return name.endswith(_ELSEWHERE)
 
 
 def _choices(evidence: Evidence) -> Verdict | None:
