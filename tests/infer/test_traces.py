@@ -38,6 +38,8 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("split_string", "Split a string by a delimiter", string_id=TEXT, text=TEXT),
         tool("delete_text", "Delete characters of a text", text=TEXT),
         tool("delete_numbers", "Delete numbers of a harbour", numbers=TEXT),
+        tool("calc", "Evaluate a JavaScript expression", expression=TEXT),
+        tool("arrays", "Work on a JSON array", data=TEXT, action={"enum": ["get", "delete"]}),
         tool("import_log", "Import entries of a log from JSON", data=TEXT),
         tool("type_in", "Type a string into the field", text=TEXT),
         tool("sort_crates", "Sort a JSON array by some fields and save it to a file", data=TEXT, sort_by=TEXT),

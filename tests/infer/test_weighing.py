@@ -75,7 +75,6 @@ def test_a_few_words_are_not_enough(definition: dict[str, Any]) -> None:
     [
         (tool("harbour_manifest", "Quay by quay, all of it"), True),
         (tool("harbour_manifest", "" + " " * 40), False),
-        (tool("generate_manifest", "Generate a manifest of every vessel"), True),
         (tool("generate_manifest", "Generate a manifest"), False),
         (tool("enrich_vessel", "Everything that is known of her"), False),
         (tool("list_vessels", "This tool will release a vessel."), False),

@@ -75,7 +75,7 @@ def _unless_named(evidence: Evidence) -> float:
     if evidence.kind in _GIVEN_OUT:
         return FINAL
     confirmed = SURE if evidence.name.verb in DEEDS["soft"] else FINAL
-    return confirmed if evidence.confirmed else FAIR
+    return confirmed if evidence.confirmed else STRONG
 
 
 def _unless_told(evidence: Evidence, unless: float) -> float:

@@ -10,13 +10,15 @@ from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
 
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
+_OPERATIONS: Final = frozenset({"add", "create", "get", "list", "update"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
-_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"camera", "view", "viewport", "zoom"}
-# What is switched off and on again, and nobody is kept out meanwhile.
-_SWITCHED: Final = NOUNS["trivial"] | frozenset(
+_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"alert", "alerts", "camera", "view", "viewport", "zoom"}
+# Who or what is kept out when one of these is switched off; anything else is switched on again, and nobody was.
+_BARRED: Final = frozenset(
     (
-        *("autorenew", "autorenewal", "feature", "host", "interface", "lane", "parser", "plugin", "plugins", "renewal"),
-        *("route", "routes", "rule", "rules", "telemetry", "workflow", "workflows"),
+        *("account", "accounts", "auth", "authentication", "credential", "credentials", "customer", "customers"),
+        *("employee", "employees", "key", "keys", "live", "login", "member", "members", "mfa", "protection", "saas"),
+        *("secret", "secrets", "sso", "token", "tokens", "user", "users"),
     )
 )
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
@@ -79,7 +81,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["halting"]:
         return not words & NOUNS["own"]
     if verb in {"deactivate", "disable"}:
-        return not words & _SWITCHED
+        return bool(words & _BARRED)
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
@@ -94,6 +96,9 @@ def _by_choice(evidence: Evidence) -> str | None:
         return f"{evidence.name.verb} can be forced"
     chosen = {choice.verb for choice in evidence.inputs.choices if choice.kind == "destroy"}
     offered = {choice.verb for choice in evidence.inputs.choices}
+    created = evidence.confirmed and evidence.name.verb in {"add", "create"}
+    if created and not offered & _OPERATIONS:
+        return None  # what a rule that is created will do
     lost = sorted(chosen - DEEDS["mild"] - ({"disable"} if "enable" in offered else set()))
     lost += sorted(offered & DEEDS["losing_choice"])
     if evidence.words & NOUNS["trivial"]:

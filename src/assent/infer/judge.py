@@ -21,15 +21,14 @@ _GIVING: Final = frozenset({"add", "send", "share", "spend"})
 _DEEDS: Final = MIXED | {"session"}
 _WORDED: Final = "its words are those of tools that lose something"
 # How likely a loss the words must make it to count as one, and how likely a read at most.
-_LOST: Final = 0.5
+_LOST: Final = 0.75
 _READ: Final = 0.5
 # How likely a loss keeps a tool from being taken for a read, and how unlikely a read puts one in doubt.
 _HARMED: Final = 0.1
 _UNREAD: Final = 0.1
-# How many words a description must have for them to be asked at all, to say that a tool only reads without being sure
-# of it, and to say that it loses something.
+# How many words a description must have for them to say that a tool only reads, and that it loses something; where no
+# verb tells a deed fewer will do, if they are sure.
 _HEAD: Final = 300
-_HARDLY_ANY: Final = 6
 _FEW: Final = 10
 _ENOUGH: Final = 15
 
@@ -56,7 +55,7 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     settled = verdict.level == READS and evidence.kind == "read"
     settled = settled or (verdict.unless == FINAL and evidence.kind in _GIVING) or harm.destructive
     said = 0 if settled else len(evidence.text[:_HEAD].split())
-    if said < (_HARDLY_ANY if verdict.unless > WEAK else 1) or (looks and said < _FEW):
+    if said < (1 if verdict.unless == WEAK and not _deed_is_told(evidence) else _FEW):
         return verdict, harm
     leaning = weigh(evidence, weights)
     loses = leaning.losing >= _LOST and leaning.reading < _READ and said >= _ENOUGH and evidence.kind != "destroy"
@@ -67,9 +66,7 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
         return verdict, harm._replace(destroys=_WORDED) if loses else harm
     if loses:
         return verdict, harm._replace(destroys=_WORDED)
-    if said < _FEW:
-        verdict = verdict._replace(unless=FINAL if _deed_is_told(evidence) else max(verdict.unless, SURE))
-    reads = leaning.reading >= verdict.unless and leaning.losing < _HARMED
+    reads = leaning.reading >= (verdict.unless if said >= _FEW else SURE) and leaning.losing < _HARMED
     if reads and not _soothes(evidence):
         readers = tell_readers(evidence, weights)
         return Verdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS

@@ -67,7 +67,7 @@ _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
 def judge_reading(evidence: Evidence) -> Verdict:
     """The first rule that has something to say decides; acting evidence is asked first."""
-    for rule in (_worked_on, _choices, _avowed, _joined_verbs, _guidance, _question):
+    for rule in (_choices, _worked_on, _avowed, _joined_verbs, _guidance, _question):
         verdict = rule(evidence)
         if verdict is not None:
             return verdict
@@ -78,6 +78,8 @@ def _worked_on(evidence: Evidence) -> Verdict | None:
     """`Split a string by a delimiter`: what is worked on comes with the call and goes back with the answer."""
     names, prose = evidence.inputs.names, evidence.prose
     if evidence.kind not in _WORKING or any(map(_is_elsewhere, names)) or prose.kind in _GRAVE - {"destroy"}:
+        return None
+    if evidence.inputs.flags & PROGRAM and not prose.opening & (NOUNS["arithmetic"] | {"dice"}):
         return None
     within = prose.object if evidence.kind in {"add", "none"} else prose.opening
     worked = bool(within & NOUNS["handed"] and names & NOUNS["handed_input"])
