@@ -25,7 +25,18 @@ from assent.infer.doubts import (
     traced,
 )
 from assent.infer.evidence import Evidence
-from assent.infer.lexicon import ACTING, DEEDS, DETERMINER, MIXED, NOUN_TOO, NOUNS, READING, VERBS, find_verb
+from assent.infer.lexicon import (
+    ACTING,
+    DEEDS,
+    DETERMINER,
+    MIXED,
+    NOUN_TOO,
+    NOUNS,
+    OTHERWISE,
+    READING,
+    VERBS,
+    find_verb,
+)
 from assent.infer.naming import read_name
 from assent.infer.products import judge_product
 from assent.infer.verdict import (
@@ -109,7 +120,7 @@ def _read(evidence: Evidence) -> Verdict:
         or traced(evidence)
     )
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
-    doubt = doubt or continued(evidence)
+    doubt = doubt or continued(evidence) or (begun(evidence) if evidence.name.words[-1] in DEEDS["opening"] else None)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
     grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
@@ -177,6 +188,10 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
     if prose.verbs[:1] == ("load",) and len(prose.verbs) == 1 and not evidence.inputs.names:
         return Verdict(LOOKS, "what is loaded is said, and nothing is given")
+    if "http" in evidence.inputs.flags:
+        return Verdict(ACTS, "it sends any method")
+    if prose.verbs[:1] == ("simulate",) and prose.object & OTHERWISE["simulate"][1]:
+        return Verdict(ACTS, "the description says simulate, of what is done to a device")
     if "operates" in evidence.outset:
         return Verdict(ACTS, "the description lists operations that act")
     if prose.verbs[:1] in {("create",), ("make",)} and _gives_back(evidence):
@@ -192,7 +207,7 @@ def _thing(evidence: Evidence) -> Verdict:
             LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}", _unless_told(evidence, WEAK)
         )
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
-    doubt = doubt or consulted(evidence) or dispatched(evidence) or continued(evidence)
+    doubt = doubt or consulted(evidence) or dispatched(evidence) or continued(evidence) or let_in(evidence)
     if doubt:
         return Verdict(UNCLEAR, doubt)
     returned = prose.late and prose.verbs[:1] == ("return",) and bool(evidence.inputs.names)

@@ -111,7 +111,8 @@ def let_in(evidence: Evidence) -> str | None:
     """`get_upload_url` gives a way in that was not there before."""
     if evidence.name.verb == "list":
         return None
-    lets_in = evidence.words & NOUNS["ticket"] and evidence.words & NOUNS["ticketed"]
+    lets_in = bool(evidence.words & NOUNS["ticket"] and evidence.words & NOUNS["ticketed"])
+    lets_in = lets_in or ({"presigned", "url"} <= evidence.prose.opening and "upload" in evidence.words)
     return "what it gives lets its holder in" if lets_in else None
 
 
@@ -122,7 +123,7 @@ def traced(evidence: Evidence) -> str | None:
     opening = evidence.outset
     if "supplants" in opening or "loses" in opening:
         return "the description says that something is lost on the way"
-    if "enacts" in opening:
+    if "enacts" in opening or (evidence.name.verb == "explain" and "enacts" in evidence.prose.statements):
         return "it is looked at by being done"
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
 
@@ -167,7 +168,8 @@ def errand(evidence: Evidence) -> str | None:
     free = steps and not evidence.inputs.only_reads
     told = prose.kind == "run" and prose.verbs[0] == "perform" and prose.object & {"action", "actions"}
     alone = evidence.inputs.flags & {"task", "message"} and "autonomous" in evidence.outset
-    if free or told or alone or "presses" in evidence.outset:
+    pressed = "presses" in evidence.prose.statements or "click" in evidence.inputs.names
+    if free or told or alone or pressed:
         return "something is done before anything is read"
     return None
 
@@ -180,6 +182,8 @@ def renewed(evidence: Evidence) -> str | None:
 
 def mended(evidence: Evidence) -> str | None:
     plain = evidence.name.verb in _PLAIN and evidence.prose.kind == "read"
+    if evidence.kind in {"none", "noun"} and any(name.startswith("set_") for name in evidence.inputs.names):
+        return "a parameter sets something"
     if "rehearse" in evidence.inputs.flags and not plain:
         return "it can be rehearsed"
     return "it can put right or keep what it finds" if "mend" in evidence.inputs.flags else None
@@ -248,7 +252,8 @@ def consulted(evidence: Evidence) -> str | None:
     told = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in DEEDS["consulting"]
     given = told and evidence.inputs.flags & {"task", "message"} and evidence.prose.object & _AGENTS
     able = told and "may_act" in evidence.outset
-    return "an agent is asked" if asked or given or able else None
+    unleashed = not evidence.inputs.names.isdisjoint(NOUNS["leash"])
+    return "an agent is asked" if asked or given or able or unleashed else None
 
 
 def made(evidence: Evidence) -> str | None:

@@ -205,7 +205,12 @@ def _kind(evidence: Evidence) -> str:
         return "read"
     if verb == "report" and "run" in words and "async" not in words:
         return "run"
-    if verb == "create" and evidence.prose.kind == "make" and "merely_makes" in evidence.prose.statements:
+    if (
+        verb == "create"
+        and evidence.prose.kind == "make"
+        and evidence.prose.verbs[0] != "record"
+        and "merely_makes" in evidence.prose.statements
+    ):
         return "make"
     if verb == "operations" and evidence.name.place == "first":
         return "none"

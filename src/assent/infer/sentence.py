@@ -84,7 +84,21 @@ _NO_DEED = {
     "type": frozenset({"", "of"}),
 }
 _DEPENDING = frozenset(
-    {"block", "capture", "format", "map", "page", "pick", "report", "request", "roll", "simulate", "stream", "take"}
+    {
+        "block",
+        "make",
+        "capture",
+        "format",
+        "map",
+        "page",
+        "pick",
+        "report",
+        "request",
+        "roll",
+        "simulate",
+        "stream",
+        "take",
+    }
 )
 OF = frozenset({"for", "of", "in", "from", "about", "on"})
 _AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
@@ -157,6 +171,8 @@ def _verb_beside(words: list[str], position: int, verb: str) -> str:
         return "tell"
     if verb == "request" and word_after(words, position) in {"data", "information"}:
         return "fetch"
+    if verb == "make" and word_after(words, position) in {"certain", "sure"}:
+        return "check"
     if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
         return "send"
     if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
@@ -203,7 +219,7 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
             listing = listing and linked and (find_verb(link) is not None or _is_between(link))
             continue
         place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
-        verb = find_verb(words[place])
+        verb = verb_at(words, place) or None
         if verb is None or verb in _WEAK or _ending(words[place]) != ending or _is_answer(words, place, verb):
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
