@@ -44,6 +44,10 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
         tool("device_input", "Simulate input on a device: tap or swipe", kind=TEXT),
         tool("brainstorm", "Think of ideas for a harbour", prompt=TEXT, yolo=SWITCH),
         tool("research_start", "Research of a coast: search the web for sources", query=TEXT),
+        tool("recommend_harbour", "Recommend a harbour to others", remove=SWITCH),
+        tool(
+            "home_crane", "Home all axes of the crane, so that every part of it is where the log of the harbour says."
+        ),
         tool("render_hull", "Render a hull to a PNG image", file=TEXT, out=TEXT),
         tool("translate_call", "Translate a call. Returns the text and a path to the output WAV file.", call=TEXT),
         tool("diagnose_buoy", "Diagnose a buoy", flush_cache=SWITCH),

@@ -64,28 +64,26 @@ def test_no_words_overrule_what_a_rule_has_seen(definition: dict[str, Any]) -> N
     assert (found.read_only, found.destructive) == (False, False), found.reasons
 
 
-@pytest.mark.parametrize("definition", LEXICAL[1:], ids=lambda definition: definition["name"])
-def test_a_few_words_are_not_enough(definition: dict[str, Any]) -> None:
-    short = {**definition, "description": definition["description"].split(" for every")[0] + " " * 40}
-    assert not classify_with(short, READERS).read_only
-
-
 @pytest.mark.parametrize(
-    ("definition", "enough"),
+    "definition",
     [
-        (tool("harbour_manifest", "Quay by quay, all of it"), True),
-        (tool("harbour_manifest", "" + " " * 40), False),
-        (tool("generate_manifest", "Generate a manifest"), False),
-        (tool("enrich_vessel", "Everything that is known of her"), False),
-        (tool("list_vessels", "This tool will release a vessel."), False),
+        *({**one, "description": one["description"].split(" for every")[0] + " " * 40} for one in LEXICAL[1:]),
+        tool("harbour_manifest", " " * 40),
+        tool("generate_manifest", "Generate a manifest of every vessel"),
+        tool("enrich_vessel", "Everything that is known of her"),
+        tool("list_vessels", "This tool will release a vessel."),
     ],
 )
-def test_a_few_words_must_be_surer_and_stand_beside_no_deed(definition: dict[str, Any], *, enough: bool) -> None:
-    likely = Weights(2.5, -30.0, {})
-    assert 0.9 < weigh(gather(definition), likely).reading < 0.95
-    assert classify_with({**definition, "description": f"Quay by quay, {LONG}"}, likely).read_only
-    assert not classify_with(definition, likely).read_only
-    assert classify_with(definition, READERS).read_only is enough
+def test_a_few_words_are_not_enough(definition: dict[str, Any]) -> None:
+    assert not classify_with(definition, READERS).read_only
+
+
+def test_a_few_words_that_are_sure_are_enough_where_no_verb_tells_a_deed() -> None:
+    short, likely = tool("harbour_manifest", "Quay by quay, all of it"), Weights(2.5, -30.0, {})
+    assert 0.9 < weigh(gather(short), likely).reading < 0.95
+    assert classify_with(LEXICAL[0], likely).read_only
+    assert not classify_with(short, likely).read_only
+    assert classify_with(short, READERS).read_only
 
 
 @pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])

@@ -86,7 +86,7 @@ def _unless_named(evidence: Evidence) -> float:
     if evidence.kind in _GIVEN_OUT:
         return FINAL
     confirmed = SURE if evidence.name.verb in DEEDS["soft"] else FINAL
-    return confirmed if evidence.confirmed else STRONG
+    return confirmed if evidence.confirmed else SURE
 
 
 def _unless_told(evidence: Evidence, unless: float) -> float:
@@ -181,7 +181,7 @@ def _thing(evidence: Evidence) -> Verdict:
     """The name has no verb, so the description and the title must say it."""
     prose = evidence.prose
     if prose.unknown:
-        return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known", STRONG)
+        return Verdict(UNCLEAR, f"no verb in the name, and {prose.unknown} is not known")
     if evidence.kind == "noun" and evidence.name.place == "last" and claims_reading(evidence):
         return Verdict(LOOKS, "it says that it only reads")
     if evidence.kind == "noun" and prose.late and prose.kind not in _GRAVE and _tells(evidence):

@@ -6,7 +6,7 @@ from typing import Final
 from assent.infer.doubts import PROGRAM, saved
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, NOUNS, READING
-from assent.infer.verdict import ACTS, FINAL, LOOKS, STRONG, UNCLEAR, Verdict, claims_reading
+from assent.infer.verdict import ACTS, FINAL, LOOKS, SURE, UNCLEAR, Verdict, claims_reading
 
 # Parameters by which what was made is found again.
 _NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
@@ -49,7 +49,7 @@ def judge_product(evidence: Evidence) -> Verdict:
     if back:
         return Verdict(LOOKS, f"{verb}{back}")
     pictured = (evidence.words | prose.object) & _PICTURED
-    return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said", FINAL if pictured else STRONG)
+    return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said", FINAL if pictured else SURE)
 
 
 def _kept(evidence: Evidence, verb: str) -> str | None:
