@@ -16,9 +16,8 @@ class _Group(NamedTuple):
     pattern: re.Pattern[str]
 
 
-class _Statement(NamedTuple):
-    marks: tuple[str, ...]
-    groups: tuple[_Group, ...]
+# A mark, and the groups that may hold where it occurs.
+_Statement = tuple[tuple[str, tuple[_Group, ...]], ...]
 
 
 def _load() -> Mapping[str, _Statement]:
@@ -27,11 +26,15 @@ def _load() -> Mapping[str, _Statement]:
 
 
 def _compile(rows: Sequence[Mapping[str, Sequence[str]]]) -> _Statement:
-    """Its groups, and the marks of all of them but those that another mark is part of."""
+    """The marks of all groups but those that another mark is part of, each with the groups it is for."""
     groups = tuple(_Group(tuple(row["marks"]), re.compile("|".join(row["patterns"]))) for row in rows)
     marks = {mark for group in groups for mark in group.marks}
     fewest = sorted(mark for mark in marks if not any(other in mark for other in marks - {mark}))
-    return _Statement(tuple(fewest), groups)
+    return tuple((mark, tuple(group for group in groups if _is_for(mark, group))) for mark in fewest)
+
+
+def _is_for(mark: str, group: _Group) -> bool:
+    return any(mark in other for other in group.marks)
 
 
 _STATEMENTS: Final = _load()
@@ -54,9 +57,11 @@ class Statements:
 
     def _find(self, statement: _Statement) -> bool:
         body = self._body
-        for mark in statement.marks:
+        for mark, groups in statement:
             if mark in body:
-                return any(_holds(body, group) for group in statement.groups)
+                for group in groups:
+                    if _holds(body, group):
+                        return True
         return False
 
 
