@@ -113,7 +113,7 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
             only_reads |= said and (outer or not chosen)
             chosen |= outer
-    if names >= {"body", "method"} and names & {"endpoint", "path", "url"}:
+    if "method" in names and names & {"body", "data", "payload"} and names & {"endpoint", "path", "url"}:
         flags.add("http")
     only_reads = (
         only_reads and all(choice.kind in READING for choice in choices) and any(choice.certain for choice in choices)
