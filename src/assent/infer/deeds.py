@@ -70,6 +70,7 @@ _UNLESS_DOUBTED: Final = {
 _UNDOING: Final = frozenset({"cutoff", "deletion", "erasure", "eviction", "removal", "termination"})
 # Verbs that no words overrule: what they do matters to others, or stays.
 _GIVEN_OUT: Final = _GRAVE | {"add", "share"}
+_REQUESTED: Final = frozenset({"api", "call", "http", "request", "rest"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 
 
@@ -83,10 +84,7 @@ def judge_act(evidence: Evidence) -> Verdict:
 
 def _unless_named(evidence: Evidence) -> float:
     """What it takes to overrule the name's verb: nothing does where it is grave or the description confirms it."""
-    if evidence.kind in _GIVEN_OUT:
-        return FINAL
-    confirmed = SURE if evidence.name.verb in DEEDS["soft"] else FINAL
-    return confirmed if evidence.confirmed else SURE
+    return FINAL if evidence.confirmed or evidence.kind in _GIVEN_OUT else SURE
 
 
 def _unless_told(evidence: Evidence, unless: float) -> float:
@@ -108,7 +106,7 @@ def _read(evidence: Evidence) -> Verdict:
     doubt = program(evidence)
     if doubt and "code" not in evidence.inputs.flags and claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
-    if evidence.inputs.flags >= {"http", "url"}:
+    if evidence.inputs.flags >= {"http", "url"} and verb not in {"count", "find", "list", "search"}:
         doubt = "it sends any method"
     doubt = (
         doubt
@@ -120,7 +118,7 @@ def _read(evidence: Evidence) -> Verdict:
         or traced(evidence)
     )
     doubt = doubt or shown_elsewhere(evidence) or errand(evidence) or renewed(evidence) or mended(evidence)
-    doubt = doubt or continued(evidence) or (begun(evidence) if evidence.name.words[-1] in DEEDS["opening"] else None)
+    doubt = doubt or continued(evidence) or (begun(evidence) if _may_begin(evidence) else None)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
     grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
@@ -131,7 +129,14 @@ def _read(evidence: Evidence) -> Verdict:
     acts = prose.kind in ACTING or (prose.kind == "session" and prose.verbs[0] != "authenticate")
     if acts and not _describes(evidence):
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}", _unless_told(evidence, FAIR))
+    if VERBS.get(verb or "") in ACTING:
+        return Verdict(READS, f"the description says {prose.verbs[0]}: how {evidence.name.words[-1]} stands")
     return Verdict(READS, f"the name's verb is {verb}")
+
+
+def _may_begin(evidence: Evidence) -> bool:
+    """`research_start`, but not `get_launch`."""
+    return evidence.name.words[-1] in DEEDS["opening"] and evidence.name.verb not in DEEDS["fetching"]
 
 
 def _describes(evidence: Evidence) -> bool:
@@ -188,7 +193,7 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
     if prose.verbs[:1] == ("load",) and len(prose.verbs) == 1 and not evidence.inputs.names:
         return Verdict(LOOKS, "what is loaded is said, and nothing is given")
-    if "http" in evidence.inputs.flags:
+    if "http" in evidence.inputs.flags and not _REQUESTED.isdisjoint(evidence.name.words[-1:]):
         return Verdict(ACTS, "it sends any method")
     if prose.verbs[:1] == ("simulate",) and prose.object & OTHERWISE["simulate"][1]:
         return Verdict(ACTS, "the description says simulate, of what is done to a device")
@@ -223,7 +228,7 @@ def _thing(evidence: Evidence) -> Verdict:
 def _gives_back(evidence: Evidence) -> bool:
     """Whether the text says that what is made is returned, and that nothing is written anywhere."""
     said = evidence.prose.statements
-    return "returns" in said and "reads_only" in said and len(evidence.prose.verbs) == 1 and not saved(evidence)
+    return "returns" in said and "unwritten" in said and len(evidence.prose.verbs) == 1 and not saved(evidence)
 
 
 def _tells(evidence: Evidence) -> bool:

@@ -1,5 +1,6 @@
 """Which circumstances make one doubt that a tool only looks?"""
 
+import re
 from typing import Final
 
 from assent.infer.evidence import Evidence
@@ -15,11 +16,15 @@ _ARGUMENTS: Final = frozenset({"additional_args", "additional_arguments", "extra
 # With one of these a rehearsal is one of the request.
 # They look at a program that they are given, where the text says no more.
 _EXAMINING: Final = frozenset({"analyse", "analyze", "audit", "check", "inspect", "lint", "review", "validate"})
-_ABOUT_COMMANDS: Final = frozenset({"command", "commandlog", "docs", "help", "history", "log", "logs", "usage"})
+_ABOUT_COMMANDS: Final = frozenset({"commandlog", "docs", "help", "history", "usage"})
+_EXECUTED = re.compile(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b")
+_STARTED = re.compile(
+    r"\b(?:calling|compil|dynamic|execut|network|output|profil|ran|repl|run|sandbox|shell|start|stdout|tests?)\w*"
+)
 _PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve", "search"})
 _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
 # They ask how a job is doing.
-_FOLLOWING: Final = frozenset({"check", "describe", "get", "list", "poll", "show", "wait"})
+_FOLLOWING: Final = DEEDS["fetching"] | {"check", "describe", "poll", "query", "read", "view", "wait"}
 _OUT: Final = frozenset({"out", "out_file", "outfile"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
@@ -43,9 +48,11 @@ def is_treated(evidence: Evidence) -> bool:
     prose, verb = evidence.prose, evidence.name.verb
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
         return False
+    if "code" in evidence.inputs.flags and _EXECUTED.search(evidence.text.lower()) is not None:
+        return False
     if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
         return True
-    programs = evidence.inputs.flags & PROGRAM
+    programs = evidence.inputs.flags & PROGRAM if _STARTED.search(evidence.text.lower()) is None else frozenset()
     if verb in _EXAMINING and programs == {"code"} and prose.verbs[:1] == (verb,) and "code" in prose.object:
         return True
     if programs == {"command"} and verb in _PLAIN and evidence.words & _ABOUT_COMMANDS and prose.kind == "read":
@@ -112,7 +119,7 @@ def let_in(evidence: Evidence) -> str | None:
     if evidence.name.verb == "list":
         return None
     lets_in = bool(evidence.words & NOUNS["ticket"] and evidence.words & NOUNS["ticketed"])
-    lets_in = lets_in or ({"presigned", "url"} <= evidence.prose.opening and "upload" in evidence.words)
+    lets_in = lets_in or ({"presigned", "url"} <= evidence.prose.opening and evidence.name.words[-1:] == ("upload",))
     return "what it gives lets its holder in" if lets_in else None
 
 
@@ -130,7 +137,8 @@ def traced(evidence: Evidence) -> str | None:
 
 def continued(evidence: Evidence) -> str | None:
     """What is looked for is found by a job that goes on after the answer."""
-    going = "starts_job" in evidence.prose.statements and evidence.name.verb not in _FOLLOWING
+    said = evidence.prose.statements
+    going = "queues" in said or ("starts_job" in said and evidence.name.verb not in _FOLLOWING)
     return "a job goes on" if going and "status" not in evidence.words else None
 
 
@@ -168,8 +176,9 @@ def errand(evidence: Evidence) -> str | None:
     free = steps and not evidence.inputs.only_reads
     told = prose.kind == "run" and prose.verbs[0] == "perform" and prose.object & {"action", "actions"}
     alone = evidence.inputs.flags & {"task", "message"} and "autonomous" in evidence.outset
-    pressed = "presses" in evidence.prose.statements or "click" in evidence.inputs.names
-    if free or told or alone or pressed:
+    pressed = "presses" in (evidence.prose.statements if evidence.name.verb == "answer" else evidence.outset)
+    chosen = evidence.kind in {"none", "noun"} and "click" in evidence.inputs.names and "press" in evidence.text.lower()
+    if free or told or alone or pressed or chosen:
         return "something is done before anything is read"
     return None
 
@@ -177,16 +186,25 @@ def errand(evidence: Evidence) -> str | None:
 def renewed(evidence: Evidence) -> str | None:
     """`get_new_key` makes one."""
     around = evidence.words | evidence.prose.object
+    if evidence.name.verb == "list":
+        return None
     return "what is got is new" if "new" in around and around & NOUNS["issued"] else None
 
 
 def mended(evidence: Evidence) -> str | None:
     plain = evidence.name.verb in _PLAIN and evidence.prose.kind == "read"
-    if evidence.kind in {"none", "noun"} and any(name.startswith("set_") for name in evidence.inputs.names):
+    sets = evidence.kind in {"none", "noun"} and " or set " in evidence.text[:200].lower()
+    if sets and any(name.startswith("set_") for name in evidence.inputs.names):
         return "a parameter sets something"
     if "rehearse" in evidence.inputs.flags and not plain:
         return "it can be rehearsed"
-    return "it can put right or keep what it finds" if "mend" in evidence.inputs.flags else None
+    mends = "mend" in evidence.inputs.flags or does(evidence)
+    return "it can put right or keep what it finds" if mends else None
+
+
+def does(evidence: Evidence) -> bool:
+    """Whether a switch does something beside the look; of a list it chooses what is listed."""
+    return "doing" in evidence.inputs.flags and evidence.name.verb not in DEEDS["fetching"]
 
 
 def statement(evidence: Evidence) -> str | None:
@@ -252,7 +270,7 @@ def consulted(evidence: Evidence) -> str | None:
     told = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in DEEDS["consulting"]
     given = told and evidence.inputs.flags & {"task", "message"} and evidence.prose.object & _AGENTS
     able = told and "may_act" in evidence.outset
-    unleashed = not evidence.inputs.names.isdisjoint(NOUNS["leash"])
+    unleashed = evidence.inputs.flags & {"task", "message"} and evidence.inputs.names & NOUNS["leash"]
     return "an agent is asked" if asked or given or able or unleashed else None
 
 
@@ -268,7 +286,7 @@ def rehearsed(evidence: Evidence) -> str | None:
     verb, prose = evidence.name.verb, evidence.prose
     if evidence.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
         return "it can be rehearsed or forced"
-    if "mend" in evidence.inputs.flags:
+    if "mend" in evidence.inputs.flags or does(evidence):
         return "it can put right or keep what it finds"
     if prose.kind == "read" or "reads_only" in prose.statements:
         return None

@@ -10,12 +10,31 @@ from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
 
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
+# What is created to do something later.
+_STANDING: Final = frozenset(
+    {
+        "action",
+        "adjustment",
+        "automation",
+        "creative",
+        "filter",
+        "filters",
+        "policy",
+        "quota",
+        "rule",
+        "rules",
+        "trigger",
+        "workflow",
+    }
+)
 _OPERATIONS: Final = frozenset({"add", "create", "get", "list", "update"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
 _RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"alert", "alerts", "camera", "view", "viewport", "zoom"}
 # Who or what is kept out when one of these is switched off; anything else is switched on again, and nobody was.
 _BARRED: Final = frozenset(
     (
+        *("admin", "admins", "audit", "backup", "backups", "certificate", "certificates", "device", "devices"),
+        *("encryption", "factor", "firewall", "staff"),
         *("account", "accounts", "auth", "authentication", "credential", "credentials", "customer", "customers"),
         *("employee", "employees", "key", "keys", "live", "login", "member", "members", "mfa", "protection", "saas"),
         *("secret", "secrets", "sso", "token", "tokens", "user", "users"),
@@ -81,7 +100,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in DEEDS["halting"]:
         return not words & NOUNS["own"]
     if verb in {"deactivate", "disable"}:
-        return bool(words & _BARRED)
+        return bool(words & _BARRED) and words.isdisjoint({"filter", "rule", "rules"})
     if verb in DEEDS["sparing"]:
         return not words & NOUNS["trivial"]
     if verb == "reset":
@@ -96,7 +115,7 @@ def _by_choice(evidence: Evidence) -> str | None:
         return f"{evidence.name.verb} can be forced"
     chosen = {choice.verb for choice in evidence.inputs.choices if choice.kind == "destroy"}
     offered = {choice.verb for choice in evidence.inputs.choices}
-    created = evidence.confirmed and evidence.name.verb in {"add", "create"}
+    created = evidence.confirmed and evidence.name.verb in {"add", "create"} and evidence.words & _STANDING
     if created and not offered & _OPERATIONS:
         return None  # what a rule that is created will do
     lost = sorted(chosen - DEEDS["mild"] - ({"disable"} if "enable" in offered else set()))

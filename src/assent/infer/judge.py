@@ -18,6 +18,8 @@ _HARMLESS: Final = Harm(None, None, None)
 _SILENT: Final = Declared()
 # What they do adds something; that a description confirms it leaves no question.
 _GIVING: Final = frozenset({"add", "send", "share", "spend"})
+# Parameters that say what something is turned to.
+_TURNED: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent", "position", "speed", "value"})
 _DEEDS: Final = MIXED | {"session"}
 _WORDED: Final = "its words are those of tools that lose something"
 # How likely a loss the words must make it to count as one, and how likely a read at most.
@@ -61,7 +63,7 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     loses = leaning.losing >= _LOST and leaning.reading < _READ and said >= _ENOUGH and evidence.kind != "destroy"
     if looks:
         if loses or leaning.reading < _UNREAD:
-            verdict = Verdict(UNCLEAR, f"{verdict.because}; but its words are not those of tools that only read")
+            verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
             harm = judge_harm(evidence)
         return verdict, harm._replace(destroys=_WORDED) if loses else harm
     if loses:
@@ -74,8 +76,10 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
 
 
 def _deed_is_told(evidence: Evidence) -> bool:
-    """Whether a verb of the name or the description is one of acting: a few words beside it do not count."""
-    return not _DEEDS.isdisjoint({evidence.kind, *evidence.prose.kinds})
+    """Whether a verb is one of acting, or what is named is given: a few words beside that do not count."""
+    told = not _DEEDS.isdisjoint({evidence.kind, *evidence.prose.kinds})
+    said = evidence.words | evidence.prose.opening | _TURNED
+    return told or not said.isdisjoint(evidence.inputs.names)
 
 
 def _soothes(evidence: Evidence) -> bool:

@@ -33,6 +33,7 @@ _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
 _SWITCHES: Final = frozenset(
     {
+        "doing",
         "felling",
         "felling_first",
         "followed_by",
@@ -163,7 +164,9 @@ def _plain(name: str) -> str:
 def _switched(plain: str) -> Iterator[str]:
     """What a parameter of this name means as a switch."""
     yield from (
-        flag for flag in ("mend", "traced", "fate", "pressing", "backup", "truncating") if plain in INPUTS[flag]
+        flag
+        for flag in ("doing", "mend", "traced", "fate", "pressing", "backup", "truncating")
+        if plain in INPUTS[flag]
     )
     if plain in {"destroy", "is_destroy"}:
         yield "felled"
@@ -173,7 +176,7 @@ def _switched(plain: str) -> Iterator[str]:
     if first in _AFTERWARDS and rest.partition("_")[0] in _LOST_AFTERWARDS:
         yield "felling"
     if (
-        first == "create"
+        first in {"create", "toggle"}
         or (first == "trigger" and rest != "only")
         or (first == "confirm" and VERBS.get(rest) in MIXED)
         or plain.startswith("apply_to_")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from assent.infer.doubts import PROGRAM, saved
+from assent.infer.doubts import PROGRAM, does, saved
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, NOUNS, READING
 from assent.infer.verdict import ACTS, FINAL, LOOKS, SURE, UNCLEAR, Verdict, claims_reading
@@ -55,7 +55,7 @@ def judge_product(evidence: Evidence) -> Verdict:
 def _kept(evidence: Evidence, verb: str) -> str | None:
     if saved(evidence):
         return "the result is saved"
-    if "mend" in evidence.inputs.flags:
+    if "mend" in evidence.inputs.flags or does(evidence):
         return "a switch keeps the result"
     if "shared" in evidence.outset:
         return "others can see the result"

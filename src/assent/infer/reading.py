@@ -1,5 +1,6 @@
 """Does the tool only look, or does it act?"""
 
+import re
 from itertools import pairwise
 from typing import Final
 
@@ -20,9 +21,13 @@ from assent.infer.lexicon import (
 )
 from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 
+# With one of these it is what they are set to, not what became of them.
+_TURNED: Final = frozenset(
+    {"content", "data", "force", "message", "new_status", "schema", "state", "status", "text", "value"}
+)
 # Whatever its description says, a name with such a verb is never taken for guidance.
 _AFTERMATH: Final = frozenset({"history", "schema", "statistics", "stats", "status"})
-_WORKING: Final = frozenset({"add", "change", "destroy", "make", "none"})
+_WARY: Final = frozenset({"confirm", "force", "rehearse"})
 # Parameters that say where something is.
 _ELSEWHERE: Final = (
     *(
@@ -58,10 +63,12 @@ _ELSEWHERE: Final = (
         "to",
     ),
 )
-_LETTERS: Final = frozenset({"array", "char", "character", "characters", "csv", "json", "substring", "substrings"})
+_LETTERS: Final = frozenset({"char", "character", "characters", "substring", "substrings"})
+_EDITED: Final = frozenset({"cursor", "document", "editor", "field", "focused", "selected", "selection"})
 _NUMBERS: Final = frozenset({"integer", "integers", "number", "numbers", "sum"})
 _KEPT: Final = ("saves", "traces", "lasting", "overwrites")
-_FILTERED: Final = frozenset({"check", "count", "describe", "get", "list", "search", "validate"})
+_CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
+_PERMITTED: Final = frozenset({"allowed", "permission", "permissions", "permitted"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
 
@@ -76,17 +83,17 @@ def judge_reading(evidence: Evidence) -> Verdict:
 
 def _worked_on(evidence: Evidence) -> Verdict | None:
     """`Split a string by a delimiter`: what is worked on comes with the call and goes back with the answer."""
-    names, prose = evidence.inputs.names, evidence.prose
-    if evidence.kind not in _WORKING or any(map(_is_elsewhere, names)) or prose.kind in _GRAVE - {"destroy"}:
+    names, prose, flags = evidence.inputs.names, evidence.prose, evidence.inputs.flags
+    verb = prose.verbs[0] if prose.verbs else evidence.name.verb or ""
+    if len(prose.verbs) > 1 or flags & _WARY or any(map(_is_elsewhere, names)):
         return None
-    if evidence.inputs.flags & PROGRAM and not prose.opening & (NOUNS["arithmetic"] | {"dice"}):
+    worked = bool(verb in DEEDS["working"] and prose.object & NOUNS["handed"] and names & NOUNS["handed_input"])
+    cut = bool(verb in {"delete", "remove", "replace"} and prose.object & _LETTERS and names & {"string", "text"})
+    cut = cut and len(names) > 1 and not prose.opening & _EDITED
+    summed = verb == "add" and len(names) > 1 and names <= NOUNS["summed_input"] and prose.object & _NUMBERS
+    if not (worked or cut or summed) or any(told in prose.statements for told in _KEPT):
         return None
-    within = prose.object if evidence.kind in {"add", "none"} else prose.opening
-    worked = bool(within & NOUNS["handed"] and names & NOUNS["handed_input"])
-    summed = bool(names and names <= NOUNS["summed_input"] and prose.opening & _NUMBERS)
-    if "destroy" in {evidence.kind, prose.kind}:
-        worked, summed = worked and len(names) > 1 and not within.isdisjoint(_LETTERS), False
-    if not (worked or summed) or any(told in prose.statements for told in _KEPT):
+    if flags & PROGRAM and not prose.opening & (NOUNS["arithmetic"] | {"dice"}):
         return None
     return Verdict(LOOKS, "it works on what it is handed")
 
@@ -99,10 +106,12 @@ def _choices(evidence: Evidence) -> Verdict | None:
     """One tool, many operations: the worst one counts."""
     if _only_filters(evidence):
         return None
-    told = evidence.kind in {"look", "noun"} and bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
-    doubtful = evidence.kind == "read" or told
+    guides = evidence.kind == "noun" and evidence.words & NOUNS["guide"] and evidence.prose.kinds <= READING
+    doubtful = evidence.kind == "read" or bool(guides and evidence.prose.kinds)
     acting = sorted(
-        choice.verb for choice in evidence.inputs.choices if choice.kind in MIXED and (choice.certain or not doubtful)
+        choice.verb
+        for choice in evidence.inputs.choices
+        if choice.kind in MIXED and (choice.certain or not doubtful or (guides and choice.kind == "destroy"))
     )
     if acting:
         offered = ", ".join(dict.fromkeys(acting))
@@ -116,8 +125,10 @@ def _choices(evidence: Evidence) -> Verdict | None:
 def _only_filters(evidence: Evidence) -> bool:
     """`list_refunds` with an action chooses what is listed, unless to list is itself one of the choices."""
     name, offered = evidence.name, {choice.verb for choice in evidence.inputs.choices}
-    lists = name.verb in _FILTERED and name.place == "first" and evidence.prose.kinds <= READING
-    return lists and not any(VERBS[verb] in READING for verb in offered) and name.words[-1] not in {"manager", "ops"}
+    looks = name.place == "first" and evidence.prose.kinds <= READING
+    lists = looks and name.verb in {"count", "list"} and not offered & DEEDS["offered_beside"]
+    asks = looks and name.verb == "check" and bool(evidence.prose.opening & _PERMITTED)
+    return (lists or asks) and name.words[-1] not in {"manager", "ops"}
 
 
 def _avowed(evidence: Evidence) -> Verdict | None:
@@ -138,14 +149,20 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     told = told and not CONJUNCTION.isdisjoint(evidence.name.words)
     if beside and (told or not looks):
         return Verdict(ACTS, f"the name also says {beside[0]}")
-    looks_first = evidence.prose.kind in READING
-    joined = [
-        verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING and not (looks_first and verb == "confirm")
-    ]
+    checks = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in _CHECKING
+    joined = [verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING and not (checks and verb == "confirm")]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
-        thing = evidence.kind == "read" and DEEDS["counted"].issuperset(joined)
+        thing = evidence.kind == "read" and all(_is_counted(evidence.text, verb) for verb in joined)
         return Verdict(ACTS, f"the description also says {joined[0]}", SURE if thing else FINAL)
     return None
+
+
+def _is_counted(text: str, verb: str) -> bool:
+    """`spend and clicks`, not `spend points on an item`."""
+    done = re.search(
+        rf"\b{verb}s? (?:an?|any|it|the|their|them|these|this|your|\w+ (?:for|on|to))\b", text[:300].lower()
+    )
+    return verb in {"spend", "tick", "unlike"} and done is None
 
 
 def _coupled(words: tuple[str, ...], verb: str) -> bool:
@@ -225,7 +242,12 @@ def _is_rehearsal(evidence: Evidence) -> bool:
 def _is_aftermath(evidence: Evidence) -> bool:
     """`gc_status`, `purge_history`: what became of a deed, where the description only looks."""
     name, prose = evidence.name, evidence.prose
-    return name.kind in ACTING and name.words[-1] in _AFTERMATH and prose.kind in READING and not evidence.confirmed
+    if name.kind not in ACTING or name.words[-1] not in _AFTERMATH or prose.kind not in READING or evidence.confirmed:
+        return False
+    told = bool(prose.object & _AFTERMATH) and " and " not in evidence.text.partition(".")[0]
+    told = told and not (prose.verbs[0] == "return" and name.verb in DEEDS["strong"] | {"clear", "reset"})
+    given = not evidence.inputs.names.isdisjoint(_TURNED)
+    return told and not given and name.verb not in DEEDS["turning"]
 
 
 def _is_fetched(evidence: Evidence) -> bool:

@@ -171,8 +171,6 @@ def _verb_beside(words: list[str], position: int, verb: str) -> str:
         return "tell"
     if verb == "request" and word_after(words, position) in {"data", "information"}:
         return "fetch"
-    if verb == "make" and word_after(words, position) in {"certain", "sure"}:
-        return "check"
     if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
         return "send"
     if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
