@@ -65,7 +65,7 @@ def _restored(evidence: Evidence) -> str | None:
     verb, words = evidence.name.verb, evidence.words
     copied = words & _COPY or (evidence.confirmed and evidence.prose.object & {"backup", "snapshot"})
     put_back = verb == "deploy" and "restore" in evidence.prose.verbs
-    if (verb == "restore" or put_back) and copied:
+    if (verb == "restore" or put_back) and copied and "creates a new version" not in evidence.text:
         return "restoring a copy replaces what is there now"
     if verb in {"upgrade", "downgrade"} and "version" in words:
         return "a change of version is hard to take back"

@@ -96,7 +96,8 @@ def _unless_told(evidence: Evidence, unless: float) -> float:
         unless = max(unless, STRONG)  # `Save a snapshot`
     if (prose.kinds & (_GRAVE | {"share"}) and not thing) or "starts_job" in prose.statements:
         return FINAL
-    return unless if prose.verbs[0] in NOUN_TOO or prose.kind == "run" else max(unless, SURE)
+    doubtful = (prose.verbs[0] in NOUN_TOO and prose.verbs[0] != "login") or prose.kind == "run"
+    return unless if doubtful else max(unless, SURE)
 
 
 def _read(evidence: Evidence) -> Verdict:
@@ -142,9 +143,11 @@ def _may_begin(evidence: Evidence) -> bool:
 def _describes(evidence: Evidence) -> bool:
     """Whether the text begins with what is got, and what sounds like a deed comes later."""
     name, prose = evidence.name, evidence.prose
+    first = prose.verbs[0] if prose.verbs else ""
+    if first == "new" and prose.late:
+        return True
     if name.verb not in DEEDS["fetching"] or name.place not in {"first", "last", "only"}:
         return False
-    first = prose.verbs[0] if prose.verbs else ""
     thing = prose.kind in {"send", "spend"} and first in NOUN_TOO
     return first in _LOADING or (prose.late and (thing or prose.kind not in _GRAVE | {"share"}))
 
@@ -263,7 +266,8 @@ def _run(evidence: Evidence) -> Verdict:
     verb, prose, flags = evidence.name.verb, evidence.prose, evidence.inputs.flags
     if "mend" in flags:
         return Verdict(ACTS, f"{verb}, and what it finds can be put right or kept")
-    if not flags & {"code", "command"} and claims_reading(evidence):
+    shown = "show" in evidence.words and "code" not in flags
+    if (shown or not flags & {"code", "command"}) and claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
     program = evidence.words & NOUNS["program"] or (prose.kind == "run" and prose.object & NOUNS["dialect"])
     if flags & (PROGRAM | {"http", "task"}) or program:

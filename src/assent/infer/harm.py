@@ -85,6 +85,13 @@ def _spared(evidence: Evidence) -> bool:
     return verb in DEEDS["sparing"] and bool(loosed)
 
 
+def _is_membership(evidence: Evidence) -> bool:
+    """`Add or remove items on a cycle`, `Remove the link`: what is taken out stays where it came from."""
+    names = evidence.inputs.names
+    both = any(name.startswith("add_") for name in names) and any(name.startswith("remove_") for name in names)
+    return both or (evidence.name.verb == "unlink" and bool(evidence.prose.object & {"link", "links"}))
+
+
 def _is_taken_out(evidence: Evidence) -> bool:
     """`remove_devices_from_group`: they stay; a person who is taken out loses access."""
     words = evidence.name.words
@@ -134,7 +141,7 @@ def _by_text(evidence: Evidence) -> str | None:
     prose, kind = evidence.prose, evidence.kind
     spared = _spared(evidence)
     for verb in prose.verbs:
-        if spared and verb == evidence.name.verb:
+        if (spared and verb == evidence.name.verb) or (verb == "remove" and _is_membership(evidence)):
             continue
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
         counts = counts or evidence.name.verb in {"logout", "signout"}
@@ -147,7 +154,7 @@ def _by_text(evidence: Evidence) -> str | None:
             return f"the description says {verb}"
     chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in evidence.outset
     chosen = bool(chosen) or (dispatched(evidence) is not None and "offers_deletion" in prose.statements)
-    lost = "erases" if evidence.words & NOUNS["trivial"] else "deletes"
+    lost = "erases" if evidence.words & NOUNS["trivial"] or _is_membership(evidence) else "deletes"
     if chosen or (kind in {"manage", "none", "noun"} and lost in prose.statements):
         return "the description offers to delete, remove or stop as well"
     if kind not in _GIVING and "lasting" in prose.statements:
