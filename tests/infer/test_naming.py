@@ -72,3 +72,7 @@ def test_the_description_settles_which_doubtful_word_is_the_verb() -> None:
 
 def test_the_description_does_not_outrank_a_verb_in_front() -> None:
     assert read_name("list_alert_rules", ("alert",)).verb == "list"
+
+
+def test_what_is_got_is_no_verb_though_the_description_begins_with_it() -> None:
+    assert read_name("harbour_get_log_collectors", ("log",)).verb == "get"

@@ -1,5 +1,6 @@
 """What does a verb of this class mean, with these words and parameters around it?"""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -57,6 +58,7 @@ _GIVING: Final = frozenset({"payload", "force", "confirm", "rehearse"})
 _GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement", "text", "xml")
 # What is got may be loaded or requested first.
+_ASKED = re.compile(r"Requests? [A-Z]\w+ to ")
 _LOADING: Final = frozenset({"load", "open", "request", "select"})
 _EXPRESSIONS: Final = frozenset({"code", "expr", "expression", "expressions", "script"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
@@ -149,7 +151,8 @@ def _describes(evidence: Evidence) -> bool:
     if name.verb not in DEEDS["fetching"] or name.place not in {"first", "last", "only"}:
         return False
     thing = prose.kind in {"send", "spend"} and first in NOUN_TOO
-    return first in _LOADING or (prose.late and (thing or prose.kind not in _GRAVE | {"share"}))
+    asked = first == "request" and _ASKED.match(evidence.text) is not None
+    return (first in _LOADING and not asked) or (prose.late and (thing or prose.kind not in _GRAVE | {"share"}))
 
 
 def _look(evidence: Evidence) -> Verdict:
@@ -266,6 +269,8 @@ def _run(evidence: Evidence) -> Verdict:
     verb, prose, flags = evidence.name.verb, evidence.prose, evidence.inputs.flags
     if "mend" in flags:
         return Verdict(ACTS, f"{verb}, and what it finds can be put right or kept")
+    if prose.unknown:
+        return Verdict(ACTS, f"the name says {verb}, the description {prose.unknown}, which is not known")
     shown = "show" in evidence.words and "code" not in flags
     if (shown or not flags & {"code", "command"}) and claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")

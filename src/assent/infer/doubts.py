@@ -25,6 +25,7 @@ _PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve
 _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
 # They ask how a job is doing.
 _FOLLOWING: Final = DEEDS["fetching"] | {"check", "describe", "poll", "query", "read", "view", "wait"}
+_IN: Final = frozenset({"input", "path", "source", "src", "uri"})
 _OUT: Final = frozenset({"out", "out_file", "outfile"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
@@ -110,7 +111,10 @@ def _is_filed(evidence: Evidence) -> bool:
     if evidence.prose.kind == "make" and "command" in evidence.prose.object:
         return False
     pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
-    drawn = evidence.kind == "make" and evidence.inputs.names & _OUT
+    names = evidence.inputs.names
+    drawn = (evidence.kind == "make" and names & _OUT) or (names & _IN and "output" in names)
+    rendered = evidence.prose.verbs[:1] == ("render",) and evidence.name.verb not in DEEDS["fetching"]
+    drawn = drawn or (rendered and "path" in names)
     return bool(pictured or drawn) or "file" in evidence.inputs.flags
 
 

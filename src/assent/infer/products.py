@@ -31,6 +31,7 @@ _INSTALLED: Final = frozenset(
 )
 _SPAN: Final = ("date", "end", "from", "since", "start")
 _MEASURED: Final = frozenset({"coordinates", "currencies", "currency", "temperature", "timezone", "units"})
+_HELD: Final = frozenset({"document", "funds", "wallet", "wallets"})
 _HANDING_OUT: Final = frozenset({"export", "download", "dump"})
 
 
@@ -107,7 +108,7 @@ def _converted(evidence: Evidence, verb: str) -> str | None:
     prose = evidence.prose
     if verb not in {"convert", "transform"} or "makes_another" in prose.statements:
         return None
-    if any(name.endswith(_FOUND_BY) for name in evidence.inputs.names) or prose.object & {"funds", "wallet", "wallets"}:
+    if any(name.endswith(_FOUND_BY) for name in evidence.inputs.names) or prose.object & _HELD:
         return None
     formed = prose.verbs[:1] == (verb,) and prose.object & NOUNS["formed"] and not prose.object & {"file", "files"}
     valued = evidence.words & NOUNS["value"] or prose.object & _MEASURED
@@ -117,8 +118,11 @@ def _converted(evidence: Evidence, verb: str) -> str | None:
 def _told(evidence: Evidence, verb: str) -> str | None:
     """A summary that is produced, the version that is printed: how something is."""
     told = evidence.kind == "noun" and evidence.words & NOUNS["told"] and verb in {"produce", "build", "generate"}
+    dated = (
+        verb == "report" and not evidence.prose.verbs and any(name.endswith(_SPAN) for name in evidence.inputs.names)
+    )
     printed = verb == "print" and evidence.prose.object & {"info", "information", "status", "version"}
-    return " of how something is" if told or printed else None
+    return " of how something is" if told or dated or printed else None
 
 
 def _generated(evidence: Evidence, verb: str) -> str | None:

@@ -152,17 +152,17 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     checks = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in _CHECKING
     joined = [verb for verb in evidence.prose.verbs[1:] if VERBS[verb] in ACTING and not (checks and verb == "confirm")]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
-        thing = evidence.kind == "read" and all(_is_counted(evidence.text, verb) for verb in joined)
+        fetched = evidence.name.verb in {"get", "list"} or evidence.words & {"get", "list"}
+        thing = fetched and all(_is_counted(evidence.text, verb) for verb in joined)
         return Verdict(ACTS, f"the description also says {joined[0]}", SURE if thing else FINAL)
     return None
 
 
 def _is_counted(text: str, verb: str) -> bool:
-    """`spend and clicks`, not `spend points on an item`."""
-    done = re.search(
-        rf"\b{verb}s? (?:an?|any|it|the|their|them|these|this|your|\w+ (?:for|on|to))\b", text[:300].lower()
-    )
-    return verb in {"spend", "tick", "unlike"} and done is None
+    """`spend and clicks`, `view and edit restrictions`; not `spend points on an item`."""
+    objects = r"(?:an?|any|it|missing|new|one|the|their|them|these|this|your|\w+ (?:for|in|into|on|to))"
+    done = re.search(rf"\b{verb}s? {objects}\b", text[:400].lower())
+    return VERBS[verb] not in {"destroy", "drive"} and done is None
 
 
 def _coupled(words: tuple[str, ...], verb: str) -> bool:

@@ -171,7 +171,8 @@ def _verb_beside(words: list[str], position: int, verb: str) -> str:
         return "tell"
     if verb == "request" and word_after(words, position) in {"data", "information"}:
         return "fetch"
-    if verb == "stream" and not {"to", "into", "onto"}.isdisjoint(words[position + 1 : position + 8]):
+    following = words[position + 1 : position + 8]
+    if verb == "stream" and "up" not in following and not {"to", "into", "onto"}.isdisjoint(following):
         return "send"
     if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
         return "explore"
