@@ -53,7 +53,9 @@ def is_treated(evidence: Evidence) -> bool:
         return False
     if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
         return True
-    programs = evidence.inputs.flags & PROGRAM if _STARTED.search(evidence.text.lower()) is None else frozenset()
+    programs = evidence.inputs.flags & PROGRAM
+    if programs and _STARTED.search(evidence.text.lower()) is not None:
+        programs = frozenset()
     if verb in _EXAMINING and programs == {"code"} and prose.verbs[:1] == (verb,) and "code" in prose.object:
         return True
     if programs == {"command"} and verb in _PLAIN and evidence.words & _ABOUT_COMMANDS and prose.kind == "read":
