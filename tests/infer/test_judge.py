@@ -103,7 +103,6 @@ def test_what_acts_or_may_act_is_not_read_only(definition: dict[str, Any]) -> No
         tool("replace_all_rules", "Replace all rules."),
         tool("browser_errand", "An autonomous agent does a task in the browser.", task={"type": "string"}),
         tool("update_boat", "Update a boat. This cannot be undone."),
-        tool("archive_project", "Archive a project."),
     ],
     ids=lambda definition: definition["name"],
 )

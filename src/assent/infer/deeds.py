@@ -282,6 +282,9 @@ def _run(evidence: Evidence) -> Verdict:
     queried = evidence.name.words[-1] in {"query", "queries"}
     if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):
         return Verdict(UNCLEAR, f"{verb} of whatever query is written")
+    trace = traced(evidence)
+    if trace:
+        return Verdict(ACTS, f"{verb}, and {trace}")
     if "starts_job" in prose.statements:
         return Verdict(ACTS, f"{verb}, and a job goes on")
     if queried and any(name.endswith(_WRITTEN) for name in evidence.inputs.names):

@@ -65,6 +65,8 @@ def is_treated(evidence: Evidence) -> bool:
 
 def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
+    if verb == "show" and "show" in prose.opening and not evidence.inputs.flags & PROGRAM:
+        return None  # what a device shows
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
     anything = "method" in evidence.inputs.names and "runs_anything" in prose.statements

@@ -65,7 +65,9 @@ def _by_name(evidence: Evidence) -> str | None:
     if _spared(evidence):
         return None
     for verb in (evidence.name.verb, *evidence.name.beside):
-        halted = verb in DEEDS["halting"] and verb != "cancel"
+        halted = (verb in DEEDS["halting"] and verb != "cancel") or (
+            verb == "reset" and "view" in evidence.prose.object
+        )
         done_to = evidence.words | (evidence.prose.object if halted else frozenset())
         if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, done_to):
             return f"{verb} loses data, access or running work"

@@ -39,7 +39,8 @@ def judge_product(evidence: Evidence) -> Verdict:
     """What is kept is an act, what is only given back a look; where nothing says which, it is unclear."""
     prose = evidence.prose
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb or ""
-    if verb == "report" and evidence.kind == "noun" and not evidence.inputs.names and not saved(evidence):
+    found = all(name.endswith(_FOUND_BY) for name in evidence.inputs.names)
+    if verb == "report" and evidence.kind == "noun" and found and not saved(evidence):
         return Verdict(LOOKS, f"{verb} of how something is")
     if prose.kind == "run" and evidence.inputs.flags & PROGRAM and not claims_reading(evidence):
         return Verdict(ACTS, f"{verb} of what is run")
