@@ -25,6 +25,8 @@ LOSING = [
     tool("detach_policy", "Detach a policy from a crew", policy=TEXT),
     tool("create_backup", "Create a backup", action={"enum": ["run", "restore", "purge"]}),
     tool("archive_crate", "Archive a crate. It cannot be undone.", crate=TEXT),
+    tool("clear_cache", "Clear the cache of a harbour"),
+    tool("set_quay_state", "Enables or disables a quay. It can cut off access to the harbour.", quay=TEXT, state=TEXT),
     tool("disable_login_method", "Disable a method", method_name=TEXT),
     tool("request_deed", "Request a deed", action={"enum": ["scan", "destroy"]}),
     tool("add_or_drop", "Add or drop a berth", action={"enum": ["add", "delete"]}),

@@ -500,9 +500,9 @@ def test_a_name_that_claims_to_only_read_is_not_enough() -> None:
     assert classify(tool("run_read_only_query", "Runs any query.", query=TEXT)).destructive
 
 
-def test_a_budget_that_is_removed_is_lost_and_a_cache_that_is_cleared_is_not() -> None:
+def test_a_budget_that_is_removed_is_lost_and_a_filter_that_is_cleared_is_not() -> None:
     assert classify(tool("remove_budget", "Remove the budget of a period.")).destructive
-    assert not classify(tool("clear_cache", "Clears the cache.")).destructive
+    assert not classify(tool("clear_filters", "Clears the filters.")).destructive
 
 
 def test_a_program_in_front_of_the_verb_is_only_where_it_is_done() -> None:

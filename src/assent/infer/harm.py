@@ -111,7 +111,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in {"deactivate", "disable"}:
         return bool(words & _BARRED) and words.isdisjoint({"filter", "rule", "rules"})
     if verb in DEEDS["sparing"]:
-        return not words & NOUNS["trivial"]
+        return not words & (NOUNS["trivial"] - {"cache", "caches"} if verb == "clear" else NOUNS["trivial"])
     if verb == "reset":
         return not words & _RESET_LIGHTLY
     if verb in {"regenerate", "rotate"}:
