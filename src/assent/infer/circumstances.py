@@ -61,11 +61,17 @@ def _interrupted(evidence: Evidence) -> str | None:
     return "the state may be one in which nothing runs" if state else None
 
 
+def _kept_apart(text: str) -> bool:
+    """Whether what is restored becomes a version beside the others."""
+    said = text.lower()
+    return "creates a new version" in said and "drop" not in said and "replac" not in said
+
+
 def _restored(evidence: Evidence) -> str | None:
     verb, words = evidence.name.verb, evidence.words
     copied = words & _COPY or (evidence.confirmed and evidence.prose.object & {"backup", "snapshot"})
     put_back = verb == "deploy" and "restore" in evidence.prose.verbs
-    if (verb == "restore" or put_back) and copied and "creates a new version" not in evidence.text:
+    if (verb == "restore" or put_back) and copied and not _kept_apart(evidence.text):
         return "restoring a copy replaces what is there now"
     if verb in {"upgrade", "downgrade"} and "version" in words:
         return "a change of version is hard to take back"

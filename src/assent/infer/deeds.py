@@ -59,7 +59,7 @@ _GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement", "text", "xml")
 # What is got may be loaded or requested first.
 _ASKED = re.compile(r"Requests? [A-Z]\w+ to ")
-_LOADING: Final = frozenset({"load", "open", "request", "select"})
+_LOADING: Final = frozenset({"load", "select"})
 _EXPRESSIONS: Final = frozenset({"code", "expr", "expression", "expressions", "script"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 # Doubts that rest on the meaning of a word.
@@ -72,7 +72,7 @@ _UNLESS_DOUBTED: Final = {
 _UNDOING: Final = frozenset({"cutoff", "deletion", "erasure", "eviction", "removal", "termination"})
 # Verbs that no words overrule: what they do matters to others, or stays.
 _GIVEN_OUT: Final = _GRAVE | {"add", "share"}
-_REQUESTED: Final = frozenset({"api", "call", "http", "request", "rest"})
+_RECORDED: Final = frozenset({"entries", "history", "log", "logs", "requests", "traffic"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 
 
@@ -199,7 +199,7 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
     if prose.verbs[:1] == ("load",) and len(prose.verbs) == 1 and not evidence.inputs.names:
         return Verdict(LOOKS, "what is loaded is said, and nothing is given")
-    if "http" in evidence.inputs.flags and not _REQUESTED.isdisjoint(evidence.name.words[-1:]):
+    if "http" in evidence.inputs.flags and _RECORDED.isdisjoint(evidence.name.words[-1:]):
         return Verdict(ACTS, "it sends any method")
     if prose.verbs[:1] == ("simulate",) and prose.object & OTHERWISE["simulate"][1]:
         return Verdict(ACTS, "the description says simulate, of what is done to a device")
@@ -234,7 +234,8 @@ def _thing(evidence: Evidence) -> Verdict:
 def _gives_back(evidence: Evidence) -> bool:
     """Whether the text says that what is made is returned, and that nothing is written anywhere."""
     said = evidence.prose.statements
-    return "returns" in said and "unwritten" in said and len(evidence.prose.verbs) == 1 and not saved(evidence)
+    plain = len(evidence.prose.verbs) == 1 and " source" in evidence.text
+    return plain and "returns" in said and "unwritten" in said and not saved(evidence)
 
 
 def _tells(evidence: Evidence) -> bool:
@@ -271,8 +272,7 @@ def _run(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"{verb}, and what it finds can be put right or kept")
     if prose.unknown:
         return Verdict(ACTS, f"the name says {verb}, the description {prose.unknown}, which is not known")
-    shown = "show" in evidence.words and "code" not in flags
-    if (shown or not flags & {"code", "command"}) and claims_reading(evidence):
+    if not flags & {"code", "command"} and claims_reading(evidence):
         return Verdict(LOOKS, f"{verb}, but says that it only reads")
     program = evidence.words & NOUNS["program"] or (prose.kind == "run" and prose.object & NOUNS["dialect"])
     if flags & (PROGRAM | {"http", "task"}) or program:

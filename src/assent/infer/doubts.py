@@ -14,18 +14,11 @@ _LAST_WORDS: Final = (DEEDS["strong"] | {"remove"}) - {"drop", "empty", "kill", 
 _CARRYING_OUT: Final = frozenset({"aggregate", "evaluate", "explain"})
 _ARGUMENTS: Final = frozenset({"additional_args", "additional_arguments", "extra_args", "extra_arguments"})
 # With one of these a rehearsal is one of the request.
-# They look at a program that they are given, where the text says no more.
-_EXAMINING: Final = frozenset({"analyse", "analyze", "audit", "check", "inspect", "lint", "review", "validate"})
-_ABOUT_COMMANDS: Final = frozenset({"commandlog", "docs", "help", "history", "usage"})
 _EXECUTED = re.compile(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b")
-_STARTED = re.compile(
-    r"\b(?:calling|compil|dynamic|execut|network|output|profil|ran|repl|run|sandbox|shell|start|stdout|tests?)\w*"
-)
 _PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve", "search"})
 _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
 # They ask how a job is doing.
 _FOLLOWING: Final = DEEDS["fetching"] | {"check", "describe", "poll", "query", "read", "view", "wait"}
-_IN: Final = frozenset({"input", "path", "source", "src", "uri"})
 _OUT: Final = frozenset({"out", "out_file", "outfile"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
@@ -53,20 +46,11 @@ def is_treated(evidence: Evidence) -> bool:
         return False
     if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
         return True
-    programs = evidence.inputs.flags & PROGRAM
-    if programs and _STARTED.search(evidence.text.lower()) is not None:
-        programs = frozenset()
-    if verb in _EXAMINING and programs == {"code"} and prose.verbs[:1] == (verb,) and "code" in prose.object:
-        return True
-    if programs == {"command"} and verb in _PLAIN and evidence.words & _ABOUT_COMMANDS and prose.kind == "read":
-        return True
     return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
 
 
 def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
-    if verb == "show" and "show" in prose.opening and not evidence.inputs.flags & PROGRAM:
-        return None  # what a device shows
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
     anything = "method" in evidence.inputs.names and "runs_anything" in prose.statements
@@ -116,7 +100,7 @@ def _is_filed(evidence: Evidence) -> bool:
         return False
     pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
     names = evidence.inputs.names
-    drawn = (evidence.kind == "make" and names & _OUT) or (names & _IN and "output" in names)
+    drawn = evidence.kind == "make" and bool(names & _OUT)
     rendered = evidence.prose.verbs[:1] == ("render",) and evidence.name.verb not in DEEDS["fetching"]
     drawn = drawn or (rendered and "path" in names)
     return bool(pictured or drawn) or "file" in evidence.inputs.flags
@@ -212,7 +196,7 @@ def mended(evidence: Evidence) -> str | None:
 
 def does(evidence: Evidence) -> bool:
     """Whether a switch does something beside the look; of a list it chooses what is listed."""
-    return "doing" in evidence.inputs.flags and evidence.name.verb not in DEEDS["fetching"]
+    return "doing" in evidence.inputs.flags and evidence.name.verb not in DEEDS["fetching"] | {"extract", "parse"}
 
 
 def statement(evidence: Evidence) -> str | None:
@@ -278,7 +262,8 @@ def consulted(evidence: Evidence) -> str | None:
     told = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in DEEDS["consulting"]
     given = told and evidence.inputs.flags & {"task", "message"} and evidence.prose.object & _AGENTS
     able = told and "may_act" in evidence.outset
-    unleashed = evidence.inputs.flags & {"task", "message"} and evidence.inputs.names & NOUNS["leash"]
+    leashes = evidence.inputs.names & NOUNS["leash"]
+    unleashed = leashes and (evidence.inputs.flags & {"task", "message"} or leashes != {"permission_mode"})
     return "an agent is asked" if asked or given or able or unleashed else None
 
 

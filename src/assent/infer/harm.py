@@ -1,5 +1,6 @@
 """Can a call lose data, access or running work, or replace what was there?"""
 
+import re
 from typing import Final, NamedTuple
 
 from assent.infer.circumstances import judge_circumstances
@@ -12,21 +13,13 @@ _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
 # What is created to do something later.
 _STANDING: Final = frozenset(
-    {
-        "action",
-        "adjustment",
-        "automation",
-        "creative",
-        "filter",
-        "filters",
-        "policy",
-        "quota",
-        "rule",
-        "rules",
-        "trigger",
-        "workflow",
-    }
+    {"adjustment", "automation", "creative", "policy", "quota", "rule", "rules", "trigger", "workflow"}
 )
+_ENDED = re.compile(
+    r"(?<!not )(?<!without )(?<!be )\b(?:abort|cancel|delet|remov|revok|terminat)(?:e?d|es|l?ing|l?ed)\b"
+    r"|\b(?:are|is) (?:shut down|stopped)\b|\bpowered off\b|\bcan no longer\b|\breleased\b"
+)
+_UNLESS_TOLD: Final = frozenset({"archive", "detach", "disable", "unbind"})
 _OPERATIONS: Final = frozenset({"add", "create", "get", "list", "update"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
 _RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"alert", "alerts", "camera", "view", "viewport", "zoom"}
@@ -64,14 +57,20 @@ def judge_harm(evidence: Evidence) -> Harm:
 def _by_name(evidence: Evidence) -> str | None:
     if _spared(evidence):
         return None
+    if evidence.name.verb in _UNLESS_TOLD and _ends_for_good(evidence):
+        return f"{evidence.name.verb} loses data, access or running work"
     for verb in (evidence.name.verb, *evidence.name.beside):
-        halted = (verb in DEEDS["halting"] and verb != "cancel") or (
-            verb == "reset" and "view" in evidence.prose.object
-        )
+        halted = (verb in DEEDS["halting"] and verb != "cancel") or (verb == "reset" and len(evidence.words) == 1)
         done_to = evidence.words | (evidence.prose.object if halted else frozenset())
         if verb and VERBS[verb] == "destroy" and not _otherwise(verb, evidence.words) and _loses(verb, done_to):
             return f"{verb} loses data, access or running work"
     return None
+
+
+def _ends_for_good(evidence: Evidence) -> bool:
+    """Whether the text says that more is lost than sight, or whoever is put away is kept out."""
+    kept_out = evidence.name.verb == "archive" and bool(evidence.words & _BARRED)
+    return kept_out or _ENDED.search(evidence.text[:300].lower()) is not None
 
 
 def _spared(evidence: Evidence) -> bool:
@@ -87,11 +86,10 @@ def _spared(evidence: Evidence) -> bool:
     return verb in DEEDS["sparing"] and bool(loosed)
 
 
-def _is_membership(evidence: Evidence) -> bool:
-    """`Add or remove items on a cycle`, `Remove the link`: what is taken out stays where it came from."""
-    names = evidence.inputs.names
-    both = any(name.startswith("add_") for name in names) and any(name.startswith("remove_") for name in names)
-    return both or (evidence.name.verb == "unlink" and bool(evidence.prose.object & {"link", "links"}))
+def _is_unlinked(evidence: Evidence) -> bool:
+    """`Remove the link of a feature`: both stay."""
+    linked = evidence.name.verb == "unlink" and bool(evidence.prose.object & {"link", "links"})
+    return linked and "delet" not in evidence.text
 
 
 def _is_taken_out(evidence: Evidence) -> bool:
@@ -143,7 +141,7 @@ def _by_text(evidence: Evidence) -> str | None:
     prose, kind = evidence.prose, evidence.kind
     spared = _spared(evidence)
     for verb in prose.verbs:
-        if (spared and verb == evidence.name.verb) or (verb == "remove" and _is_membership(evidence)):
+        if (spared and verb == evidence.name.verb) or (verb == "remove" and _is_unlinked(evidence)):
             continue
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
         counts = counts or evidence.name.verb in {"logout", "signout"}
@@ -156,7 +154,7 @@ def _by_text(evidence: Evidence) -> str | None:
             return f"the description says {verb}"
     chosen = evidence.inputs.names & _CHOICE and kind not in READING and "erases" in evidence.outset
     chosen = bool(chosen) or (dispatched(evidence) is not None and "offers_deletion" in prose.statements)
-    lost = "erases" if evidence.words & NOUNS["trivial"] or _is_membership(evidence) else "deletes"
+    lost = "erases" if evidence.words & NOUNS["trivial"] else "deletes"
     if chosen or (kind in {"manage", "none", "noun"} and lost in prose.statements):
         return "the description offers to delete, remove or stop as well"
     if kind not in _GIVING and "lasting" in prose.statements:

@@ -98,7 +98,7 @@ def _main(words: tuple[str, ...], said: Collection[str]) -> int | None:
         return None
     acting = [i for i in verbs if VERBS[words[i]] != "noun" and not _governed(words, i)]
     for i in acting:
-        got = not _NEVER_NAMED.isdisjoint(words[max(0, i - 1) : i])  # `get_log_collectors`
+        got = words[i] in NOUN_FIRST and not _NEVER_NAMED.isdisjoint(words[max(0, i - 1) : i])  # `get_log_collectors`
         if words[i] in said and not got and _may_lead(words, i, verbs[0]):
             return i
     pure = [i for i in acting if words[i] not in NOUN_TOO]

@@ -39,8 +39,7 @@ def judge_product(evidence: Evidence) -> Verdict:
     """What is kept is an act, what is only given back a look; where nothing says which, it is unclear."""
     prose = evidence.prose
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb or ""
-    found = all(name.endswith(_FOUND_BY) for name in evidence.inputs.names)
-    if verb == "report" and evidence.kind == "noun" and found and not saved(evidence):
+    if verb == "report" and evidence.kind == "noun" and not evidence.inputs.names and not saved(evidence):
         return Verdict(LOOKS, f"{verb} of how something is")
     if prose.kind == "run" and evidence.inputs.flags & PROGRAM and not claims_reading(evidence):
         return Verdict(ACTS, f"{verb} of what is run")
@@ -119,11 +118,8 @@ def _converted(evidence: Evidence, verb: str) -> str | None:
 def _told(evidence: Evidence, verb: str) -> str | None:
     """A summary that is produced, the version that is printed: how something is."""
     told = evidence.kind == "noun" and evidence.words & NOUNS["told"] and verb in {"produce", "build", "generate"}
-    dated = (
-        verb == "report" and not evidence.prose.verbs and any(name.endswith(_SPAN) for name in evidence.inputs.names)
-    )
     printed = verb == "print" and evidence.prose.object & {"info", "information", "status", "version"}
-    return " of how something is" if told or dated or printed else None
+    return " of how something is" if told or printed else None
 
 
 def _generated(evidence: Evidence, verb: str) -> str | None:

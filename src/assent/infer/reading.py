@@ -21,54 +21,31 @@ from assent.infer.lexicon import (
 )
 from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 
+_ASKING: Final = frozenset({"check", "get", "list", "poll", "query", "read", "retrieve", "return", "show", "view"})
+_LOST_TOLD = re.compile(
+    r"\b(?:are|be|gets?|is|was|were) (?:\w+ly )?(?:dropped|removed|deleted|erased|purged|lost|cleared)\b"
+    r"|\bempty\b|\bto zero\b|^[^.]*(?:,| and | as | into | off )"
+)
 # With one of these it is what they are set to, not what became of them.
 _TURNED: Final = frozenset(
     {"content", "data", "force", "message", "new_status", "schema", "state", "status", "text", "value"}
 )
 # Whatever its description says, a name with such a verb is never taken for guidance.
 _AFTERMATH: Final = frozenset({"history", "schema", "statistics", "stats", "status"})
-_WARY: Final = frozenset({"confirm", "force", "rehearse"})
-# Parameters that say where something is.
-_ELSEWHERE: Final = (
-    *(
-        "id",
-        "ids",
-        "path",
-        "paths",
-        "file",
-        "files",
-        "name",
-        "url",
-        "uri",
-        "sheet",
-        "table",
-        "document",
-        "session",
-        "key",
-        "collection",
-    ),
-    *(
-        "range",
-        "cell",
-        "cells",
-        "selector",
-        "element",
-        "node",
-        "page",
-        "project",
-        "database",
-        "repo",
-        "branch",
-        "channel",
-        "to",
-    ),
+_WORKED = re.compile(
+    r"adds? two (?:integers|numbers)(?: together| and returns? the sum| a and b)?"
+    r"|(?:reverses?|simplif(?:y|ies)|solves?|integrates?|factors?) an? (?:\w+ )?(?:equation|expression|string)"
+    r"|(?:splits?|joins?|concatenates?) (?:an?|two) strings?(?: by an? \w+)?"
+    r"|converts? an? string to (?:lower|upper)case"
 )
-_LETTERS: Final = frozenset({"char", "character", "characters", "substring", "substrings"})
-_EDITED: Final = frozenset({"cursor", "document", "editor", "field", "focused", "selected", "selection"})
-_NUMBERS: Final = frozenset({"integer", "integers", "number", "numbers", "sum"})
-_KEPT: Final = ("saves", "traces", "lasting", "overwrites")
+# Parameters that say where something is.
+_ELSEWHERE: Final = ("id", "ids", "path", "file", "name", "url", "document", "session", "key")
+# What follows a word that is a thing.
+_AFTER_A_THING: Final = (
+    "(?:amounts?|and|appliances|breakdown|by|data|endpoint|health|info|limits?"
+    "|locations|metrics|or|per|restrictions|status|templates)"
+)
 _CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
-_PERMITTED: Final = frozenset({"allowed", "permission", "permissions", "permitted"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
 
@@ -83,23 +60,10 @@ def judge_reading(evidence: Evidence) -> Verdict:
 
 def _worked_on(evidence: Evidence) -> Verdict | None:
     """`Split a string by a delimiter`: what is worked on comes with the call and goes back with the answer."""
-    names, prose, flags = evidence.inputs.names, evidence.prose, evidence.inputs.flags
-    verb = prose.verbs[0] if prose.verbs else evidence.name.verb or ""
-    if len(prose.verbs) > 1 or flags & _WARY or any(map(_is_elsewhere, names)):
-        return None
-    worked = bool(verb in DEEDS["working"] and prose.object & NOUNS["handed"] and names & NOUNS["handed_input"])
-    cut = bool(verb in {"delete", "remove", "replace"} and prose.object & _LETTERS and names & {"string", "text"})
-    cut = cut and len(names) > 1 and not prose.opening & _EDITED
-    summed = verb == "add" and len(names) > 1 and names <= NOUNS["summed_input"] and prose.object & _NUMBERS
-    if not (worked or cut or summed) or any(told in prose.statements for told in _KEPT):
-        return None
-    if flags & PROGRAM and not prose.opening & (NOUNS["arithmetic"] | {"dice"}):
+    first = evidence.text[:120].lower().partition(".")[0].strip()
+    if _WORKED.fullmatch(first) is None or any(name.endswith(_ELSEWHERE) for name in evidence.inputs.names):
         return None
     return Verdict(LOOKS, "it works on what it is handed")
-
-
-def _is_elsewhere(name: str) -> bool:
-    return name.endswith(_ELSEWHERE)
 
 
 def _choices(evidence: Evidence) -> Verdict | None:
@@ -127,8 +91,7 @@ def _only_filters(evidence: Evidence) -> bool:
     name, offered = evidence.name, {choice.verb for choice in evidence.inputs.choices}
     looks = name.place == "first" and evidence.prose.kinds <= READING
     lists = looks and name.verb in {"count", "list"} and not offered & DEEDS["offered_beside"]
-    asks = looks and name.verb == "check" and bool(evidence.prose.opening & _PERMITTED)
-    return (lists or asks) and name.words[-1] not in {"manager", "ops"}
+    return lists and name.words[-1] not in {"manager", "ops"}
 
 
 def _avowed(evidence: Evidence) -> Verdict | None:
@@ -160,9 +123,8 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
 
 def _is_counted(text: str, verb: str) -> bool:
     """`spend and clicks`, `view and edit restrictions`; not `spend points on an item`."""
-    objects = r"(?:an?|any|it|missing|new|one|the|their|them|these|this|your|\w+ (?:for|in|into|on|to))"
-    done = re.search(rf"\b{verb}s? {objects}\b", text[:400].lower())
-    return VERBS[verb] not in {"destroy", "drive"} and done is None
+    said = re.search(rf"\b{verb}s?(?:[,.);]| {_AFTER_A_THING}\b)", text[:400].lower())
+    return VERBS[verb] not in {"destroy", "drive", "send", "share"} and said is not None
 
 
 def _coupled(words: tuple[str, ...], verb: str) -> bool:
@@ -244,10 +206,12 @@ def _is_aftermath(evidence: Evidence) -> bool:
     name, prose = evidence.name, evidence.prose
     if name.kind not in ACTING or name.words[-1] not in _AFTERMATH or prose.kind not in READING or evidence.confirmed:
         return False
-    told = bool(prose.object & _AFTERMATH) and " and " not in evidence.text.partition(".")[0]
-    told = told and not (prose.verbs[0] == "return" and name.verb in DEEDS["strong"] | {"clear", "reset"})
-    given = not evidence.inputs.names.isdisjoint(_TURNED)
-    return told and not given and name.verb not in DEEDS["turning"]
+    last, text = name.words[-1], evidence.text[:300].lower()
+    told = prose.verbs[0] in _ASKING and bool(prose.object & _AFTERMATH)
+    told = told and (last != "schema" or prose.verbs[0] == "get")
+    lost = _LOST_TOLD.search(text) is not None or not evidence.inputs.names.isdisjoint(_TURNED)
+    stands = name.kind == "destroy" or (last != "history" and name.verb not in DEEDS["turning"])
+    return told and stands and not lost
 
 
 def _is_fetched(evidence: Evidence) -> bool:

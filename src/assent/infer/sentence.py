@@ -1,6 +1,7 @@
 """Which verb does a sentence begin with, which are joined to it, and what are they done to?"""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from assent.infer.lexicon import (
     ACTING,
@@ -100,6 +101,7 @@ _DEPENDING = frozenset(
         "take",
     }
 )
+_ONTO = frozenset({"to", "into", "onto"})
 OF = frozenset({"for", "of", "in", "from", "about", "on"})
 _AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
 _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
@@ -172,7 +174,7 @@ def _verb_beside(words: list[str], position: int, verb: str) -> str:
     if verb == "request" and word_after(words, position) in {"data", "information"}:
         return "fetch"
     following = words[position + 1 : position + 8]
-    if verb == "stream" and "up" not in following and not {"to", "into", "onto"}.isdisjoint(following):
+    if verb == "stream" and any(word in _ONTO and before != "up" for before, word in pairwise(["", *following])):
         return "send"
     if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
         return "explore"
