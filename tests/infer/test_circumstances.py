@@ -32,6 +32,7 @@ LOSING = [
     tool("restore_store_backup", "Drops all tables and creates a new version of them.", backup=TEXT),
     tool("unbind_service", "Unbind a service; credentials are deleted.", service=TEXT),
     tool("disable_crane", "Disable a crane; it is stopped at once.", crane=TEXT),
+    tool("create_rule", "Create a rule", action={"enum": ["create", "delete"]}),
     tool("archive_crate", "Archive a crate. It cannot be undone.", crate=TEXT),
     tool("clear_cache", "Clear the cache of a harbour"),
     tool("set_quay_state", "Enables or disables a quay. It can cut off access to the harbour.", quay=TEXT, state=TEXT),

@@ -38,6 +38,7 @@ KNOWN = [
     tool("harbour_letter", f"Email a letter {LONG}"),
     tool("generate_image", f"Generate an image {LONG}"),
     tool("harbour_bill", f"Quay by quay, {LONG} The bill is paid on the spot."),
+    tool("harbour_load", f"Load of it {LONG} Also records a sample of it."),
     tool("harbour_wrecks", f"Quay by quay, {LONG} Those that are late are suspended."),
     tool("render_manifest", f"Render a manifest {LONG}", output_path={"type": "string"}),
     tool("manifests", f"Manifests {LONG}", action={"type": "string", "enum": ["list", "create"]}),
@@ -231,3 +232,8 @@ def test_nouns_that_only_tools_that_read_are_described_with_are_a_read(definitio
     found = classify(definition)
     assert found.read_only
     assert not found.reasons[0].endswith(": ")
+
+
+def test_what_is_given_back_and_put_nowhere_needs_no_words() -> None:
+    made = tool("ledger_contract", "Make a contract of a berth. Returns its source. Does not write to disk.", kind={})
+    assert classify_with(made, SILENT).read_only
