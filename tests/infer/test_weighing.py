@@ -38,7 +38,7 @@ KNOWN = [
     tool("harbour_letter", f"Email a letter {LONG}"),
     tool("generate_image", f"Generate an image {LONG}"),
     tool("harbour_bill", f"Quay by quay, {LONG} The bill is paid on the spot."),
-    tool("harbour_load", f"Load of it {LONG} Also records a sample of it."),
+    tool("harbour_weights", f"Load of it {LONG} Also records a sample of it."),
     tool("harbour_wrecks", f"Quay by quay, {LONG} Those that are late are suspended."),
     tool("render_manifest", f"Render a manifest {LONG}", output_path={"type": "string"}),
     tool("manifests", f"Manifests {LONG}", action={"type": "string", "enum": ["list", "create"]}),

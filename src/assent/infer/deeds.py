@@ -197,7 +197,8 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, "it says that it only reads")
     if evidence.kind == "noun" and prose.late and prose.kind not in _GRAVE and _tells(evidence):
         return Verdict(LOOKS, f"no verb in the name; it is about {evidence.name.words[-1]}")
-    if prose.verbs[:1] == ("load",) and len(prose.verbs) == 1 and not evidence.inputs.names:
+    loads = prose.verbs == ("load",) and not evidence.inputs.names
+    if loads and not traced(evidence):
         return Verdict(LOOKS, "what is loaded is said, and nothing is given")
     if "http" in evidence.inputs.flags and _RECORDED.isdisjoint(evidence.name.words[-1:]):
         return Verdict(ACTS, "it sends any method")
