@@ -1,6 +1,5 @@
 """What does a verb of this class mean, with these words and parameters around it?"""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -57,8 +56,7 @@ from assent.infer.verdict import (
 _GIVING: Final = frozenset({"payload", "force", "confirm", "rehearse"})
 _GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement", "text", "xml")
-# What is got may be loaded or requested first.
-_ASKED = re.compile(r"Requests? [A-Z]\w+ to ")
+# What is got may be loaded first.
 _LOADING: Final = frozenset({"load", "select"})
 _EXPRESSIONS: Final = frozenset({"code", "expr", "expression", "expressions", "script"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
@@ -151,8 +149,7 @@ def _describes(evidence: Evidence) -> bool:
     if name.verb not in DEEDS["fetching"] or name.place not in {"first", "last", "only"}:
         return False
     thing = prose.kind in {"send", "spend"} and first in NOUN_TOO
-    asked = first == "request" and _ASKED.match(evidence.text) is not None
-    return (first in _LOADING and not asked) or (prose.late and (thing or prose.kind not in _GRAVE | {"share"}))
+    return first in _LOADING or (prose.late and (thing or prose.kind not in _GRAVE | {"share"}))
 
 
 def _look(evidence: Evidence) -> Verdict:

@@ -87,7 +87,6 @@ _NO_DEED = {
 _DEPENDING = frozenset(
     {
         "block",
-        "make",
         "capture",
         "format",
         "map",
