@@ -510,6 +510,15 @@ def test_a_read_that_only_sounds_like_a_deed_is_read_only(definition: dict[str, 
     assert classify(definition).read_only, classify(definition).reasons
 
 
+def test_a_deed_in_the_name_that_is_only_looked_at_is_not_given_as_the_reason() -> None:
+    for looked in (
+        tool("prune_dry_run", "Preview which copies would be dropped"),
+        tool("replay_status", "Get the status of the replay"),
+        tool("list_resume_versions", "Return stored versions, newest first"),
+    ):
+        assert "only looks" in classify(looked).reasons[0]
+
+
 def test_a_name_that_claims_to_only_read_is_not_enough() -> None:
     assert classify(tool("run_read_only_query", "Runs any query.", query=TEXT)).destructive
 

@@ -131,7 +131,7 @@ def _read(evidence: Evidence) -> Verdict:
     if acts and not _describes(evidence):
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}", _unless_told(evidence, FAIR))
     if VERBS.get(verb or "") in ACTING:
-        return Verdict(READS, f"the description says {prose.verbs[0]}: how {evidence.name.words[-1]} stands")
+        return Verdict(READS, f"the name has {verb}, but the description only looks: {prose.verbs[0]}")
     return Verdict(READS, f"the name's verb is {verb}")
 
 

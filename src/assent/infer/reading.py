@@ -24,8 +24,10 @@ from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 _ASKING: Final = frozenset({"check", "get", "list", "poll", "query", "read", "retrieve", "return", "show", "view"})
 _LOST_TOLD = re.compile(
     r"\b(?:are|be|gets?|is|was|were) (?:\w+ly )?(?:dropped|removed|deleted|erased|purged|lost|cleared)\b"
-    r"|\bempty\b|\bto zero\b|^[^.]*(?:,| and | as | into | off )"
+    r"|\bempty\b|\bto zero\b"
 )
+# A first sentence that says more than that something is asked for.
+_MORE_TOLD = re.compile(r"[^.]*(?:,| and | as | into | off )")
 # With one of these it is what they are set to, not what became of them.
 _TURNED: Final = frozenset(
     {"content", "data", "force", "message", "new_status", "schema", "state", "status", "text", "value"}
@@ -208,7 +210,7 @@ def _is_aftermath(evidence: Evidence) -> bool:
         return False
     last, text = name.words[-1], evidence.text[:300].lower()
     told = prose.verbs[0] in _ASKING and bool(prose.object & _AFTERMATH)
-    told = told and (last != "schema" or prose.verbs[0] == "get")
+    told = told and (last != "schema" or prose.verbs[0] == "get") and _MORE_TOLD.match(text) is None
     lost = _LOST_TOLD.search(text) is not None or not evidence.inputs.names.isdisjoint(_TURNED)
     stands = name.kind == "destroy" or (last != "history" and name.verb not in DEEDS["turning"])
     return told and stands and not lost
