@@ -45,6 +45,11 @@ def test_a_list_of_tools_is_understood_as_well(document: str) -> None:
     assert names(document.splitlines(keepends=True)) == ["a", "b"]
 
 
+def test_each_line_may_be_a_page_of_the_list() -> None:
+    pages = ['{"tools": [{"name": "a"}, {"name": "b"}], "nextCursor": "2"}\n', '{"tools": [{"name": "c"}]}\n']
+    assert names([*pages, '{"name": "d"}\n', '[{"name": "e"}]\n']) == ["a", "b", "c", "d", "e"]
+
+
 def test_a_single_definition_over_many_lines_is_understood() -> None:
     assert names(["{\n", '"name": "a"\n', "}\n"]) == ["a"]
 
@@ -59,6 +64,8 @@ def test_a_single_definition_over_many_lines_is_understood() -> None:
         (['{"name": "a"}', '{"title": "b"}'], "line 2 has no name"),
         (['{"name": ""}'], "line 1 has no name"),
         (['{"tools": [{"name": "a"}, 7]}'], "tool 2 is not a JSON object"),
+        (['{"tools": []}', '{"tools": [{"name": "a"}, {}]}'], "line 2, tool 2 has no name"),
+        (['{"tools": [', '{"title": "a"}]}'], "tool 1 has no name"),
         (["[" * 100_000], "line 1 is not JSON"),
     ],
 )

@@ -18,9 +18,9 @@ from assent.infer import classify_lines
 def classify(file: TextIO, trust_annotations: bool) -> None:
     """Infer the effect of tools from their definitions.
 
-    FILE (or standard input) has one tool definition per line, or is a tools/list result. One JSON object is written
-    for each tool, in the same order: name, tier, risk, read_only, destructive, overwrites, open_world, confidence,
-    reasons and labels.
+    FILE (or standard input) has one tool definition or one page of a tools/list result per line, or is such a result
+    over several lines. One JSON object is written for each tool, in the same order: name, tier, risk, read_only,
+    destructive, overwrites, open_world, confidence, reasons and labels.
     """
     try:
         _write(classify_lines(file, trust_annotations=trust_annotations), at_once=not file.seekable())

@@ -23,28 +23,30 @@ def classify_lines(lines: Iterable[str], *, trust_annotations: bool = False) -> 
 
 
 def read_definitions(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """Definitions from JSON lines, read as they arrive, or from one document: a tools/list result or an array."""
+    """Definitions from JSON lines, read as they arrive, or from one document over several lines.
+
+    What a line or the document holds is a definition, or several: a page of a tools/list result, or an array.
+    """
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     first = next(numbered, None)
     if first is None:
         return
     opening = _parse(first[1])
-    if isinstance(opening, dict) and _listed(opening) is None:
-        for number, line in chain([first], numbered):
-            yield _definition(_parse(line), number)
-    else:
-        yield from _document(first, numbered)
+    if opening is _UNREADABLE:
+        yield from _unfold(_parse("".join(line for _, line in chain([first], numbered))), first[0])
+        return
+    yield from _unfold(opening, first[0])
+    for number, line in numbered:
+        yield from _unfold(_parse(line), number)
 
 
-def _document(first: tuple[int, str], rest: Iterable[tuple[int, str]]) -> Iterator[Mapping[str, Any]]:
-    """A document over one or more lines; when it is none, its first line is what is wrong."""
-    value = _parse("".join(line for _, line in chain([first], rest)))
+def _unfold(value: Any, number: int) -> Iterator[Mapping[str, Any]]:
     tools = value if isinstance(value, list) else _listed(value)
     if tools is None:
-        tools = [value] if isinstance(value, dict) else []
-        _definition(value, first[0])
+        yield _definition(value, f"line {number}")
+        return
     for position, tool in enumerate(tools, start=1):
-        yield _definition(tool, position, "tool")
+        yield _definition(tool, f"tool {position}" if number == 1 else f"line {number}, tool {position}")
 
 
 def _listed(value: Any) -> list[Any] | None:
@@ -68,15 +70,15 @@ def _parse(text: str) -> Any:
         return _UNREADABLE
 
 
-def _definition(value: Any, number: int, place: str = "line") -> Mapping[str, Any]:
+def _definition(value: Any, place: str) -> Mapping[str, Any]:
     if value is _UNREADABLE:
-        raise _fault(number, "is not JSON", place)
+        raise _fault(place, "is not JSON")
     if not isinstance(value, dict):
-        raise _fault(number, "is not a JSON object", place)
+        raise _fault(place, "is not a JSON object")
     if not isinstance(value.get("name"), str) or not value["name"]:
-        raise _fault(number, "has no name", place)
+        raise _fault(place, "has no name")
     return value
 
 
-def _fault(number: int, problem: str, place: str = "line") -> FaultsError:
-    return FaultsError(Fault(f"{place} {number} {problem}", _REMEDY))
+def _fault(place: str, problem: str) -> FaultsError:
+    return FaultsError(Fault(f"{place} {problem}", _REMEDY))
