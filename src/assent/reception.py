@@ -25,6 +25,7 @@ from assent.fetching import fetch_json
 from assent.ports import Store
 from assent.settings import Caller, Settings
 from assent.stores.address import open_store
+from assent.stores.inspect import schema_of
 
 
 class Reception:
@@ -113,7 +114,9 @@ def principal_of(caller: Caller, name: str | None = None) -> Principal:
 
 
 async def has_kept_keys(settings: Settings) -> bool:
-    """Whether the store knows a key that lets somebody in."""
+    """Whether the store knows a key that lets somebody in; one that is not there yet is not made for the question."""
+    if (await schema_of(settings.store))[0] == 0:
+        return False
     store = await open_store(settings.store)
     try:
         return await _keeps_keys(store)

@@ -56,15 +56,21 @@ def test_a_configuration_that_does_not_hold_is_refused_with_a_reason(wrong: dict
     assert next(iter(wrong)) in str(result.exception)
 
 
-def checked(tmp_path: Path, **more: object) -> Result:
+def checked(tmp_path: Path, *options: str, **more: object) -> Result:
     file = tmp_path / "assent.yaml"
     file.write_text(configuration(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}}, **more))
-    return CliRunner().invoke(cli, ["serve", "-c", str(file), "--check"])
+    return CliRunner().invoke(cli, ["serve", "-c", str(file), "--check", *options])
 
 
 def test_a_check_makes_and_changes_nothing(tmp_path: Path) -> None:
     result = checked(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "The configuration holds.\n")
+    assert {file.name for file in tmp_path.iterdir()} == {"assent.yaml", "contracts.yaml"}
+
+
+def test_a_check_that_asks_for_keys_makes_no_store_to_look_into(tmp_path: Path) -> None:
+    result = checked(tmp_path, "--host", "0.0.0.0", auth={})
+    assert isinstance(result.exception, SettingsError) and "0.0.0.0" in str(result.exception)
     assert {file.name for file in tmp_path.iterdir()} == {"assent.yaml", "contracts.yaml"}
 
 
