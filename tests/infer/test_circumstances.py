@@ -45,7 +45,18 @@ LOSING = [
     tool("shop_graphql", "Raw admin GraphQL passthrough", query=TEXT),
     tool("remove_members_from_group", "Remove members from a group", group=TEXT),
     tool("transact", "Execute a transaction of creations and deletions", steps=TEXT),
-    tool("harbour_logout", "Clear the stored session and cookies"),
+    tool("harbour_logout", "Revoke the session and clear its cookies"),
+    tool("remove_testers_from_group", "Remove one or more testers from a group", group=TEXT),
+    tool("configure_quay", "Replace all cranes with one winch. Keeps the lights on.", quay=TEXT),
+    tool(
+        "insert_crate", "Puts a crate into a hold: an existing crate with the same mark is fully replaced.", mark=TEXT
+    ),
+    tool("update_berths", "Update many berths. Unlike update_berth it OVERWRITES the lines rather than merging them."),
+    tool("set_chart_content", "Replace chart bytes from base64.", base64=TEXT),
+    tool("launch_agent", "Start a new background agent to work on a chart", prompt=TEXT, source=TEXT),
+    tool("add_followup", "Send an additional instruction to a running background agent.", agent=TEXT, prompt=TEXT),
+    tool("run_query_safely", "Safe query execution with pagination and timeout support.", query=TEXT, limit=TEXT),
+    tool("restful", "Makes a direct REST API call to the harbour", path=TEXT, method=TEXT, params=TEXT, data=TEXT),
     tool(
         "toggle_moorings", "Enable or disable moorings. WARNING: disabling removes ALL existing lines.", enabled=SWITCH
     ),
@@ -273,6 +284,10 @@ KEEPING = [
     tool("modify_hull", "A function to modify a hull. This function acts as a wrapper of the shipyard's.", hull=TEXT),
     tool("offset_tide_input_mark", "Seek a tide relative to its mark", offset=TEXT),
     tool("create_api_key", "Create a key for an application", note=TEXT),
+    tool("harbour_logout", "Clear the stored session and cookies"),
+    tool("update_berths", "Update many berths. Lines are merged rather than overwriting them."),
+    tool("launch_boat", "Launch a boat for an agent of the harbour", boat=TEXT),
+    tool("update_agent_prompt", "Update the instructions of an agent", prompt=TEXT),
     tool("unselect_crates", "Unselects every crate, clearing the selection", deck=TEXT),
     tool("verify_pilot", "Complete the verification by submitting the code that was sent", code=TEXT),
 ]

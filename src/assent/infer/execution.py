@@ -16,6 +16,7 @@ _FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
 _ASKED: Final = frozenset({"q", "query", "statement", "text"})
 _ADDED: Final = frozenset({"requests", "steps"})
+_AGENTS: Final = frozenset({"agent", "agents"})
 _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
@@ -49,7 +50,7 @@ def _requests(evidence: Evidence) -> str | None:
     verb = evidence.name.verb
     free = evidence.kind in VAGUE or verb in DEEDS["requesting"]
     asked = verb in DEEDS["calling"] or (free and evidence.kind not in READING)
-    if chosen and asked and evidence.words & _REQUEST:
+    if chosen and asked and (evidence.words | evidence.prose.opening) & _REQUEST:
         return "sends any request with any method"
     aimed = evidence.inputs.names & NOUNS["target"] or "address" in evidence.inputs.flags
     if not free or not aimed:
@@ -86,7 +87,8 @@ def _given_statement(evidence: Evidence) -> str | None:
     prose, flags = evidence.prose, evidence.inputs.flags
     if (evidence.words | prose.object) & NOUNS["asked"] and not flags & {"code", "command", "sql"}:
         return None
-    queried = "query" in flags and evidence.name.words[-1:] in {("query",), ("queries",)}
+    last = evidence.name.words[-1:] in {("query",), ("queries",)}
+    queried = "query" in flags and (last or (evidence.kind == "run" and "query" in evidence.words))
     stored = "query" in flags and (evidence.words | prose.object) & NOUNS["store"]
     asked = stored and evidence.name.verb == "query" and (evidence.confirmed or not prose.verbs)
     joined = "query" in flags and _joined(evidence) and prose.object & {"query", "queries"}
@@ -114,6 +116,10 @@ def _given_errand(evidence: Evidence) -> str | None:
         return "an agent acts on its own"
     if evidence.inputs.flags & {"task", "message"} and evidence.inputs.names & NOUNS["leash"]:
         return "an agent acts as far as it is let"
+    sent = prose.kind == "send" and prose.object & {"instruction", "instructions"}
+    begun = evidence.name.verb in DEEDS["beginning"] or sent
+    if begun and "task" in evidence.inputs.flags and (evidence.words | prose.opening) & _AGENTS:
+        return "an agent does what it is told"
     told = prose.kind == "run" and evidence.kind not in READING
     if (
         (told or "code" in evidence.inputs.flags)
@@ -127,7 +133,7 @@ def _given_errand(evidence: Evidence) -> str | None:
         return "calls other tools"
     if "runs_anything" in prose.statements:
         return "runs anything"
-    agent = evidence.words & {"agent", "agents"} and evidence.inputs.flags & {"task", "message"}
+    agent = evidence.words & _AGENTS and evidence.inputs.flags & {"task", "message"}
     if agent:
         return "an agent does what it is told"
     return "acts on a live screen" if prose.opening & _SCREEN and prose.opening & _ERRAND else None

@@ -33,6 +33,8 @@ _BARRED: Final = frozenset(
         *("secret", "secrets", "sso", "token", "tokens", "user", "users"),
     )
 )
+_LEAVING: Final = frozenset({"logout", "signout"})
+_LOCKING_OUT: Final = frozenset({"invalidate", "revoke"})
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -143,8 +145,9 @@ def _by_text(evidence: Evidence) -> str | None:
     for verb in prose.verbs:
         if (spared and verb == evidence.name.verb) or (verb == "remove" and _is_unlinked(evidence)):
             continue
+        if evidence.name.verb in _LEAVING and verb not in _LOCKING_OUT:
+            continue  # one's own session is opened again
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
-        counts = counts or evidence.name.verb in {"logout", "signout"}
         counts = counts or (kind in {"change", "make"} and verb == prose.verbs[0] and verb not in _TWOFOLD)
         words = evidence.words | prose.opening
         toggles = verb == "disable" and "enable" in prose.verbs
