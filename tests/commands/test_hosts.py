@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from assent.commands.hosts import hosts
+from assent.errors import SettingsError
 
 HOSTILE = {"name": "list_notes", "title": "<script>", "annotations": {"readOnly": True, "readOnlyHint": True}}
 
@@ -50,3 +51,30 @@ def test_a_submission_is_printed_as_json(tmp_path: Path) -> None:
     path.write_text("tools: {list_notes: {side_effect: read, open_world: false}}", encoding="utf-8")
     made = json.loads(CliRunner().invoke(hosts, [str(path), "--submission", "openai"]).stdout)
     assert made["tools"]["list_notes"]["annotations"]["readOnlyHint"] is True
+
+
+def test_a_refused_submission_is_a_finding_and_prints_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([{"name": "list_notes"}]), encoding="utf-8")
+    result = CliRunner().invoke(hosts, [str(path), "--submission", "openai"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "error: list_notes: readOnlyHint is not set" in result.stderr
+
+
+def test_a_submission_names_what_it_leaves_out(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.yaml"
+    path.write_text(
+        "tools:\n  list_notes: {side_effect: read, open_world: false}\n"
+        "  drop_notes: {side_effect: destructive, visibility: hidden}\n",
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(hosts, [str(path), "--submission", "openai"])
+    assert result.stderr == "Left out, since nobody is shown them: drop_notes\n"
+    assert set(json.loads(result.stdout)["tools"]) == {"list_notes"}
+
+
+def test_a_target_without_tools_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "assent.yaml"
+    path.write_text("upstreams: {shop: {url: http://127.0.0.1:9/mcp}}", encoding="utf-8")
+    result = CliRunner().invoke(hosts, [str(path)])
+    assert isinstance(result.exception, SettingsError) and "there are no tools in it" in str(result.exception)

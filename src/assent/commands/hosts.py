@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.errors import Fault, SettingsError
 from assent.hosts import matrix, submission
 from assent.hosts.pages import FORMATS
+from assent.hosts.submission import is_unseen
 from assent.lint.document import written
 
 
@@ -33,8 +35,18 @@ def hosts(
 
     With --submission, the contracts of TARGET are said as that directory wants them.
     """
-    read = chosen(ctx, target, directory or profile, contracts, headers).read()
-    if directory is not None:
-        click.echo(written(submission(read.target, directory)))
+    given = chosen(ctx, target, directory or profile, contracts, headers).read().target
+    if not given.subjects:
+        raise SettingsError(Fault("there are no tools in it", "Name a server, or a file with definitions or contracts"))
+    if directory is None:
+        click.echo(FORMATS[form](given.name, matrix(given)))
         return
-    click.echo(FORMATS[form](read.target.name, matrix(read.target)))
+    unseen = [tool.name for tool in given.subjects if is_unseen(tool)]
+    if unseen:
+        click.echo(f"Left out, since nobody is shown them: {', '.join(unseen)}", err=True)
+    try:
+        click.echo(written(submission(given, directory)))
+    except SettingsError as error:
+        for fault in error.faults:
+            click.echo(f"error: {fault}", err=True)
+        ctx.exit(1)

@@ -121,9 +121,9 @@ def hints_of(tool: Subject) -> dict[str, bool | None]:
 
 def matrix(target: Target) -> tuple[Row, ...]:
     """A row for every tool."""
-    objections = {one.name: _objections(target, one.name) for one in directories()}
+    said = {one.name: _by_tool(objections(target, one.name)) for one in directories()}
     return tuple(
-        _row(tool, {name: found.get(tool.name, ()) for name, found in objections.items()}) for tool in target.subjects
+        _row(tool, {name: found.get(tool.name, ()) for name, found in said.items()}) for tool in target.subjects
     )
 
 
@@ -138,11 +138,14 @@ def _row(tool: Subject, said: Mapping[str, Sequence[Finding]]) -> Row:
     )
 
 
-def _objections(target: Target, directory: str) -> dict[str, list[Finding]]:
+def objections(target: Target, directory: str) -> tuple[Finding, ...]:
     """What the directory's own rules, and every error that any reviewer would name, find."""
-    under = Target(target.name, target.subjects, profile(directory))
+    return tuple(lint(Target(target.name, target.subjects, profile(directory)), least="error").findings)
+
+
+def _by_tool(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
-    for finding in lint(under, least="error").findings:
+    for finding in findings:
         found.setdefault(finding.tool, []).append(finding)
     return found
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from assent.contract.profiles import profile
-from assent.contract.tiers import Tier
+from assent.contract.tiers import Risk, Tier
 from assent.errors import Fault, SettingsError
-from assent.hosts.matrix import hints_of
-from assent.lint import Subject, Target, lint
+from assent.hosts.matrix import hints_of, objections
+from assent.lint import Subject, Target
 
 _OPENAI = "https://developers.openai.com/apps-sdk/schemas/chatgpt-app-submission.v1.json"
 _DOES = {
@@ -22,9 +22,17 @@ _DOES = {
 
 
 def submission(target: Target, directory: str) -> dict[str, Any]:
-    """The artefact for a directory; raises SettingsError where a hint that it wants is missing."""
+    """The artefact for a directory, of the tools that its reviewer will see; raises SettingsError where a hint that it
+    wants is missing, or it objects to a tool."""
     makers = {"openai": _openai, "anthropic": _anthropic}
-    return makers[directory](target)
+    seen = tuple(tool for tool in target.subjects if not is_unseen(tool))
+    return makers[directory](replace(target, subjects=seen))
+
+
+def is_unseen(tool: Subject) -> bool:
+    """Whether nobody is shown it: its contract forbids or hides it."""
+    contract = tool.contract
+    return contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden")
 
 
 def _openai(target: Target) -> dict[str, Any]:
@@ -72,13 +80,6 @@ def _anthropic(target: Target) -> dict[str, Any]:
     return {"directory": "anthropic", "server": target.name, "tools": tools}
 
 
-# Nobody can justify a hint that the definition contradicts, or that the directory reads otherwise; and what it wants of
-# every tool is named, not made up.
-_OBJECTIONS = (
-    *("read-only-contradicted", "destructive-contradicted", "open-world-contradicted", "read-only-and-destructive"),
-    *("openai-read-only", "openai-destructive", "openai-open-world"),
-    *("anthropic-hints", "anthropic-destructive", "anthropic-title", "anthropic-name"),
-)
 _WIRE = {
     "read_only": "readOnlyHint",
     "destructive": "destructiveHint",
@@ -88,14 +89,14 @@ _WIRE = {
 
 
 def _demand(target: Target, wanted: tuple[str, ...], directory: str) -> None:
+    """Nobody can justify what the directory objects to; and what it wants of every tool is named, not made up."""
     faults = [
         Fault(f"{_WIRE[name]} is not set", "Set it; a directory does not accept a tool without it", tool.name)
         for tool in target.subjects
         for name in wanted
         if hints_of(tool)[name] is None
     ]
-    under = Target(target.name, target.subjects, profile(directory))
-    found = {(one.tool, one.at): one for one in lint(under, only=_OBJECTIONS).findings}
+    found = {(one.tool, one.at): one for one in objections(target, directory)}
     faults += [Fault(one.message, one.fix, one.tool) for one in found.values()]
     if faults:
         raise SettingsError(faults)
@@ -111,10 +112,17 @@ def justify(tool: Subject) -> dict[str, str]:
         "idempotent": "Repeating a call has no further effect."
         if hints["idempotent"]
         else "Repeating a call may have a further effect.",
-        "open_world": "It can reach systems or people outside the account."
-        if hints["open_world"]
-        else "It works only on the caller's own account and reaches nobody outside it.",
+        "open_world": _open_world(tool, hints["open_world"]),
     } | _told(tool)
+
+
+def _open_world(tool: Subject, said: bool | None) -> str:
+    """What a contract leaves unsaid is not said for it."""
+    if tool.contract is not None and tool.contract.open_world is None:
+        return "Nothing rules out that it reaches others." if said else "Nothing is declared that it reaches outside."
+    if said:
+        return "It can reach systems or people outside the account."
+    return "It works only on the caller's own account and reaches nobody outside it."
 
 
 def _told(tool: Subject) -> dict[str, str]:
@@ -144,6 +152,8 @@ def _always_asked(tool: Subject) -> bool:
 
 def _destructive(tool: Subject, said: bool | None, does: str) -> str:
     if said:
-        return f"{does}." + (" A person is asked before every call." if _always_asked(tool) else "")
+        added = does == _DOES[Tier.WRITE]
+        told = f"{does}; every change is taken for one that cannot be undone." if added else f"{does}."
+        return told + (" A person is asked before every call." if _always_asked(tool) else "")
     overwrites = tool.contract.overwrites if tool.contract else tool.inference.overwrites
     return f"{does}; it deletes and revokes nothing." if overwrites else "It deletes, overwrites and revokes nothing."

@@ -19,6 +19,7 @@ from assent.infer.doubts import (
     program,
     rehearsed,
     renewed,
+    requested,
     saved,
     shown_elsewhere,
     statement,
@@ -107,10 +108,9 @@ def _read(evidence: Evidence) -> Verdict:
     doubt = program(evidence)
     if doubt and "code" not in evidence.inputs.flags and claims_reading(evidence):
         return Verdict(LOOKS, f"the name says {verb}, and it says that it only reads")
-    if evidence.inputs.flags >= {"http", "url"} and verb not in {"count", "find", "list", "search"}:
-        doubt = "it sends any method"
     doubt = (
-        doubt
+        requested(evidence)
+        or doubt
         or evaluated(evidence)
         or ended(evidence)
         or kept(evidence)
@@ -167,6 +167,7 @@ def _look(evidence: Evidence) -> Verdict:
     doubt = program(evidence) or saved(evidence) or rehearsed(evidence) or consulted(evidence) or made(evidence)
     doubt = (
         doubt
+        or requested(evidence)
         or evaluated(evidence)
         or ended(evidence)
         or traced(evidence)

@@ -20,6 +20,8 @@ _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
 # They ask how a job is doing.
 _FOLLOWING: Final = DEEDS["fetching"] | {"check", "describe", "poll", "query", "read", "view", "wait"}
 _OUT: Final = frozenset({"out", "out_file", "outfile"})
+_SIFTING: Final = frozenset({"count", "describe", "find", "list", "search", "validate", "verify"})
+_SENT: Final = frozenset({"body", "data", "json", "payload"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
@@ -80,6 +82,15 @@ def _looked_up(evidence: Evidence) -> bool:
     sought = evidence.name.verb in DEEDS["fetching"] and prose.kind in {"read", "none"}
     named = sought and evidence.inputs.flags & PROGRAM == {"code"} and evidence.inputs.names & NOUNS["code_input"]
     return bool(named) and not (evidence.words | prose.opening) & NOUNS["coded"]
+
+
+def requested(evidence: Evidence) -> str | None:
+    """`fetch_api` with any method, a path and something to send; one that lists or tests requests sends none."""
+    names = evidence.inputs.names
+    if "http" not in evidence.inputs.flags or evidence.name.verb in _SIFTING:
+        return None
+    sends = "url" in evidence.inputs.flags or bool(names & _SENT and names & NOUNS["target"])
+    return "it sends any method" if sends else None
 
 
 def saved(evidence: Evidence) -> str | None:

@@ -8,7 +8,7 @@ from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE, VERBS
 
 _STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
-_REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest"})
+_REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest", "restful"})
 _SCREEN: Final = frozenset({"page", "browser", "screen"})
 _ERRAND: Final = frozenset({"action", "actions", "task"})
 # What is typed into a process that runs is run by it.
@@ -16,7 +16,12 @@ _FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
 _ASKED: Final = frozenset({"q", "query", "statement", "text"})
 _ADDED: Final = frozenset({"requests", "steps"})
-_AGENTS: Final = frozenset({"agent", "agents"})
+_AGENTS: Final = frozenset({"agent", "agents", "subagent", "subagents"})
+_SETTING_TO_WORK: Final = frozenset(
+    {"dispatch", "instruct", "launch", "prompt", "resume", "spawn", "start", "steer", "trigger"}
+)
+_WORKING: Final = frozenset({"autonomous", "background", "coding", "running"})
+_MANNER: Final = frozenset({"async", "batch", "paged", "raw", "safely", "stream", "streaming", "sync"})
 _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
@@ -50,7 +55,7 @@ def _requests(evidence: Evidence) -> str | None:
     verb = evidence.name.verb
     free = evidence.kind in VAGUE or verb in DEEDS["requesting"]
     asked = verb in DEEDS["calling"] or (free and evidence.kind not in READING)
-    if chosen and asked and (evidence.words | evidence.prose.opening) & _REQUEST:
+    if chosen and asked and evidence.words & _REQUEST:
         return "sends any request with any method"
     aimed = evidence.inputs.names & NOUNS["target"] or "address" in evidence.inputs.flags
     if not free or not aimed:
@@ -87,8 +92,7 @@ def _given_statement(evidence: Evidence) -> str | None:
     prose, flags = evidence.prose, evidence.inputs.flags
     if (evidence.words | prose.object) & NOUNS["asked"] and not flags & {"code", "command", "sql"}:
         return None
-    last = evidence.name.words[-1:] in {("query",), ("queries",)}
-    queried = "query" in flags and (last or (evidence.kind == "run" and "query" in evidence.words))
+    queried = "query" in flags and _without_manner(evidence.name.words)[-1:] in {("query",), ("queries",)}
     stored = "query" in flags and (evidence.words | prose.object) & NOUNS["store"]
     asked = stored and evidence.name.verb == "query" and (evidence.confirmed or not prose.verbs)
     joined = "query" in flags and _joined(evidence) and prose.object & {"query", "queries"}
@@ -110,15 +114,18 @@ def _given_statement(evidence: Evidence) -> str | None:
     return None
 
 
+def _without_manner(words: tuple[str, ...]) -> tuple[str, ...]:
+    """`run_query_async` without how it is run."""
+    return words[:-1] if words[-1:] and words[-1] in _MANNER else words
+
+
 def _given_errand(evidence: Evidence) -> str | None:
     prose = evidence.prose
     if evidence.inputs.flags & {"task", "message"} and "autonomous" in prose.statements:
         return "an agent acts on its own"
     if evidence.inputs.flags & {"task", "message"} and evidence.inputs.names & NOUNS["leash"]:
         return "an agent acts as far as it is let"
-    sent = prose.kind == "send" and prose.object & {"instruction", "instructions"}
-    begun = evidence.name.verb in DEEDS["beginning"] or sent
-    if begun and "task" in evidence.inputs.flags and (evidence.words | prose.opening) & _AGENTS:
+    if "task" in evidence.inputs.flags and _instructs(evidence):
         return "an agent does what it is told"
     told = prose.kind == "run" and evidence.kind not in READING
     if (
@@ -137,6 +144,15 @@ def _given_errand(evidence: Evidence) -> str | None:
     if agent:
         return "an agent does what it is told"
     return "acts on a live screen" if prose.opening & _SCREEN and prose.opening & _ERRAND else None
+
+
+def _instructs(evidence: Evidence) -> bool:
+    """Whether an agent is set to work, or one that is at work is told something."""
+    prose = evidence.prose
+    told = prose.kind == "send" and prose.object & {"instruction", "instructions"} and prose.opening & _WORKING
+    return (evidence.name.verb in _SETTING_TO_WORK and bool(evidence.words & _AGENTS)) or bool(
+        told and prose.opening & _AGENTS
+    )
 
 
 def _listed(evidence: Evidence) -> str | None:

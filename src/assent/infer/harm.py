@@ -34,7 +34,11 @@ _BARRED: Final = frozenset(
     )
 )
 _LEAVING: Final = frozenset({"logout", "signout"})
-_LOCKING_OUT: Final = frozenset({"invalidate", "revoke"})
+_FORGETTING: Final = frozenset({"clear", "delete", "end", "remove"})
+_REMEMBERED: Final = frozenset(
+    {"auth", "authentication", "cookie", "cookies", "credential", "credentials", "session", "token", "tokens"}
+)
+_OTHERS: Final = frozenset({"all", "data", "every", "everyone", "history", "sessions", "user", "users"})
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
@@ -145,9 +149,10 @@ def _by_text(evidence: Evidence) -> str | None:
     for verb in prose.verbs:
         if (spared and verb == evidence.name.verb) or (verb == "remove" and _is_unlinked(evidence)):
             continue
-        if evidence.name.verb in _LEAVING and verb not in _LOCKING_OUT:
-            continue  # one's own session is opened again
+        if verb in _FORGETTING and _leaves(evidence):
+            continue
         counts = verb in DEEDS["strong"] or kind in VAGUE or kind == "destroy"
+        counts = counts or evidence.name.verb in _LEAVING
         counts = counts or (kind in {"change", "make"} and verb == prose.verbs[0] and verb not in _TWOFOLD)
         words = evidence.words | prose.opening
         toggles = verb == "disable" and "enable" in prose.verbs
@@ -163,6 +168,12 @@ def _by_text(evidence: Evidence) -> str | None:
     if kind not in _GIVING and "lasting" in prose.statements:
         return "the description warns that the effect is lasting"
     return None
+
+
+def _leaves(evidence: Evidence) -> bool:
+    """Whether somebody leaves a session of their own, and only what was kept for it is forgotten."""
+    said = evidence.prose.opening
+    return evidence.name.verb in _LEAVING and bool(said & _REMEMBERED) and said.isdisjoint(_OTHERS)
 
 
 def _replaces(evidence: Evidence) -> str | None:

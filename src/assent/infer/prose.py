@@ -10,7 +10,7 @@ from assent.infer.statements import Statements
 
 _HEAD: Final = 700
 _SECTION = re.compile(
-    r"\n\s*(?:#+\s*)?\**(?:Args|Arguments|Parameters|Params|Returns?|Inputs?|Examples?|Usage)\**\s*:",
+    r"\n[ \t]*(?:#+[ \t]*)?\**(?:Args|Arguments|Parameters|Params|Returns?|Inputs?|Examples?|Usage)\**\s*:",
     re.IGNORECASE,
 )
 # Each begins with a class of characters and looks back at which one it was: a search then skips all others at once.

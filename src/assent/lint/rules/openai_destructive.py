@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.contract.tiers import Tier
 from assent.lint.change import Change, put
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
@@ -16,6 +17,8 @@ def check(tool: Subject) -> Iterator[Said]:
             yield Said("destructiveHint is false, but some mode of it erases", "/annotations/destructiveHint")
         elif inference.overwrites:
             yield Said("destructiveHint is false, but it replaces what was there", "/annotations/destructiveHint")
+        elif tool.tier is Tier.EXTERNAL_SPEND:
+            yield Said("destructiveHint is false, but it moves money or credits", "/annotations/destructiveHint")
 
 
 def mend(tool: Subject, at: str) -> Iterator[Change]:
@@ -26,7 +29,7 @@ def mend(tool: Subject, at: str) -> Iterator[Change]:
 RULE = Rule(
     name="openai-destructive",
     severity="error",
-    summary="For OpenAI's app directory a tool is destructive if any mode or default of it can erase or overwrite.",
+    summary="For OpenAI's app directory a tool is destructive if any mode of it can erase, overwrite or spend.",
     why="Reviewers compare the hint with what the tool can do in any mode.",
     fix="Set destructiveHint to true.",
     profiles=("openai",),
@@ -36,6 +39,11 @@ RULE = Rule(
         {
             "name": "update_note",
             "description": "Replaces the text of a note.",
+            "annotations": {"readOnlyHint": False, "destructiveHint": False},
+        },
+        {
+            "name": "place_order",
+            "description": "Places an order and charges the card.",
             "annotations": {"readOnlyHint": False, "destructiveHint": False},
         },
     ),
