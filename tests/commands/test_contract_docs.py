@@ -82,6 +82,42 @@ def test_a_page_keeps_its_line_ends(tmp_path: Path) -> None:
     assert run(tools, "--check", page).exit_code == 0
 
 
+def test_what_no_file_can_hold_and_nobody_sees_is_written_out_and_the_page_stays_whole(tmp_path: Path) -> None:
+    page, tools = tmp_path / "page.md", tmp_path / "tools.json"
+    page.write_text(PAGE, encoding="utf-8")
+    written(tools, {"name": "get_\ud800x", "description": "Reads\u200b \u26a0\ufe0f all \\d."})
+    result = run(tools)
+    assert result.exit_code == 0
+    assert "`get_\\u{d800}x`" in result.stdout
+    assert "Reads\\u{200b} \u26a0\ufe0f all \\d." in result.stdout, "what is seen stays as it is"
+    assert run(tools, "--write", page).exit_code == 0
+    assert page.read_text(encoding="utf-8").endswith("<!-- /assent:tools -->\n\nThe end.\n")
+    assert run(tools, "--check", page).exit_code == 0
+
+
+def test_a_page_that_cannot_be_replaced_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    page.write_text(PAGE, encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", fails)
+    result = run(tools, "--write", page)
+    assert "page.md cannot be written: No space left on device" in str(result.exception)
+    assert page.read_text(encoding="utf-8") == PAGE
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md", "tools.json"]
+
+
+def test_a_page_that_is_a_link_stays_one_and_keeps_its_rights(tmp_path: Path) -> None:
+    page, link, tools = tmp_path / "page.md", tmp_path / "link.md", written(tmp_path / "tools.json", PING)
+    page.write_text(PAGE, encoding="utf-8")
+    page.chmod(0o600)
+    link.symlink_to(page)
+    assert run(tools, "--write", link).exit_code == 0
+    assert link.is_symlink() and "`ping`" in page.read_text(encoding="utf-8")
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_page_is_checked_or_written_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
     tools = written(tmp_path / "tools.json", PING)
     assert run(tools, "--check", "page.md", "--write", "page.md").exit_code == 2

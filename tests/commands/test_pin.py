@@ -127,6 +127,17 @@ def test_contracts_and_configurations_are_no_definitions_to_pin(lock: Path, text
     assert not lock.exists()
 
 
+def test_a_lock_file_that_is_a_link_stays_one_and_keeps_its_rights(lock: Path) -> None:
+    tools = write_tools(lock.parent / "tools.json", {"name": "a"})
+    run(tools, "--write", "--lock", "real.lock")
+    (lock.parent / "real.lock").chmod(0o600)
+    lock.symlink_to("real.lock")
+    write_tools(tools, {"name": "a"}, {"name": "b"})
+    assert run(tools, "--write").exit_code == 0
+    assert lock.is_symlink() and run(tools, "--lock", "real.lock").exit_code == 0
+    assert lock.stat().st_mode & 0o777 == 0o600
+
+
 def test_what_is_said_of_a_broken_lock_file_can_be_done(lock: Path) -> None:
     tools = write_tools(lock.parent / "tools.json", {"name": "a"})
     lock.write_text("{", encoding="utf-8")

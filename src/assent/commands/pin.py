@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from assent.commands.options import config_option
+from assent.commands.options import config_option, written_to
 from assent.commands.targets import TargetCommand, chosen
 from assent.core.pins import Change, Pin, compare, pins_of, pins_text, read_pins
 from assent.edges.listing import listed_at, listed_by
@@ -69,7 +69,7 @@ def pin(
             **pins,
             **{name: _accepted(name, pins.get(name, {}), found, wanted) for name, found in listed.items()},
         }
-        _replace(place, pins_text(accepted))
+        written_to(place, pins_text(accepted), "--lock")
         left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
         others = f"; {left} changes of other tools are not" if left else ""
         click.echo(f"{place}: {_count(wanted, accepted)} accepted{others}", err=True)
@@ -156,17 +156,6 @@ def _pins(path: Path) -> dict[str, dict[str, Pin]]:
         return read_pins(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None
-
-
-def _replace(place: Path, text: str) -> None:
-    """Write it in one step: a running gateway watches the file and must not read half of it."""
-    draft = place.with_name(f".{place.name}.new")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(place)
-    except OSError as error:
-        fault = Fault(f"cannot be written: {error.strerror}", "Choose another --lock", file=str(place))
-        raise SettingsError(fault) from None
 
 
 def _print(changes: dict[str, list[Change]]) -> None:

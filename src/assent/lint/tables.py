@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from assent.contract.profiles import WIRE_NAMES
 from assent.errors import Fault, SettingsError
+from assent.lint.rules.hidden_characters import hidden_in
 from assent.lint.target import Subject
 
 BEGIN = "<!-- assent:tools -->"
@@ -48,7 +49,13 @@ def _hint(value: bool | None) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+    return _seen(" ".join(text.replace("|", "\\|").replace("<", "&lt;").split()))
+
+
+def _seen(text: str) -> str:
+    """The text with what nobody sees, or no file can hold, written out."""
+    hidden = set(hidden_in(text))
+    return "".join(f"\\u{{{ord(one):x}}}" if at in hidden else one for at, one in enumerate(text))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
