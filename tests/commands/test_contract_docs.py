@@ -82,6 +82,16 @@ def test_a_page_keeps_its_line_ends(tmp_path: Path) -> None:
     assert run(tools, "--check", page).exit_code == 0
 
 
+def test_lines_outside_of_the_marks_stay_as_they_are(tmp_path: Path) -> None:
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    page.write_bytes(b"\xef\xbb\xbfa\r\nb\n<!-- assent:tools -->\n<!-- /assent:tools -->\r\nc\x0c\rd")
+    assert run(tools, "--write", page).exit_code == 0
+    before, _, rest = page.read_bytes().partition(b"| Tool")
+    assert before == b"\xef\xbb\xbfa\r\nb\n<!-- assent:tools -->\n"
+    table, _, after = rest.partition(b"<!-- /assent:tools -->")
+    assert (b"\r" in table, after) == (False, b"\r\nc\x0c\rd")
+
+
 def test_what_no_file_can_hold_and_nobody_sees_is_written_out_and_the_page_stays_whole(tmp_path: Path) -> None:
     page, tools = tmp_path / "page.md", tmp_path / "tools.json"
     page.write_text(PAGE, encoding="utf-8")
@@ -116,6 +126,45 @@ def test_a_page_that_is_a_link_stays_one_and_keeps_its_rights(tmp_path: Path) ->
     assert run(tools, "--write", link).exit_code == 0
     assert link.is_symlink() and "`ping`" in page.read_text(encoding="utf-8")
     assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_only_whole_lines_outside_of_code_are_marks(tmp_path: Path) -> None:
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    example = "<!-- assent:tools -->\nexample\n<!-- /assent:tools -->\n"
+    before = (
+        "The table stands between `<!-- assent:tools -->` and `<!-- /assent:tools -->`.\n\nBy hand.\n\n"
+        f"```md\n{example}```\n\n~~~~\n```\n{example}~~~\n{example}~~~~\n\n    <!-- assent:tools -->\n\n"
+    )
+    page.write_text(f"{before}<!-- assent:tools -->\nold\n<!-- /assent:tools -->\nThe end.\n", encoding="utf-8")
+    assert run(tools, "--check", page).exit_code == 1
+    assert run(tools, "--write", page).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"{before}<!-- assent:tools -->\n| Tool")
+    assert text.endswith("|\n<!-- /assent:tools -->\nThe end.\n") and "old" not in text
+    assert run(tools, "--check", page).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        [
+            "<!-- assent:tools -->",
+            "1",
+            "<!-- /assent:tools -->",
+            "<!-- assent:tools -->",
+            "2",
+            "<!-- /assent:tools -->",
+        ],
+        ["<!-- assent:tools -->", "By hand.", "<!-- assent:tools -->", "<!-- /assent:tools -->"],
+        ["<!-- assent:tools -->", "<!-- /assent:tools -->", "By hand.", "<!-- /assent:tools -->"],
+    ],
+)
+def test_a_page_with_several_marks_is_not_guessed_at(tmp_path: Path, marks: list[str]) -> None:
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    page.write_text("\n".join(marks), encoding="utf-8")
+    for option in ("--check", "--write"):
+        assert "page.md: the page has several marks, on lines 1, " in str(run(tools, option, page).exception)
+    assert page.read_text(encoding="utf-8") == "\n".join(marks)
 
 
 def test_a_page_is_checked_or_written_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
