@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from assent.bootstrap import load_pins
 from assent.commands.options import config_option, written_to
 from assent.commands.targets import TargetCommand, chosen
-from assent.core.pins import Change, Pin, compare, pins_of, pins_text, read_pins
+from assent.core.pins import Change, Pin, compare, pins_of, pins_text
 from assent.edges.listing import listed_at, listed_by
 from assent.errors import Fault, SettingsError
 from assent.settings import UpstreamSettings, find_settings
@@ -58,9 +59,10 @@ def pin(
         raise click.UsageError("--tool says what is accepted: it goes with --write.", ctx)
     listed, place = _listed(ctx, target, headers, config)
     place = lock or place
-    pins = _pins(place) if place.exists() else {}
-    if not place.exists() and not write:
+    known = load_pins(place)
+    if known is None and not write:
         raise SettingsError(Fault("there is no lock file", "Write it with `assent pin --write`", file=str(place)))
+    pins = known or {}
     changes = {name: compare(pins.get(name, {}), found) for name, found in listed.items()}
     if write:
         wanted = _wanted(only, listed, pins) if only else None
@@ -149,13 +151,6 @@ async def _of_upstream(name: str, upstream: UpstreamSettings) -> list[dict[str, 
     # An API description is a file of the operator's own; whoever keeps it keeps its history.
     click.echo(f"{name}: an API description is not pinned", err=True)
     return []
-
-
-def _pins(path: Path) -> dict[str, dict[str, Pin]]:
-    try:
-        return read_pins(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None
 
 
 def _print(changes: dict[str, list[Change]]) -> None:

@@ -21,7 +21,7 @@ _LONGEST = 300
 _AROUND = 30
 _MOST_LINES = 5
 # Nothing is written over a file that nobody can read any more: what had been accepted would be lost without a look.
-_RESTORE = "Restore it from version control; or delete it and accept everything anew with `assent pin --write`"
+RESTORE = "Restore it from version control; or delete it and accept everything anew with `assent pin --write`"
 
 Definition = Mapping[str, Any]
 Pins = Mapping[str, "Pin"]
@@ -175,24 +175,22 @@ def read_pins(text: str, file: str = "") -> dict[str, dict[str, Pin]]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SettingsError(Fault(f"not a lock file: it is not JSON ({error})", _RESTORE, file=file)) from None
+        raise SettingsError(Fault(f"not a lock file: it is not JSON ({error})", RESTORE, file=file)) from None
     try:
         if value["version"] != VERSION:
             raise SettingsError(
-                Fault(f"not a lock file: version {value['version']!r} is not known", _RESTORE, file=file)
+                Fault(f"not a lock file: version {value['version']!r} is not known", RESTORE, file=file)
             )
         found = {
             upstream: {name: Pin(pin["digest"], dict(pin["definition"])) for name, pin in tools.items()}
             for upstream, tools in value["upstreams"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise SettingsError(
-            Fault("not a lock file: its parts are not where they belong", _RESTORE, file=file)
-        ) from None
+        raise SettingsError(Fault("not a lock file: its parts are not where they belong", RESTORE, file=file)) from None
     for tools in found.values():
         for name, pin in tools.items():
             if pin.digest != pin_digest(pin.definition):
-                raise SettingsError(Fault("the digest does not fit the definition beside it", _RESTORE, name, file))
+                raise SettingsError(Fault("the digest does not fit the definition beside it", RESTORE, name, file))
     return found
 
 
