@@ -40,7 +40,11 @@ def docs(
         raise click.UsageError("--check and --write exclude each other.", ctx)
     if names_nothing(ctx, target):
         target = str(find_file(config))
-    made = table(chosen(ctx, target, profile, contracts, headers).read().target.subjects)
+    read = chosen(ctx, target, profile, contracts, headers).read().target
+    if read.configuration and not read.subjects:
+        remedy = "Name them under `contracts:`, or name a server: a URL or a command after `--`"
+        raise SettingsError(Fault("the configuration names no contracts", remedy, file=target or ""))
+    made = table(read.subjects)
     if check is not None:
         lines = drift(_page(check), made, str(check))
         for line in lines:
