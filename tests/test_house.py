@@ -225,6 +225,30 @@ async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(
     assert shop.effects == []
 
 
+@pytest.mark.parametrize("broken", [b"{broken", b"\xff\xfe{}"])
+async def test_what_was_accepted_holds_while_the_lock_file_cannot_be_read(tmp_path: Path, broken: bytes) -> None:
+    shop, lock = Shop(), tmp_path / "assent.lock"
+    async with (
+        over_http(shop.server) as upstream,
+        gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, house),
+    ):
+        accepted = pins_text({"shop": pins_of(await house.links["shop"].load())})  # type: ignore[attr-defined]
+        lock.write_text(accepted)
+        await house.reload("shop")
+        lock.write_bytes(broken)
+        shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
+        await house.reload("shop")
+        assert "changed since it was accepted" in house.catalogue().withheld["place_order"]
+        assert "list_orders" in house.catalogue().tools
+        assert house.troubles()["shop"].startswith(f"{lock}: not a lock file: it is not ")
+        refused = (await post(url, rpc("tools/call", name="place_order", arguments={"item": "x"}))).json()
+        assert refused["error"]["message"] == "Unknown tool: place_order"
+        lock.write_text(accepted)
+        await house.reload("shop")
+        assert house.troubles() == {}
+    assert shop.effects == []
+
+
 async def test_health_readiness_and_unknown_pages_are_json(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, _, _shop), httpx2.AsyncClient(timeout=60) as client:
         base = url.removesuffix("/mcp")

@@ -12,9 +12,10 @@ from assent.contract.files import load_contracts
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.ids import new_id
+from assent.core.pins import RESTORE, Pin, read_pins
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
-from assent.errors import ContractError, Fault
+from assent.errors import ContractError, Fault, SettingsError
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
@@ -82,3 +83,16 @@ def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
             raise ContractError(_unmatched(str(pattern)))
         found.extend(Path(match) for match in matches)
     return found
+
+
+def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:
+    """The pins of the lock file at this place; None where there is none yet."""
+    try:
+        return read_pins(path.read_bytes().decode("utf-8"), str(path))
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise SettingsError(Fault("not a lock file: it is not UTF-8 text", RESTORE, file=str(path))) from None
+    except OSError as error:
+        fault = Fault(f"cannot be read: {error.strerror}", "Correct the path, or allow reading it", file=str(path))
+        raise SettingsError(fault) from None

@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assent.bootstrap import contract_paths
+from assent.bootstrap import contract_paths, load_pins
 from assent.chronicle import Said
 from assent.contract.files import load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
-from assent.core.pins import changed, read_pins
+from assent.core.pins import Pin, changed
 from assent.edges.api_links import OpenApiLink
 from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
-from assent.errors import FaultsError
+from assent.errors import FaultsError, SettingsError
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -28,6 +28,8 @@ logger = logging.getLogger("assent")
 LOAD_WITHIN = 10.0
 
 Definitions = list[dict[str, Any]]
+Accepted = tuple[str | None, dict[str, dict[str, Pin]] | None]
+"""A lock file's place and its pins, by upstream; none before the first `assent pin --write`."""
 Contracts = tuple[dict[str, Contract], dict[str, dict[str, Any]]]
 
 
@@ -45,6 +47,7 @@ class Stock:
         self._contracts, self._declared = contracts_of(settings)
         self._said: dict[str, Said] = {}
         self._taken: dict[str, TakenIn] = {}
+        self._accepted: Accepted = None, None
         self._unpinned = False
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self.catalogue = Catalogue()
@@ -56,23 +59,30 @@ class Stock:
             return
         try:
             definitions = await link.load()
+            doubt = "" if isinstance(link, OpenApiLink) else self._reread_pins()
             said = definitions, self._unaccepted(link, definitions)
             taken = self._take_in(link, definitions) if said != self._said.get(name) else None
         except Exception as error:
-            trouble = str(error) if isinstance(error, FaultsError) else words(error)
-            if self.troubles.get(name) != trouble:
-                logger.warning("upstream %s: %s", name, trouble)
-            self.troubles[name] = trouble
+            self._say(name, str(error) if isinstance(error, FaultsError) else words(error))
             return
         if self._links.get(name) is not link:
             return  # another one took its place meanwhile
-        self.troubles.pop(name, None)
+        self._say(name, doubt)
         if taken is not None:
             self._on_said(name, self._said.get(name), said)
             self._said[name], self._taken[name] = said, taken
             for tool, reason in said[1].items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
+
+    def _say(self, name: str, trouble: str) -> None:
+        """Keep what is wrong with an upstream, and name it once."""
+        if not trouble:
+            self.troubles.pop(name, None)
+            return
+        if self.troubles.get(name) != trouble:
+            logger.warning("upstream %s: %s", name, trouble)
+        self.troubles[name] = trouble
 
     def check(
         self,
@@ -84,9 +94,10 @@ class Stock:
         """Raise where the tools would get into each other's way under other settings."""
         known = {name: definitions for name, (definitions, _) in self._said.items()}
         links = {**self._links, **fresh}
-        old = self._settings, (self._contracts, self._declared)
+        old = self._settings, (self._contracts, self._declared), self._accepted
         self._settings, (self._contracts, self._declared) = settings, contracts
         try:
+            self._accepted = self._read_pins()
             served = {name: found for name, found in {**known, **loaded}.items() if name in settings.upstreams}
             taken = [self._take_in(links[name], found) for name, found in served.items() if isinstance(found, list)]
             tools = [tool for one in taken for tool in one.tools]
@@ -94,11 +105,12 @@ class Stock:
                 safe_names(tool.wire_name for tool in tools)
             catalogue_of(tools, {})
         finally:
-            self._settings, (self._contracts, self._declared) = old
+            self._settings, (self._contracts, self._declared), self._accepted = old
 
     def adopt(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
         """Live by other settings, with what new upstreams said, or why they said nothing; published by `publish`."""
         self._settings, (self._contracts, self._declared) = settings, contracts
+        self._reread_pins()
         kept = settings.upstreams.keys() - loaded.keys()
         known = {name: one for name, (one, _) in self._said.items() if name in kept}
         self.troubles = {name: why for name, why in self.troubles.items() if name in kept}
@@ -152,20 +164,29 @@ class Stock:
         return take_in(definitions, {**known, **self._contracts}, terms, unaccepted)
 
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
-        """What differs from what a person accepted. Before the first `assent pin --write` nothing was accepted yet.
+        """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""
+        _, pins = self._accepted
+        return {} if isinstance(link, OpenApiLink) or pins is None else changed(pins.get(link.name, {}), definitions)
 
-        An API description is the operator's own choice and is not pinned.
-        """
-        if isinstance(link, OpenApiLink) or self._settings.pins is None:
-            return {}
-        if not Path(self._settings.pins).exists():
-            if not self._unpinned:
-                logger.warning("%s is not there: nothing is withheld until `assent pin --write`", self._settings.pins)
-            self._unpinned = True
-            return {}
-        self._unpinned = False
-        pins = read_pins(Path(self._settings.pins).read_text(encoding="utf-8"), self._settings.pins)
-        return changed(pins.get(link.name, {}), definitions)
+    def _reread_pins(self) -> str:
+        """See what is accepted now, or what is wrong with the file: while it cannot be read, what it said holds."""
+        try:
+            self._accepted = self._read_pins()
+        except SettingsError as error:
+            place, pins = self._accepted
+            if place != self._settings.pins or pins is None:
+                raise
+            return str(error)
+        return ""
+
+    def _read_pins(self) -> Accepted:
+        place = self._settings.pins
+        pins = None if place is None else load_pins(Path(place))
+        unpinned = place is not None and pins is None
+        if unpinned and not self._unpinned:
+            logger.warning("%s is not there: nothing is withheld until `assent pin --write`", place)
+        self._unpinned = unpinned
+        return place, pins
 
 
 async def tools_of(link: Link) -> Definitions | str:

@@ -82,6 +82,91 @@ def test_a_page_keeps_its_line_ends(tmp_path: Path) -> None:
     assert run(tools, "--check", page).exit_code == 0
 
 
+def test_lines_outside_of_the_marks_stay_as_they_are(tmp_path: Path) -> None:
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    page.write_bytes(b"\xef\xbb\xbfa\r\nb\n<!-- assent:tools -->\n<!-- /assent:tools -->\r\nc\x0c\rd")
+    assert run(tools, "--write", page).exit_code == 0
+    before, _, rest = page.read_bytes().partition(b"| Tool")
+    assert before == b"\xef\xbb\xbfa\r\nb\n<!-- assent:tools -->\n"
+    table, _, after = rest.partition(b"<!-- /assent:tools -->")
+    assert (b"\r" in table, after) == (False, b"\r\nc\x0c\rd")
+
+
+def test_what_no_file_can_hold_and_nobody_sees_is_written_out_and_the_page_stays_whole(tmp_path: Path) -> None:
+    page, tools = tmp_path / "page.md", tmp_path / "tools.json"
+    page.write_text(PAGE, encoding="utf-8")
+    written(tools, {"name": "get_\ud800x", "description": "Reads\u200b \u26a0\ufe0f all \\d."})
+    result = run(tools)
+    assert result.exit_code == 0
+    assert "`get_\\u{d800}x`" in result.stdout
+    assert "Reads\\u{200b} \u26a0\ufe0f all \\d." in result.stdout, "what is seen stays as it is"
+    assert run(tools, "--write", page).exit_code == 0
+    assert page.read_text(encoding="utf-8").endswith("<!-- /assent:tools -->\n\nThe end.\n")
+    assert run(tools, "--check", page).exit_code == 0
+
+
+def test_a_page_that_cannot_be_replaced_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    page.write_text(PAGE, encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", fails)
+    result = run(tools, "--write", page)
+    assert "page.md cannot be written: No space left on device" in str(result.exception)
+    assert page.read_text(encoding="utf-8") == PAGE
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md", "tools.json"]
+
+
+def test_a_page_that_is_a_link_stays_one_and_keeps_its_rights(tmp_path: Path) -> None:
+    page, link, tools = tmp_path / "page.md", tmp_path / "link.md", written(tmp_path / "tools.json", PING)
+    page.write_text(PAGE, encoding="utf-8")
+    page.chmod(0o600)
+    link.symlink_to(page)
+    assert run(tools, "--write", link).exit_code == 0
+    assert link.is_symlink() and "`ping`" in page.read_text(encoding="utf-8")
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_only_whole_lines_outside_of_code_are_marks(tmp_path: Path) -> None:
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    example = "<!-- assent:tools -->\nexample\n<!-- /assent:tools -->\n"
+    before = (
+        "The table stands between `<!-- assent:tools -->` and `<!-- /assent:tools -->`.\n\nBy hand.\n\n"
+        f"```md\n{example}```\n\n~~~~\n```\n{example}~~~\n{example}~~~~\n\n    <!-- assent:tools -->\n\n"
+    )
+    page.write_text(f"{before}<!-- assent:tools -->\nold\n<!-- /assent:tools -->\nThe end.\n", encoding="utf-8")
+    assert run(tools, "--check", page).exit_code == 1
+    assert run(tools, "--write", page).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"{before}<!-- assent:tools -->\n| Tool")
+    assert text.endswith("|\n<!-- /assent:tools -->\nThe end.\n") and "old" not in text
+    assert run(tools, "--check", page).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        [
+            "<!-- assent:tools -->",
+            "1",
+            "<!-- /assent:tools -->",
+            "<!-- assent:tools -->",
+            "2",
+            "<!-- /assent:tools -->",
+        ],
+        ["<!-- assent:tools -->", "By hand.", "<!-- assent:tools -->", "<!-- /assent:tools -->"],
+        ["<!-- assent:tools -->", "<!-- /assent:tools -->", "By hand.", "<!-- /assent:tools -->"],
+    ],
+)
+def test_a_page_with_several_marks_is_not_guessed_at(tmp_path: Path, marks: list[str]) -> None:
+    page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
+    page.write_text("\n".join(marks), encoding="utf-8")
+    for option in ("--check", "--write"):
+        assert "page.md: the page has several marks, on lines 1, " in str(run(tools, option, page).exception)
+    assert page.read_text(encoding="utf-8") == "\n".join(marks)
+
+
 def test_a_page_is_checked_or_written_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
     tools = written(tmp_path / "tools.json", PING)
     assert run(tools, "--check", "page.md", "--write", "page.md").exit_code == 2
@@ -98,6 +183,12 @@ def test_without_a_target_the_configurations_contracts_are_kept_equal_to_the_pag
     assert run("--write", "page.md").exit_code == 0
     assert run("--check", "page.md", "-c", "assent.yaml").exit_code == 0
     assert "`ping`" in (tmp_path / "page.md").read_text()
+
+
+def test_a_configuration_without_contracts_is_no_empty_table(tmp_path: Path) -> None:
+    config = tmp_path / "assent.yaml"
+    config.write_text("upstreams: {shop: {url: 'http://127.0.0.1:9/mcp'}}")
+    assert "the configuration names no contracts" in str(run(config).exception)
 
 
 def test_a_configuration_is_said_by_the_profile_it_names_unless_another_is_asked_for(tmp_path: Path) -> None:

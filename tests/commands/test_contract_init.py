@@ -38,6 +38,28 @@ def test_the_file_is_a_contract_file_with_the_doubtful_first_and_reasons_beside_
     assert result.stderr == "4 tools, 2 of them doubtful; these stand first.\n"
 
 
+def test_names_that_no_contract_can_have_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    names = ["get_boat", "dup", "dup", "ns:create", "get x\ny", "x" * 129, "get_\ud800x"]
+    path.write_text(json.dumps({"tools": [{"name": name, "description": "Gets it."} for name in names]}))
+    result = CliRunner().invoke(contract, ["init", str(path)])
+    (tmp_path / "contracts.yaml").write_text(result.stdout, encoding="utf-8")
+    assert list(load_contracts([tmp_path / "contracts.yaml"])) == ["get_boat"]
+    assert "# Left out: it is listed twice: dup\n" in result.stdout
+    assert "# Left out: no contract can have this name: get x\\ny\n" in result.stdout
+    assert "# Left out: no contract can have this name: get_\\u{d800}x\n" in result.stdout
+    assert result.stderr.endswith("5 names left out; comments in the file say why.\n")
+
+
+def test_a_configuration_is_not_taken_for_a_server_without_tools(tmp_path: Path) -> None:
+    config = tmp_path / "assent.yaml"
+    config.write_text("upstreams: {shop: {url: 'http://127.0.0.1:9/mcp'}}")
+    result = CliRunner().invoke(contract, ["init", str(config)])
+    assert "the upstreams of a configuration are not asked" in str(result.exception)
+    result = CliRunner().invoke(contract, ["init", "-c", str(config)])
+    assert result.exit_code == 2 and "it goes with --from-log" in result.output
+
+
 def test_the_tools_of_a_server_are_asked_for(tmp_path: Path) -> None:
     odd = str(ROOT / "tests" / "odd_server.py")
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, odd])
@@ -89,8 +111,8 @@ def test_no_tools_give_an_empty_file_that_can_be_read() -> None:
 
 def test_a_hostile_name_or_text_cannot_leave_its_place() -> None:
     hostile = {"name": "a: b\nc", "description": "x\n  evil: {side_effect: read}", "inputSchema": {}}
-    text = written([draft(hostile)], {"a: b\nc": "seen\n  evil: 1"})
-    assert list(yaml.safe_load(text)["tools"]) == ["a: b\nc"]
+    text = written([draft(hostile), draft({**hostile, "name": "a"})], {"a": "seen\n  evil: 1"})
+    assert list(yaml.safe_load(text)["tools"]) == ["a"]
 
 
 def test_what_was_observed_stands_beside_the_tool() -> None:

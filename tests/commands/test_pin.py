@@ -109,6 +109,46 @@ def test_one_tool_of_one_of_several_upstreams_is_accepted(lock: Path) -> None:
     assert run("--check").stdout.startswith("shelf: changed list_notes\n")
 
 
+def test_an_upstream_that_left_the_configuration_is_gone(lock: Path) -> None:
+    two_upstreams(lock.parent, desk="Lists.", shelf="Lists.")
+    run("--write")
+    two_upstreams(lock.parent, desk="Lists.")
+    result = run("--check")
+    assert (result.exit_code, result.stdout) == (1, "shelf: gone    list_notes\n")
+    result = run("--write")
+    assert result.stderr.endswith("assent.lock: 1 definition accepted\n")
+    assert run("--check").exit_code == 0
+    assert list(json.loads(lock.read_text(encoding="utf-8"))["upstreams"]) == ["desk"]
+
+
+def test_a_target_beside_the_upstreams_of_a_configuration_is_left_alone(lock: Path) -> None:
+    two_upstreams(lock.parent, desk="Lists.")
+    tools = write_tools(lock.parent / "tools.json", {"name": "a"})
+    assert (run(tools, "--write").exit_code, run("--write").exit_code) == (0, 0)
+    assert (run(tools).exit_code, run().exit_code) == (0, 0)
+
+
+@pytest.mark.parametrize("given", ["ns:create", ":ns:create"])
+def test_a_tool_with_a_colon_in_its_name_is_accepted_by_itself(lock: Path, given: str) -> None:
+    tools = write_tools(lock.parent / "tools.json", {"name": "ns:create"}, {"name": "b"})
+    result = run(tools, "--write", "--tool", given)
+    assert (result.exit_code, result.stdout) == (0, "new     ns:create\n")
+
+
+def test_what_is_listed_twice_cannot_be_accepted(lock: Path) -> None:
+    tools = write_tools(lock.parent / "tools.json", {"name": "a"}, {"name": "a", "title": "A"}, {"name": "b"})
+    assert "a: it is listed twice" in str(run(tools, "--write").exception)
+    assert not lock.exists()
+    assert run(tools, "--write", "--tool", "b").exit_code == 0
+
+
+def test_a_command_that_is_empty_does_not_mean_the_configuration(lock: Path) -> None:
+    two_upstreams(lock.parent, desk="Lists.")
+    result = run("--write", "--")
+    assert result.exit_code == 2 and "There is no command after `--`" in result.output
+    assert not lock.exists()
+
+
 def test_a_tool_is_named_only_where_something_is_accepted(lock: Path) -> None:
     tools = write_tools(lock.parent / "tools.json", {"name": "a"})
     run(tools, "--write")
@@ -125,6 +165,17 @@ def test_contracts_and_configurations_are_no_definitions_to_pin(lock: Path, text
     result = run(file, "--write")
     assert isinstance(result.exception, SettingsError) and "Name a configuration with -c" in str(result.exception)
     assert not lock.exists()
+
+
+def test_a_lock_file_that_is_a_link_stays_one_and_keeps_its_rights(lock: Path) -> None:
+    tools = write_tools(lock.parent / "tools.json", {"name": "a"})
+    run(tools, "--write", "--lock", "real.lock")
+    (lock.parent / "real.lock").chmod(0o600)
+    lock.symlink_to("real.lock")
+    write_tools(tools, {"name": "a"}, {"name": "b"})
+    assert run(tools, "--write").exit_code == 0
+    assert lock.is_symlink() and run(tools, "--lock", "real.lock").exit_code == 0
+    assert lock.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_is_said_of_a_broken_lock_file_can_be_done(lock: Path) -> None:

@@ -98,6 +98,15 @@ def test_a_check_finds_keys_that_cannot_be_made_or_read(tmp_path: Path) -> None:
     assert "can be read by others" in str(open_to_all.exception)
 
 
+@pytest.mark.parametrize("broken", [b"{broken", b"\xff\xfe{}"])
+def test_a_check_finds_a_lock_file_that_cannot_be_read(tmp_path: Path, broken: bytes) -> None:
+    (tmp_path / "assent.lock").write_bytes(broken)
+    result = checked(tmp_path, pins="assent.lock")
+    assert isinstance(result.exception, SettingsError)
+    assert "assent.lock: not a lock file: it is not " in str(result.exception)
+    assert "accept everything anew" in str(result.exception)
+
+
 async def test_the_users_own_configuration_is_served_from_the_store_that_other_commands_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,22 +34,24 @@ def docs(
     """Print the table of TARGET's tools in Markdown, or keep a page equal to it.
 
     Without TARGET it is that of the configuration's contracts.
-    The table stands between the lines `<!-- assent:tools -->` and `<!-- /assent:tools -->`.
+    The table stands between the lines `<!-- assent:tools -->` and `<!-- /assent:tools -->`, each alone and once.
     """
     if check is not None and write is not None:
         raise click.UsageError("--check and --write exclude each other.", ctx)
     if names_nothing(ctx, target):
         target = str(find_file(config))
-    made = table(chosen(ctx, target, profile, contracts, headers).read().target.subjects)
+    read = chosen(ctx, target, profile, contracts, headers).read().target
+    if read.configuration and not read.subjects:
+        remedy = "Name them under `contracts:`, or name a server: a URL or a command after `--`"
+        raise SettingsError(Fault("the configuration names no contracts", remedy, file=target or ""))
+    made = table(read.subjects)
     if check is not None:
         lines = drift(_page(check), made, str(check))
         for line in lines:
             click.echo(line)
         ctx.exit(1 if lines else 0)
     if write is not None:
-        page = _page(write)
-        text = placed(page.replace("\r\n", "\n"), made, str(write))
-        written_to(write, text.replace("\n", "\r\n") if "\r\n" in page else text, "--write")
+        written_to(write, placed(_page(write), made, str(write)), "--write")
         return
     click.echo(made)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,11 +16,14 @@ from assent.commands.descriptions import api_of
 from assent.commands.options import config_option
 from assent.commands.running import with_ports
 from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.contract.model import TOOL_NAME
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import read_claims
+from assent.core.render import counted, visible
 from assent.edges.foreign import CONFIDENT, judge
 from assent.edges.known import known_fields
 from assent.edges.upstreams.openapi.api import ApiTool
+from assent.errors import Fault, SettingsError
 from assent.infer import Inference, classify
 from assent.ports import Logged, Ports
 
@@ -49,6 +53,8 @@ def init(
     config: Path | None,
 ) -> None:
     """Print a contract file for the tools of TARGET: the doubtful ones first, the reasons as comments."""
+    if config is not None and not from_log:
+        raise click.UsageError("-c says whose log is read: it goes with --from-log.", ctx)
     what = chosen(ctx, target, profile, contracts, headers)
     api = api_of(Path(target)) if target is not None else None
     seen = seen_in(with_ports(config, _entries)) if from_log else {}
@@ -56,12 +62,19 @@ def init(
         drafts = [draft_operation(tool) for tool in api.tools.values()]
     else:
         read = what.read()
+        if read.target.configuration:
+            remedy = "Name one of its servers: a URL, a file of definitions or a command after `--`"
+            raise SettingsError(Fault("the upstreams of a configuration are not asked", remedy, file=target or ""))
         definitions = [one.definition for one in read.target.subjects]
         known = known_fields(read.server, definitions)
         drafts = [draft(one, known.get(str(one.get("name")))) for one in definitions]
     click.echo(written(drafts, seen), nl=False)
-    doubts = sum(one.doubtful for one in drafts)
-    click.echo(f"{len(drafts)} tools, {doubts} of them doubtful{'; these stand first' if doubts else ''}.", err=True)
+    left = left_out(drafts)
+    doubts = sum(one.doubtful for one in drafts if one.name not in left)
+    first = "; these stand first" if doubts else ""
+    click.echo(f"{len(drafts)} tools, {doubts} of them doubtful{first}.", err=True)
+    if left:
+        click.echo(f"{counted(len(left), 'name')} left out; comments in the file say why.", err=True)
 
 
 def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Draft:
@@ -106,7 +119,9 @@ def _guess(inference: Inference) -> str:
 def written(drafts: Iterable[Draft], seen: Mapping[str, str]) -> str:
     """The file: what a person must look at first, then the rest, each tool under why we think so."""
     lines = ["# Written by `assent contract init`. Review it, correct it, and name it under `contracts:`.", "tools:"]
-    ordered = sorted(drafts, key=lambda one: (not one.doubtful, one.name))
+    drafts = list(drafts)
+    left = left_out(drafts)
+    ordered = sorted((one for one in drafts if one.name not in left), key=lambda one: (not one.doubtful, one.name))
     for number, one in enumerate(ordered):
         if one.doubtful and number == 0:
             lines.append("  # Doubtful: look at these first.")
@@ -116,7 +131,16 @@ def written(drafts: Iterable[Draft], seen: Mapping[str, str]) -> str:
         lines += [f"  # {_plain(note)}" for note in notes]
         body = yaml.safe_dump({one.name: dict(one.fields)}, sort_keys=False, allow_unicode=True)
         lines += [f"  {line}" for line in body.splitlines()]
-    return "\n".join(lines if ordered else [*lines[:1], "tools: {}"]) + "\n"
+    lines = lines if ordered else [*lines[:1], "tools: {}"]
+    return "\n".join([*lines, *(f"# Left out: {_plain(why)}" for why in left.values())]) + "\n"
+
+
+def left_out(drafts: Iterable[Draft]) -> dict[str, str]:
+    """The names that no contract file can hold, each with the reason: one of them makes the whole file unusable."""
+    number = Counter(one.name for one in drafts)
+    wrong = {name: "no contract can have this name" for name in number if not re.fullmatch(TOOL_NAME, name)}
+    twice = {name: "it is listed twice" for name in number if number[name] > 1}
+    return {name: f"{why}: {visible(name)}" for name, why in sorted({**twice, **wrong}.items())}
 
 
 def seen_in(entries: Iterable[Logged]) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
 import os
+import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,12 +31,37 @@ def config_option(command: Command) -> Command:
 
 
 def written_to(place: Path, text: str, option: str) -> None:
-    """Write a file that an option names; raises SettingsError where that cannot be."""
+    """Write a file that an option names, in one step: whoever reads it meanwhile, or after a fault, has a whole one.
+
+    A link stays one, and the rights of a file stay as they were. Raises SettingsError where that cannot be.
+    """
+    data, file = text.encode(), place.resolve()
     try:
-        place.write_text(text, encoding="utf-8", newline="")
+        if file.exists() and not file.is_file():
+            file.write_bytes(data)  # a pipe or a terminal is nothing to be replaced
+        else:
+            _replace(file, data)
     except OSError as error:
         fault = Fault(f"{place} cannot be written: {error.strerror}", "Choose another place", option)
         raise SettingsError(fault) from None
+
+
+def _replace(file: Path, data: bytes) -> None:
+    mode = file.stat().st_mode & 0o777 if file.exists() else None
+    if mode is not None and not os.access(file, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}.new")
+    try:
+        with os.fdopen(
+            os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode), "wb"
+        ) as made:
+            made.write(data)
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(file)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def to_be_asked(yes: bool) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
-from assent.commands.options import config_option
-from assent.commands.targets import TargetCommand, chosen
-from assent.core.pins import Change, Pin, compare, pins_of, pins_text, read_pins
+from assent.bootstrap import load_pins
+from assent.commands.options import config_option, written_to
+from assent.commands.targets import TargetCommand, chosen, names_nothing
+from assent.core.pins import Change, Pin, compare, pins_of, pins_text
+from assent.core.render import visible
 from assent.edges.listing import listed_at, listed_by
 from assent.errors import Fault, SettingsError
 from assent.settings import UpstreamSettings, find_settings
@@ -58,21 +61,24 @@ def pin(
         raise click.UsageError("--tool says what is accepted: it goes with --write.", ctx)
     listed, place = _listed(ctx, target, headers, config)
     place = lock or place
-    pins = _pins(place) if place.exists() else {}
-    if not place.exists() and not write:
+    known = load_pins(place)
+    if known is None and not write:
         raise SettingsError(Fault("there is no lock file", "Write it with `assent pin --write`", file=str(place)))
+    pins = known or {}
+    asked = set(listed)
+    if names_nothing(ctx, target):  # of an upstream that left the configuration all is gone
+        listed |= {name: [] for name in pins if name and name not in asked}
     changes = {name: compare(pins.get(name, {}), found) for name, found in listed.items()}
     if write:
         wanted = _wanted(only, listed, pins) if only else None
+        _check_single(listed, wanted)
         _print({name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()})
-        accepted = {
-            **pins,
-            **{name: _accepted(name, pins.get(name, {}), found, wanted) for name, found in listed.items()},
-        }
-        _replace(place, pins_text(accepted))
+        now = {name: _accepted(name, pins.get(name, {}), found, wanted) for name, found in listed.items()}
+        accepted = {name: found for name, found in {**pins, **now}.items() if found or name in asked}
+        written_to(place, pins_text(accepted), "--lock")
         left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
         others = f"; {left} changes of other tools are not" if left else ""
-        click.echo(f"{place}: {_count(wanted, accepted)} accepted{others}", err=True)
+        click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
         return
     _print(changes)
     ctx.exit(1 if any(changes.values()) else 0)
@@ -80,6 +86,20 @@ def pin(
 
 Wanted = set[tuple[str, str]] | None
 """The tools to accept, each with its upstream; None: all of them."""
+
+
+def _check_single(listed: Listed, wanted: Wanted) -> None:
+    """Refuse to accept one of two definitions of the same name: nobody knows which of them will be called."""
+    twice = [
+        (upstream, name)
+        for upstream, found in listed.items()
+        for name, number in Counter(str(one.get("name")) for one in found).items()
+        if number > 1 and _meant(wanted, upstream, name)
+    ]
+    if twice:
+        remedy = "Have its server list it once; what is listed twice cannot be accepted"
+        heads = [f"{upstream}:{name}" if upstream else name for upstream, name in twice]
+        raise SettingsError([Fault("it is listed twice", remedy, visible(head)) for head in heads])
 
 
 def _wanted(only: tuple[str, ...], listed: Listed, pins: dict[str, dict[str, Pin]]) -> set[tuple[str, str]]:
@@ -92,12 +112,12 @@ def _wanted(only: tuple[str, ...], listed: Listed, pins: dict[str, dict[str, Pin
     wanted: set[tuple[str, str]] = set()
     faults: list[Fault] = []
     for given in only:
-        upstream, colon, name = given.rpartition(":")
-        fitting = {one for one in known if one[1] == name and (not colon or one[0] == upstream)}
+        # A tool's own name may hold a colon too.
+        fitting = {one for one in known if given in (one[1], f"{one[0]}:{one[1]}")}
         if len(fitting) == 1:
             wanted |= fitting
         elif fitting:
-            names = " or ".join(sorted(f"{one}:{name}" for one, _ in fitting))
+            names = " or ".join(sorted(f"{upstream}:{name}" for upstream, name in fitting))
             faults.append(Fault("several upstreams have a tool of this name", f"Write {names}", given))
         else:
             faults.append(Fault("no tool has this name", "Write it as its own upstream does, without a prefix", given))
@@ -126,7 +146,7 @@ def _accepted(upstream: str, pins: dict[str, Pin], found: list[dict[str, Any]], 
 def _listed(
     ctx: click.Context, target: str | None, headers: tuple[str, ...], config: Path | None
 ) -> tuple[Listed, Path]:
-    if target is not None or ctx.meta.get("assent.command"):
+    if not names_nothing(ctx, target):
         read = chosen(ctx, target, "spec", (), headers).read()
         if read.target.configuration or any(subject.partial for subject in read.target.subjects):
             remedy = "Name a configuration with -c, or a URL, a file of definitions or a command"
@@ -149,24 +169,6 @@ async def _of_upstream(name: str, upstream: UpstreamSettings) -> list[dict[str, 
     # An API description is a file of the operator's own; whoever keeps it keeps its history.
     click.echo(f"{name}: an API description is not pinned", err=True)
     return []
-
-
-def _pins(path: Path) -> dict[str, dict[str, Pin]]:
-    try:
-        return read_pins(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(Fault(f"cannot be read: {error}", "Correct the path", file=str(path))) from None
-
-
-def _replace(place: Path, text: str) -> None:
-    """Write it in one step: a running gateway watches the file and must not read half of it."""
-    draft = place.with_name(f".{place.name}.new")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(place)
-    except OSError as error:
-        fault = Fault(f"cannot be written: {error.strerror}", "Choose another --lock", file=str(place))
-        raise SettingsError(fault) from None
 
 
 def _print(changes: dict[str, list[Change]]) -> None:

@@ -12,6 +12,7 @@ import click
 
 from assent import logs
 from assent.anchoring import anchors_of
+from assent.bootstrap import load_pins
 from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server, spare_collector
@@ -50,10 +51,12 @@ def serve(config: Path | None, host: str, port: int, log_format: str, log_level:
 
 
 async def _check(settings: Settings) -> None:
-    """Everything that would stop a start; nothing is made or changed."""
+    """Everything that would stop a start or leave it without tools; nothing is made or changed."""
     await check_store(settings.store)
     Keyring(Path(settings.secrets.directory)).check()
     anchors_of(settings)
+    if settings.pins is not None:
+        load_pins(Path(settings.pins))
     house = await open_house(settings.model_copy(update={"store": "memory://"}))
     await house.stop()
 

@@ -42,6 +42,8 @@ class TargetCommand(click.Command):
         if "--" in args:
             at = args.index("--")
             ctx.meta[_COMMAND] = tuple(args[at + 1 :])
+            if not ctx.meta[_COMMAND]:
+                raise click.UsageError("There is no command after `--`.", ctx)
             args = args[:at]
         return super().parse_args(ctx, args)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,8 +18,10 @@ from assent.errors import Fault, SettingsError
 
 VERSION = 1
 _LONGEST = 300
+_AROUND = 30
+_MOST_LINES = 5
 # Nothing is written over a file that nobody can read any more: what had been accepted would be lost without a look.
-_RESTORE = "Restore it from version control; or delete it and accept everything anew with `assent pin --write`"
+RESTORE = "Restore it from version control; or delete it and accept everything anew with `assent pin --write`"
 
 Definition = Mapping[str, Any]
 Pins = Mapping[str, "Pin"]
@@ -85,23 +87,67 @@ def changed(pins: Pins, definitions: Iterable[Definition]) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for change in compare(pins, definitions):
         if change.kind == "changed":
-            reasons[change.tool] = "its definition changed since it was accepted: " + "; ".join(change.lines[:5])
+            reasons[change.tool] = "its definition changed since it was accepted: " + _brief(change.lines)
         elif change.kind == "new":
             reasons[change.tool] = "nobody has accepted its definition yet"
     return reasons
 
 
+def _brief(lines: Sequence[str]) -> str:
+    """A reason for a log: long lines by their two ends, and how many more there are."""
+    short = [one if len(one) <= 2 * _LONGEST else f"{one[:_LONGEST]} … {one[-_LONGEST:]}" for one in lines]
+    more = len(lines) - _MOST_LINES
+    return "; ".join([*short[:_MOST_LINES], *([f"and {more} more"] if more > 0 else [])])
+
+
 def differences(before: Any, after: Any, at: str = "") -> list[str]:
-    """Where two documents differ, one line each, by JSON pointer."""
+    """Where two documents differ, one line each, by JSON pointer; all that differs is shown, however long it is."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         keys = sorted({*before, *after}, key=str)
         return [line for key in keys for line in _member(before, after, key, f"{at}/{_escaped(str(key))}")]
-    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        pairs = enumerate(zip(before, after, strict=True))
-        return [line for index, (old, new) in pairs for line in differences(old, new, f"{at}/{index}")]
+    if isinstance(before, list) and isinstance(after, list):
+        return _items(before, after, at)
     if type(before) is type(after) and before == after:
         return []
+    if isinstance(before, str) and isinstance(after, str):
+        return [f"{visible(at) or '/'}: {_texts(before, after)}"]
     return [f"{visible(at) or '/'}: {_shown(before)} -> {_shown(after)}"]
+
+
+def _items(before: list[Any], after: list[Any], at: str) -> list[str]:
+    """What differs between the items that both lists begin with and those that both end with."""
+    first, last = _alike([_json(one) for one in before], [_json(one) for one in after])
+    old, new = before[first : len(before) - last], after[first : len(after) - last]
+    pairs = enumerate(zip(old, new, strict=False), first)
+    lines = [line for index, pair in pairs for line in differences(*pair, f"{at}/{index}")]
+    for index in range(min(len(old), len(new)), max(len(old), len(new))):
+        item, deed = (old[index], "removed") if index < len(old) else (new[index], "added")
+        lines.append(f"{visible(at)}/{first + index}: {_shown(item)} {deed}")
+    return lines
+
+
+def _texts(before: str, after: str) -> str:
+    """Two texts; long ones without most of what they begin and end with alike."""
+    if max(len(before), len(after)) <= _LONGEST:
+        return f"{_shown(before)} -> {_shown(after)}"
+    first, last = _alike(before, after)
+    return " -> ".join(_part(one, first - _AROUND, len(one) - last + _AROUND) for one in (before, after))
+
+
+def _alike(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """How many texts, or letters of a text, both begin with, and how many of the rest both end with."""
+    first = _equal(before, after)
+    return first, _equal(before[first:][::-1], after[first:][::-1])
+
+
+def _equal(before: Sequence[str], after: Sequence[str]) -> int:
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
+
+
+def _part(text: str, start: int, end: int) -> str:
+    """A part of a text, with dots outside of the quotes where something was left out."""
+    return ("…" if start > 0 else "") + _shown(text[max(start, 0) : end]) + ("…" if end < len(text) else "")
 
 
 def _member(before: Mapping[Any, Any], after: Mapping[Any, Any], key: Any, at: str) -> list[str]:
@@ -113,8 +159,11 @@ def _member(before: Mapping[Any, Any], after: Mapping[Any, Any], key: Any, at: s
 
 
 def _shown(value: Any) -> str:
-    text = visible(json.dumps(value, ensure_ascii=False, sort_keys=True))
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return visible(_json(value))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _escaped(token: str) -> str:
@@ -126,24 +175,22 @@ def read_pins(text: str, file: str = "") -> dict[str, dict[str, Pin]]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SettingsError(Fault(f"not a lock file: it is not JSON ({error})", _RESTORE, file=file)) from None
+        raise SettingsError(Fault(f"not a lock file: it is not JSON ({error})", RESTORE, file=file)) from None
     try:
         if value["version"] != VERSION:
             raise SettingsError(
-                Fault(f"not a lock file: version {value['version']!r} is not known", _RESTORE, file=file)
+                Fault(f"not a lock file: version {value['version']!r} is not known", RESTORE, file=file)
             )
         found = {
             upstream: {name: Pin(pin["digest"], dict(pin["definition"])) for name, pin in tools.items()}
             for upstream, tools in value["upstreams"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise SettingsError(
-            Fault("not a lock file: its parts are not where they belong", _RESTORE, file=file)
-        ) from None
+        raise SettingsError(Fault("not a lock file: its parts are not where they belong", RESTORE, file=file)) from None
     for tools in found.values():
         for name, pin in tools.items():
             if pin.digest != pin_digest(pin.definition):
-                raise SettingsError(Fault("the digest does not fit the definition beside it", _RESTORE, name, file))
+                raise SettingsError(Fault("the digest does not fit the definition beside it", RESTORE, name, file))
     return found
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from assent.contract.profiles import WIRE_NAMES
 from assent.errors import Fault, SettingsError
+from assent.lint.rules.hidden_characters import hidden_in
 from assent.lint.target import Subject
 
 BEGIN = "<!-- assent:tools -->"
 END = "<!-- /assent:tools -->"
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 _NOTHING = "—"
+# Both are code in Markdown, where a mark is an example of one.
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_INDENTED = re.compile(r" {4}| {0,3}\t")
 
 
 def table(subjects: Sequence[Subject]) -> str:
@@ -48,7 +53,13 @@ def _hint(value: bool | None) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+    return _seen(" ".join(text.replace("|", "\\|").replace("<", "&lt;").split()))
+
+
+def _seen(text: str) -> str:
+    """The text with what nobody sees, or no file can hold, written out."""
+    hidden = set(hidden_in(text))
+    return "".join(f"\\u{{{ord(one):x}}}" if at in hidden else one for at, one in enumerate(text))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -62,13 +73,39 @@ def first_sentence(text: str) -> str:
 
 
 def placed(page: str, made: str, file: str = "") -> str:
-    """The page with the table between its marks."""
-    begin, end = page.find(BEGIN), page.find(END)
-    if begin < 0 or end < begin:
-        raise SettingsError(
-            Fault("the page has no place for the table", f"Put the lines {BEGIN} and {END} where it belongs", file=file)
-        )
-    return page[: begin + len(BEGIN)] + "\n" + made + "\n" + page[end:]
+    """The page with the table between its marks, and every other line as it was."""
+    lines = io.StringIO(page, newline="").readlines()
+    begin, end = _place(lines, file)
+    line_end = lines[begin][len(lines[begin].rstrip("\r\n")) :]
+    table_lines = [line + line_end for line in made.split("\n")]
+    return "".join([*lines[: begin + 1], *table_lines, *lines[end:]])
+
+
+def _place(lines: Sequence[str], file: str) -> tuple[int, int]:
+    """Which lines are the two marks; a page with any other number of them is not guessed at."""
+    marks = list(_marks(lines))
+    if [mark for mark, _ in marks] == [BEGIN, END]:
+        return marks[0][1], marks[1][1]
+    if len(marks) > 2:
+        numbers = ", ".join(str(at + 1) for _, at in marks)
+        fault = Fault(f"the page has several marks, on lines {numbers}", f"Leave one {BEGIN} and one {END}", file=file)
+    else:
+        remedy = f"Put the lines {BEGIN} and {END} where it belongs"
+        fault = Fault("the page has no place for the table", remedy, file=file)
+    raise SettingsError(fault)
+
+
+def _marks(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The lines that are a mark and nothing else, outside of code."""
+    fence = ""
+    for at, line in enumerate(line.removeprefix("\ufeff") for line in lines):
+        bare = line.strip()
+        if fence:
+            fence = "" if len(bare) >= len(fence) and not bare.strip(fence[0]) else fence
+        elif opened := _FENCE.match(line):
+            fence = opened[1]
+        elif bare in (BEGIN, END) and not _INDENTED.match(line):
+            yield bare, at
 
 
 def drift(page: str, made: str, file: str = "") -> list[str]:

@@ -23,13 +23,13 @@ def check(tool: Subject) -> Iterator[Said]:
     for place, text in _texts(tool):
         if all(character in _LINES or _is_seen(character) for character in set(text)):
             continue
-        found = dict.fromkeys(text[at] for at in _hidden(text))
+        found = dict.fromkeys(text[at] for at in hidden_in(text))
         if found:
             shown = ", ".join(f"U+{ord(character):04X}" for character in list(found)[:5])
             yield Said(f"it holds characters that nobody sees: {shown}", place)
 
 
-def _hidden(text: str) -> Iterator[int]:
+def hidden_in(text: str) -> Iterator[int]:
     """Where the characters stand that nobody sees. A joiner is seen by what it joins: alone it may spell anything."""
     joined = ""
     for at, character in enumerate(text):
@@ -69,7 +69,7 @@ def mend(tool: Subject, at: str) -> Iterator[Change]:
     for key in path:
         holder = holder.get(key) if isinstance(holder, Mapping) else None
     if isinstance(holder, str) and path[-1] in ("title", "description") and (tool.contract is None or len(path) == 1):
-        hidden = set(_hidden(holder))
+        hidden = set(hidden_in(holder))
         yield put("".join(character for at, character in enumerate(holder) if at not in hidden), *path)
 
 
