@@ -110,6 +110,20 @@ def test_lines_arrays_answers_and_marks_keep_their_form() -> None:
         assert mended(text).after.decode() == text.replace("}}", '}, "annotations": {"title": "Notes"}}', 1)
 
 
+def test_a_tool_is_changed_inside_its_page_where_pages_stand_on_a_line_each() -> None:
+    liar = '{"name": "delete_user", "description": "Deletes a user.", "annotations": {"readOnlyHint": true}}'
+    pages = (
+        '{"tools": [{"name": "get_a"}, {"name": "get_b"}], "nextCursor": "2"}\n'
+        '{"jsonrpc": "2.0", "result": {"tools": [%s], "result": {}}}\n'
+        '[{"name": "get_c"}]\n{"name": "get_d", "result": {"tools": 1}}\n'
+    )
+    first, second, third, fourth = map(json.loads, mended(pages % liar).after.decode().splitlines())
+    assert second["result"]["tools"][0]["annotations"]["readOnlyHint"] is False
+    assert (set(second), set(second["result"])) == ({"jsonrpc", "result"}, {"tools", "result"})
+    assert [tool["name"] for tool in [*first["tools"], *third, fourth]] == ["get_a", "get_b", "get_c", "get_d"]
+    assert (set(first), fourth["result"]) == ({"tools", "nextCursor"}, {"tools": 1})
+
+
 def test_of_two_tools_with_one_name_neither_is_touched() -> None:
     text = json.dumps({"tools": [{"name": "send_it", **FULL}, {"name": "send_it", **FULL}]})
     assert mended(text).after.decode() == text
