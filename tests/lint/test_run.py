@@ -44,6 +44,16 @@ def test_a_baseline_hides_what_it_knows_and_nothing_else(tmp_path: Path) -> None
     assert "name-dotted" in {finding.rule for finding in lint(target_of(dotted), baseline=known).findings}
 
 
+@pytest.mark.parametrize(
+    "text", ['{"a":' * 100_000, "[]", '{"findings": 1}', "words"], ids=["deep", "list", "one", "words"]
+)
+def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match="not a baseline"):
+        read_baseline(path)
+
+
 def test_notes_alone_do_not_fail() -> None:
     report = lint(target_of({"contracts": {"list_notes": {"side_effect": "read"}}}))
     assert not report.fails() and not report.fails("error")

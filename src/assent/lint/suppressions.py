@@ -113,7 +113,7 @@ def read_baseline(path: Path) -> list[str]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return [str(one["fingerprint"]) for one in found["findings"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise SettingsError(Fault(f"not a baseline: {error}", "Write it anew", file=str(path))) from None
 
 
