@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -46,12 +47,32 @@ def skip(text: str, at: int) -> int:
 
 
 def definitions_in(text: str) -> list[tuple[int, int]]:
-    """Where each definition begins and ends, in the order in which they are read: of one document, or line by line."""
+    """Where each definition begins and ends, in the order in which they are read: of one document, or line by line.
+
+    None of them is known in a text that nests too deeply to be taken apart.
+    """
+    with suppress(RecursionError):
+        return [span for begins, ends in _documents(text) for span in _held(text, begins, ends)]
+    return []
+
+
+def _documents(text: str) -> Iterator[tuple[int, int]]:
     try:
         json.loads(text)
-    except (ValueError, RecursionError):
-        return [span for begins, ends in _lines(text) for span in _held(text, begins, ends)]
-    return _held(text, skip(text, 0), len(text.rstrip()))
+    except ValueError:
+        yield from _lines(text)
+    else:
+        yield skip(text, 0), len(text.rstrip())
+
+
+def lines_of_names(text: str) -> Iterator[int]:
+    """The line on which the name of each definition stands, in the order in which they are read."""
+    line, last = 1, 0
+    for begins, _ in definitions_in(text):
+        at = _value(text, begins, "name") or begins
+        line += text.count("\n", last, at)
+        last = at
+        yield line
 
 
 def _held(text: str, begins: int, ends: int) -> list[tuple[int, int]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from assent.contract.profiles import Profile, profile, profile_names
 from assent.contract.yaml_lines import Document
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.infer import read_definitions
+from assent.lint.places import lines_of_names
 from assent.lint.suppressions import Suppression, in_comments
 from assent.lint.target import Subject, Target, subject_of
 
@@ -24,7 +26,8 @@ ReadApi = Callable[[Path, Profile], Sequence[Subject]]
 """What turns an API description into subjects; given from above, since reading one is the edge's work."""
 
 _CONFIGURES = {"upstreams", "auth", "store", "mcpServers", "contracts", "guards", "public_url"}
-_NAME = re.compile(r'"name"\s*:\s*("(?:[^"\\]|\\.)*")')
+_HOMES = (("result", "tools"), ("tools",), ())
+"""Where a list of tools stands in a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +79,19 @@ def read_text(
             if read_api is None:
                 raise SettingsError(Fault("API descriptions cannot be read here", "Lint the server's URL", file=name))
             return Read(Target(name, tuple(replace(one, file=name) for one in read_api(path, said_by)), said_by))
-    lines = _lines_of_names(text)
+    yaml = _is_yaml(text)
+    definitions = _definitions(json.dumps(value, default=str) if yaml else text, name)
+    lines = _lines_in_yaml(Document(text), len(definitions)) if yaml else lines_of_names(text)
     subjects = tuple(
-        _under(definition, overlays or {}, said_by, name, lines.get(str(definition["name"]), 0))
-        for definition in _definitions(json.dumps(value, default=str) if _is_yaml(text) else text, name)
+        _under(definition, overlays or {}, said_by, name, line)
+        for definition, line in zip(definitions, chain(lines, repeat(0)), strict=False)
     )
     return Read(Target(name, subjects, said_by))
 
 
 def _is_yaml(text: str) -> bool:
-    return text.lstrip()[:1] not in ("{", "[")
+    """Whether it is not JSON, whole or line by line: YAML in flow style begins with a brace too."""
+    return _json(text) is None
 
 
 def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
@@ -97,12 +103,11 @@ def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
 
 def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
     """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
-    if not _is_yaml(text):
-        value = _json(text, file)
-        if not isinstance(value, dict):
-            return "definitions", value
-    else:
+    value = _json(text)
+    if value is None:
         value = Document(text, file).value
+    if isinstance(value, list):
+        return "definitions", value
     if not isinstance(value, dict):
         raise SettingsError(
             Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is", file=file)
@@ -181,27 +186,20 @@ def _text(path: Path) -> str:
         raise ContractError(Fault("it is not UTF-8 text", "Convert it", file=str(path))) from None
 
 
-def _json(text: str, file: str) -> Any:
-    """The value of a JSON text; the first of several where there is one per line."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    first = text.lstrip().split("\n", 1)[0]
-    try:
-        value = json.loads(first)
-        return value if isinstance(value, dict) and "name" in value else [value]
-    except (ValueError, RecursionError):
-        # YAML in flow style begins with a brace too.
-        return Document(text, file).value
+def _json(text: str) -> Any:
+    """The value of a JSON text, the first of several where there is one per line; None where it is not JSON."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    for part in (text, text.lstrip().split("\n", 1)[0]):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(part)
+            return value if part is text or (isinstance(value, dict) and "name" in value) else [value]
+    return None
 
 
-def _lines_of_names(text: str) -> dict[str, int]:
-    """The line on which each tool's name stands; the first one of that name."""
-    found: dict[str, int] = {}
-    line, last = 1, 0
-    for match in _NAME.finditer(text):
-        line += text.count("\n", last, match.start())
-        last = match.start()
-        found.setdefault(json.loads(match[1], strict=False), line)
-    return found
+def _lines_in_yaml(document: Document, count: int) -> list[int]:
+    """The line on which each tool's name stands."""
+    return [
+        next((document.lines[path] for home in _HOMES if (path := (*home, index, "name")) in document.lines), 1)
+        for index in range(count)
+    ]

@@ -41,6 +41,8 @@ class DefinitionSheet:
         return "".join(self._parts)
 
     def change(self, tool: str, index: int, change: Change) -> bool:
+        if index >= len(self._places):
+            return False
         place = self._places[index]
         made = _checked(self._parts[place], change, json.loads, json_text.edited)
         if made is None:
