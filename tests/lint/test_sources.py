@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,29 @@ def test_a_configuration_brings_its_contracts_and_its_literal_keys(tmp_path: Pat
     found = {finding.rule: finding for finding in lint(read(path).target).findings}
     assert {"literal-key", "risk-lowered"} <= set(found)
     assert found["literal-key"].place == f"{path}:4"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('contracts: "contracts/*.yaml"', "contracts: it is a list of files or patterns"),
+        ("contracts: [5]", "contracts: it is a list of files or patterns"),
+        ("contracts: [contracts/absent.yaml]", "contracts/absent.yaml: no file of this name"),
+        ('contracts: ["**foo"]', "no contract file to match this pattern"),
+        ('contracts: [""]', "not a file"),
+        ('contracts: ["."]', "not a file"),
+        ('contracts: ["/"]', "/: not a file"),
+        ("upstreams: {}\nprofile: nonsense", "profile: there is no such profile"),
+        ("upstreams: {}\nprofile: [spec]", "profile: there is no such profile"),
+    ],
+)
+def test_a_configuration_that_would_not_be_served_is_not_clean(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "assent.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FaultsError, match=re.escape(said)):
+        read(path)
+    path.write_text('upstreams: {}\nprofile: "${PROFILE}"\ncontracts: ["${HOME}/contracts.yaml"]', encoding="utf-8")
+    assert read(path).target.subjects == ()
 
 
 @pytest.mark.parametrize("text", ["just words", "[1, 2]", '{"name": ', "tools: [", ""])

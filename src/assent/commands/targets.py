@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from assent.contract.files import load_contracts
+from assent.contract.files import contract_paths, load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
@@ -102,11 +102,6 @@ def names_nothing(ctx: click.Context, target: str | None) -> bool:
 
 
 def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
-    if not patterns:
-        return {}
-    # Configuration and stores come with it, which most targets do not need.
-    from assent.bootstrap import contract_paths
-
     return load_contracts(contract_paths(patterns))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal
 
-from assent.contract.files import load_contracts, parse_contracts
+from assent.contract.files import contract_paths, load_contracts, parse_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile, profile_names
 from assent.contract.yaml_lines import Document
@@ -72,8 +72,8 @@ def read_text(
         case "contracts":
             return _contracts(text, name, said_by, known)
         case "configuration":
-            if own_profile and value.get("profile") in profile_names():
-                said_by = profile(value["profile"])
+            own = _profile_in(path, value)
+            said_by = own if own and own_profile else said_by
             return _configuration(text, path, value, said_by, known)
         case "openapi":
             if read_api is None:
@@ -149,20 +149,33 @@ def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profil
     """A configuration as it is written, and the contracts it names; its upstreams are not contacted."""
     subjects: list[Subject] = []
     suppressions: list[Suppression] = []
-    for file in _named_files(path, value):
-        load_contracts([file])
+    files = _named_files(path, value)
+    load_contracts(files)
+    for file in files:
         read = _contracts(_text(file), str(file), said_by, known)
         subjects += read.target.subjects
         suppressions += read.suppressions
     return Read(Target(str(path), tuple(subjects), said_by, configuration=text), tuple(suppressions))
 
 
-def _named_files(path: Path, value: dict[str, Any]) -> Iterator[Path]:
-    """The contract files that a configuration names."""
-    patterns = value.get("contracts") or ()
-    for pattern in patterns if isinstance(patterns, list) else ():
-        home = path.parent if not Path(str(pattern)).is_absolute() else Path("/")
-        yield from sorted(home.glob(str(pattern).lstrip("/")))
+def _named_files(path: Path, value: dict[str, Any]) -> list[Path]:
+    """The contract files that a configuration names; those that the environment names are not known here."""
+    patterns = value.get("contracts", [])
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        remedy = "Write them in brackets, or each on a line after a hyphen"
+        raise SettingsError(Fault("it is a list of files or patterns", remedy, "contracts", str(path)))
+    return list(dict.fromkeys(contract_paths(path.parent / pattern for pattern in patterns if "${" not in pattern)))
+
+
+def _profile_in(path: Path, value: dict[str, Any]) -> Profile | None:
+    """The profile that a configuration names; one that the environment names is not known here."""
+    name = value.get("profile", "${")
+    if isinstance(name, str) and "${" in name:
+        return None
+    if name not in profile_names():
+        remedy = f"Use one of {', '.join(profile_names())}"
+        raise SettingsError(Fault("there is no such profile", remedy, "profile", str(path)))
+    return profile(name)
 
 
 def fixable_files(path: Path) -> list[Path]:
@@ -174,7 +187,7 @@ def fixable_files(path: Path) -> list[Path]:
     if kind == "openapi":
         remedy = "Correct the document, or fix the contract files laid over it"
         raise SettingsError(Fault("tools made of an API description have no text to fix", remedy, file=str(path)))
-    return list(_named_files(path, value)) if kind == "configuration" else [path]
+    return _named_files(path, value) if kind == "configuration" else [path]
 
 
 def _text(path: Path) -> str:
