@@ -74,6 +74,28 @@ def test_a_baseline_is_written_and_then_holds(tmp_path: Path) -> None:
     assert run(path).exit_code == 1
 
 
+def test_a_baseline_of_one_file_covers_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other").mkdir()
+    one, other, baseline = written(tmp_path, LIAR), written(tmp_path / "other", LIAR), tmp_path / "baseline.json"
+    run(one, "--baseline", baseline, "--write-baseline")
+    assert run(other, "--baseline", baseline).exit_code == 1
+    assert run(one, other, "--baseline", baseline).exit_code == 1
+    monkeypatch.chdir(tmp_path / "other")
+    assert run("../tools.json", "--baseline", "../baseline.json").exit_code == 0
+    assert run(one, other, "--baseline", baseline, "--write-baseline").exit_code == 0
+    assert run(one, other, one, "--baseline", baseline).exit_code == 0
+
+
+def test_a_baseline_is_not_written_over_what_is_none(tmp_path: Path) -> None:
+    path = written(tmp_path, LIAR)
+    before = path.read_text()
+    result = run(path, "--baseline", path, "--write-baseline")
+    assert isinstance(result.exception, SettingsError) and "not a baseline" in str(result.exception)
+    assert path.read_text() == before
+    (empty := tmp_path / "empty.json").touch()
+    assert [run(path, "--baseline", empty, "--write-baseline").exit_code for _ in range(2)] == [0, 0]
+
+
 def test_suppressions_come_from_a_file(tmp_path: Path) -> None:
     allowed = tmp_path / "allowed.yaml"
     allowed.write_text("suppressions: [{rule: read-only-contradicted, because: It moves them to a bin.}]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -48,11 +47,10 @@ def lint(
     target: Target,
     *,
     suppressions: Sequence[Suppression] = (),
-    baseline: Iterable[str] = (),
     least: Severity = "note",
     only: Iterable[str] = (),
 ) -> Report:
-    """Ask every rule; take out what is suppressed with a reason and what the baseline knows."""
+    """Ask every rule; take out what is suppressed with a reason."""
     shown = SEVERITIES[: SEVERITIES.index(least) + 1]
     asked = [rule for rule in all_rules().values() if rule.asked(target) and rule.severity in shown]
     chosen = set(only)
@@ -70,10 +68,15 @@ def lint(
         else:
             used.add(covering)
             suppressed.append((finding, suppressions[covering].because))
-    new, known = _compared(left, baseline)
     names = {rule.name for rule in asked}
     idle = tuple(one for number, one in enumerate(suppressions) if number not in used and one.rule in names)
-    return Report(target.name, tuple(subject.name for subject in target.subjects), new, tuple(suppressed), known, idle)
+    return Report(
+        target.name,
+        tuple(subject.name for subject in target.subjects),
+        tuple(left),
+        tuple(suppressed),
+        idle=idle,
+    )
 
 
 def together(reports: Sequence[Report]) -> Report:
@@ -106,17 +109,3 @@ def _finding(rule: Rule, tool: str, said: Said, subject: Subject | None, file: s
     if said.at.startswith("line "):
         line = int(said.at.removeprefix("line "))
     return Finding(rule.name, rule.severity, tool, said.message, said.at, said.fix or rule.fix, place, line)
-
-
-def _compared(findings: list[Finding], baseline: Iterable[str]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """New findings, and those the baseline has; a fingerprint covers as many as it was written for."""
-    allowed = Counter(baseline)
-    new: list[Finding] = []
-    known: list[Finding] = []
-    for finding in findings:
-        if allowed[finding.fingerprint] > 0:
-            allowed[finding.fingerprint] -= 1
-            known.append(finding)
-        else:
-            new.append(finding)
-    return tuple(new), tuple(known)
