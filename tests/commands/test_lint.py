@@ -138,6 +138,15 @@ def test_a_python_module_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert isinstance(run("imported_notes:nothing").exception, SettingsError)
 
 
+def test_what_a_module_prints_is_no_part_of_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chatty = f"print('imported')\n{SERVER}\ndef make():\n    print('made')\n    return server\n"
+    (tmp_path / "chatty_notes.py").write_text(chatty, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run("chatty_notes:make", "--format", "json")
+    assert json.loads(result.stdout)["tools"] == 1 and result.stderr == "imported\nmade\n"
+
+
 @pytest.mark.parametrize("stateless", [True, False])
 async def test_a_url_is_asked_and_its_json_kept_as_it_is(stateless: bool) -> None:
     from assent.edges.listing import listed_at

@@ -10,6 +10,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -132,7 +133,8 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
         found = asyncio.run(listed_at(target, headers_of(what.headers)))
         return Read(Target(target, under_contract(found, overlays, said_by), said_by), server=found.server)
     server = load_server(target)
-    listed = asyncio.run(listed_in(server))
+    with redirect_stdout(sys.stderr):
+        listed = asyncio.run(listed_in(server))
     declared = contracts_in(server) | overlays
     plain = {name: one for name, one in declared.items() if name in overlays}
     subjects = tuple(
@@ -182,11 +184,13 @@ def load_server(target: str) -> Any:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = import_module(home)
-        for part in name.split("."):
-            found = getattr(found, part)
-        if callable(found) and not hasattr(found, "list_tools"):
-            found = found()
+        # What it prints is not what this command answers.
+        with redirect_stdout(sys.stderr):
+            found: Any = import_module(home)
+            for part in name.split("."):
+                found = getattr(found, part)
+            if callable(found) and not hasattr(found, "list_tools"):
+                found = found()
     except (ImportError, AttributeError) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         ours = missing is None or home == missing or home.startswith(f"{missing}.")
