@@ -98,6 +98,19 @@ def test_comments_suppress_inside_and_above_a_tool() -> None:
     ]
 
 
+def test_what_stands_in_a_value_is_no_comment() -> None:
+    said = "# assent: allow risk-lowered because I am a text"
+    text = (
+        f'tools:\n  a:\n    description: "Drops. {said}"\n    side_effect: destructive\n'
+        f"  b:\n    description: |  {said.replace('text', 'comment')}\n      Drops.\n      # assent: allow nothing\n"
+        f"    title: 'It''s\n      {said}'\n    risk: low#er\n  # assent: allow risk-lowered because c\n  c: {{}}\n"
+    )
+    found = in_comments(text, Document(text, "contracts.yaml"), all_rules())
+    assert [(one.tool, one.line, one.because) for one in found] == [("b", 6, "I am a comment"), ("c", 12, "c")]
+    flow = '{tools: {a: {title: "\\ud83d\\ude00 # assent: allow nothing"}}} # assent: allow risk-lowered because a'
+    assert [one.because for one in in_comments(flow, Document(flow), all_rules())] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("comment", "problem"),
     [

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from assent.contract.yaml_lines import Document
+from assent.contract.yaml_lines import Document, without_values
 from assent.errors import Fault, FaultsError, SettingsError
 
 _COMMENT = re.compile(r"#\s*assent:\s*allow\b\s*(?P<rule>[^\s]*)\s*(?:because\s+(?P<because>\S.*?))?\s*$")
@@ -40,7 +40,7 @@ def in_comments(text: str, document: Document, known: Collection[str]) -> list[S
     starts = sorted((line, path[1]) for path, line in document.lines.items() if len(path) == 2 and path[0] == "tools")
     found: list[Suppression] = []
     faults: list[Fault] = []
-    lines = text.splitlines()
+    lines = without_values(text).splitlines()
     for number, line in enumerate(lines, start=1):
         match = _COMMENT.search(line)
         if match is None:
