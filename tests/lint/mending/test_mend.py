@@ -82,7 +82,7 @@ def test_fixing_the_examples_of_a_rule_is_stable(name: str) -> None:
 
 def test_contracts_in_yaml_keep_comments_and_become_more_careful() -> None:
     text = (
-        "tools:\n  # keep me\n  drop_notes:\n    side_effect: destructive\n    risk: low # no\n"
+        "tools:\n  # keep me\n  drop_notes:\n    side_effect: destructive\n    risk: low\n"
         "  pay_bill: {side_effect: write}\n"
         "  erase_all: {side_effect: destructive, confirmation: {by: none, because: x y}}\n"
     )
@@ -162,6 +162,12 @@ def test_what_two_tools_share_by_an_anchor_is_left_to_people() -> None:
 def test_a_fix_takes_no_comment_with_it() -> None:
     text = 'tools: {delete_boat: {side_effect: destructive, title: "Sink",  # why: small boats\n   risk: low}}\n'
     assert "# why: small boats" in mended(text, path=Path("c.yaml")).after.decode()
+    for kept in (
+        "risk: medium  # assent: allow failures-undeclared because the upstream has no codes",
+        "confirmation: {by: none,  # they asked for it\n      because: x y}",
+    ):
+        block = f"tools:\n  delete_boat:\n    side_effect: destructive\n    {kept}\n"
+        assert mended(block, path=Path("c.yaml")).after.decode() == block
 
 
 def test_a_write_protected_file_is_not_replaced(tmp_path: Path) -> None:
