@@ -102,6 +102,21 @@ def test_suppressions_come_from_a_file(tmp_path: Path) -> None:
     assert run(written(tmp_path, LIAR), "--suppressions", allowed).exit_code == 0
 
 
+def test_suppressions_of_contract_files_hold_where_they_are_laid_over_definitions(tmp_path: Path) -> None:
+    contracts = tmp_path / "contracts.yaml"
+    comment = "# assent: allow risk-lowered because notes are kept for 30 days"
+    fields = "{side_effect: destructive, risk: medium}"
+    contracts.write_text(
+        f"tools:\n  {comment}\n  delete_notes: {fields}\n  {comment}\n  drop: {fields}\n", encoding="utf-8"
+    )
+    result = run(written(tmp_path, LIAR), "--contracts", contracts)
+    assert "1 suppressed with a reason" in result.stdout
+    assert "risk-lowered" not in result.stdout
+    contracts.write_text(contracts.read_text().replace(" because notes are kept for 30 days", ""), encoding="utf-8")
+    result = run(written(tmp_path, LIAR), "--contracts", contracts)
+    assert isinstance(result.exception, SettingsError) and "without a reason" in str(result.exception)
+
+
 def test_exactly_one_target_is_wanted(tmp_path: Path) -> None:
     assert run().exit_code == 2
     assert run(written(tmp_path, CLEAN), "--", "true").exit_code == 2

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +28,7 @@ from assent.contract.wire import CONTRACT_KEY
 from assent.core.render import counted
 from assent.errors import Fault, SettingsError
 from assent.lint import Subject, Target, all_rules
-from assent.lint.sources import Read, read_file, read_text, under_contract
+from assent.lint.sources import Read, read_file, read_text, suppressions_beside, under_contract
 from assent.lint.target import subject_of
 
 _COMMAND = "assent.command"
@@ -64,7 +64,11 @@ class Chosen:
 
     def read(self) -> Read:
         """The definitions and contracts of the target; raises AssentError where there are none to be had."""
-        return _read(self, _laid_over(self.contracts))
+        files = contract_paths(self.contracts)
+        read = _read(self, load_contracts(files))
+        beside = suppressions_beside(files, tuple(all_rules()))
+        ours = [one for one in beside if one.tool in read.target.names]
+        return replace(read, suppressions=tuple(dict.fromkeys([*read.suppressions, *ours])))
 
 
 def target_options(command: Command) -> Command:
@@ -100,10 +104,6 @@ def chosen(
 def names_nothing(ctx: click.Context, target: str | None) -> bool:
     """Whether the command line names neither a target nor a command."""
     return target is None and not ctx.meta.get(_COMMAND)
-
-
-def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
-    return load_contracts(contract_paths(patterns))
 
 
 def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:

@@ -145,6 +145,12 @@ def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> 
     return Read(Target(name, subjects, said_by), tuple(in_comments(text, document, known)))
 
 
+def suppressions_beside(files: Sequence[Path], known: Sequence[str]) -> list[Suppression]:
+    """The suppressions in the comments of contract files."""
+    texts = {str(file): _text(file) for file in files}
+    return [one for name, text in texts.items() for one in in_comments(text, Document(text, name), known)]
+
+
 def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profile, known: Sequence[str]) -> Read:
     """A configuration as it is written, and the contracts it names; its upstreams are not contacted."""
     subjects: list[Subject] = []
