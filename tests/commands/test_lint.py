@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,40 @@ def test_several_files_are_linted_each_by_itself(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "name-collides" not in result.stdout
     assert result.stdout.endswith("3 tools: 1 error, 0 warnings, 0 notes\n")
+
+
+def test_findings_of_several_files_stand_under_their_own(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one, two = written(tmp_path / "one", LIAR), written(tmp_path / "two", LIAR)
+    keys = [tmp_path / "a.yaml", tmp_path / "b.yaml"]
+    for path in keys:
+        path.write_text("store: postgresql://user:pass@host/db\n", encoding="utf-8")
+    lines = run(one, two, *keys).stdout.splitlines()
+    headings = [line for line in lines[:-1] if line and not line.startswith(" ")]
+    assert headings == [f"delete_notes ({one}:1)", f"delete_notes ({two}:1)", *map(str, keys)]
+    root = ElementTree.fromstring(run(one, two, *keys, "--format", "junit").stdout)
+    cases = [(case.get("classname"), case.get("name")) for case in root.iter("testcase")]
+    assert cases == [(str(one), "delete_notes"), (str(two), "delete_notes"), *((str(key), str(key)) for key in keys)]
+
+
+def test_two_tools_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text(f"{json.dumps(LIAR)}\n{json.dumps(LIAR)}\n", encoding="utf-8")
+    headings = [line for line in run(path).stdout.splitlines() if line.startswith("delete_notes")]
+    assert headings == [f"delete_notes ({path}:1)", f"delete_notes ({path}:2)"]
+    root = ElementTree.fromstring(run(path, "--format", "junit").stdout)
+    assert [len(list(case.iter("failure"))) > 0 for case in root.iter("testcase")] == [True, True]
+
+
+def test_a_suppression_that_one_of_several_files_needs_is_not_idle(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    allowed = tmp_path / "allowed.yaml"
+    rows = "{rule: read-only-contradicted, because: Kept.}, {rule: name-dotted, because: Old.}"
+    allowed.write_text(f"suppressions: [{rows}]", encoding="utf-8")
+    result = run(written(tmp_path, CLEAN), written(tmp_path / "other", LIAR), "--suppressions", allowed)
+    idle = [line for line in result.stdout.splitlines() if "suppresses nothing" in line]
+    assert len(idle) == 1 and "name-dotted" in idle[0]
 
 
 def test_a_command_after_two_dashes_is_asked_over_its_pipes(tmp_path: Path) -> None:
