@@ -323,6 +323,19 @@ def test_a_fastmcp_server_is_a_server_too(tmp_path: Path, monkeypatch: pytest.Mo
     assert {finding["tool"] for finding in json.loads(result.stdout)["findings"]} == {"delete_notes"}
 
 
+@pytest.mark.parametrize("address", ["ftp://127.0.0.1/mcp", "HTTP://127.0.0.1:99999/mcp", "http://[::1/mcp"])
+def test_an_address_is_never_taken_for_a_file(address: str) -> None:
+    result = run(address)
+    assert isinstance(result.exception, AssentError)
+    assert str(result.exception).startswith(f"'{address}' is not an http:// or https:// address")
+
+
+def test_a_file_of_something_else_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "suppressions.yaml"
+    path.write_text("suppressions: []\n", encoding="utf-8")
+    assert str(run(path).exception).startswith(f"{path}: it holds neither tools nor contracts")
+
+
 def test_a_file_that_cannot_be_read_and_a_baseline_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"name": "list_notes"}\n{"title": "x"}\n', encoding="utf-8")

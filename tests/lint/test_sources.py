@@ -147,7 +147,7 @@ def test_a_configuration_that_would_not_be_served_is_not_clean(tmp_path: Path, t
     assert read(path).target.subjects == ()
 
 
-@pytest.mark.parametrize("text", ["just words", "[1, 2]", '{"name": ', "tools: [", ""])
+@pytest.mark.parametrize("text", ["just words", "suppressions: []", "tools:", "[1, 2]", '{"name": ', "tools: [", ""])
 def test_what_is_no_target_is_a_fault(tmp_path: Path, text: str) -> None:
     path = tmp_path / "strange"
     path.write_text(text, encoding="utf-8")

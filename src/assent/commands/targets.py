@@ -154,7 +154,7 @@ def _standard_input(name: Path) -> str:
 
 
 def _is_url(target: str | None) -> bool:
-    return target is not None and target.startswith(("http://", "https://"))
+    return target is not None and "://" in target
 
 
 def _read_api(path: Path, said_by: Profile) -> Sequence[Subject]:

@@ -108,16 +108,17 @@ def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
         value = Document(text, file).value
     if isinstance(value, list):
         return "definitions", value
-    if not isinstance(value, dict):
-        raise SettingsError(
-            Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is", file=file)
-        )
+    value = value if isinstance(value, dict) else {}
     if "openapi" in value or "swagger" in value:
         return "openapi", value
     if isinstance(value.get("tools"), dict):
         return "contracts", value
     if _CONFIGURES & set(value) and "tools" not in value and "inputSchema" not in value:
         return "configuration", value
+    if value.get("tools") is None and not {"name", "result"} & set(value):
+        raise SettingsError(
+            Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is", file=file)
+        )
     return "definitions", value
 
 
