@@ -293,6 +293,7 @@ number = 5
 def needs(argument): return server
 def fails(): raise RuntimeError("no database")
 def leaves(): sys.exit(0)
+async def later(): return server
 """
 
 
@@ -303,6 +304,7 @@ def leaves(): sys.exit(0)
         ("needs", "missing 1 required positional argument"),
         ("fails", "RuntimeError: no database. Name a server object"),
         ("leaves", "SystemExit: 0"),
+        ("later", "the function is asynchronous. Name a server object"),
     ],
 )
 def test_what_is_no_server_is_refused_with_a_sentence(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from importlib import import_module
+from inspect import iscoroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -191,6 +192,9 @@ def load_server(target: str) -> Any:
                 found = getattr(found, part)
             if callable(found) and not hasattr(found, "list_tools"):
                 found = found()
+            if iscoroutine(found):
+                found.close()
+                raise TypeError("the function is asynchronous")
     except (ImportError, AttributeError) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         ours = missing is None or home == missing or home.startswith(f"{missing}.")
