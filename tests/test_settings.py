@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.bootstrap import contract_paths
+from assent.contract.files import contract_paths
 from assent.errors import ContractError, SettingsError
 from assent.settings import parse_settings
 

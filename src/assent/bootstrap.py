@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import glob
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assent.contract.files import load_contracts
+from assent.contract.files import contract_paths, load_contracts
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.ids import new_id
 from assent.core.pins import RESTORE, Pin, read_pins
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
-from assent.errors import ContractError, Fault, SettingsError
+from assent.errors import Fault, SettingsError
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
 from assent.ports import Ports, Store
@@ -64,25 +62,6 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
 
 async def _already(principal: Principal) -> Principal:
     return principal
-
-
-def _unmatched(pattern: str) -> Fault:
-    if not glob.has_magic(pattern):
-        return Fault("no file of this name", "Correct the path", file=pattern)
-    remedy = "Write one (`assent contract init TARGET` prints it), correct the pattern, or remove it"
-    return Fault("there is no contract file to match this pattern", remedy, file=pattern)
-
-
-def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
-    """The files that patterns name; a pattern that names none is a mistake, not an empty list."""
-    patterns = [given] if isinstance(given, str | Path) else list(given)
-    found: list[Path] = []
-    for pattern in patterns:
-        matches = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207 - patterns may be absolute
-        if not matches:
-            raise ContractError(_unmatched(str(pattern)))
-        found.extend(Path(match) for match in matches)
-    return found
 
 
 def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:

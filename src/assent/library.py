@@ -17,9 +17,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
 
-from assent.bootstrap import contract_paths
 from assent.contract.decorator import contract_of
-from assent.contract.files import load_contracts
+from assent.contract.files import contract_paths, load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from assent.bootstrap import contract_paths
+from assent.contract.files import contract_paths
 from assent.errors import AssentError, Fault, SettingsError
 from assent.house import House
 from assent.settings import Settings

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assent.bootstrap import contract_paths, load_pins
+from assent.bootstrap import load_pins
 from assent.chronicle import Said
-from assent.contract.files import load_contracts, load_declared
+from assent.contract.files import contract_paths, load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names

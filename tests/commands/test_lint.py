@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,47 @@ def test_a_baseline_is_written_and_then_holds(tmp_path: Path) -> None:
     assert run(path).exit_code == 1
 
 
+def test_a_baseline_of_one_file_covers_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other").mkdir()
+    one, other, baseline = written(tmp_path, LIAR), written(tmp_path / "other", LIAR), tmp_path / "baseline.json"
+    run(one, "--baseline", baseline, "--write-baseline")
+    assert run(other, "--baseline", baseline).exit_code == 1
+    assert run(one, other, "--baseline", baseline).exit_code == 1
+    monkeypatch.chdir(tmp_path / "other")
+    assert run("../tools.json", "--baseline", "../baseline.json").exit_code == 0
+    assert run(one, other, "--baseline", baseline, "--write-baseline").exit_code == 0
+    assert run(one, other, one, "--baseline", baseline).exit_code == 0
+
+
+def test_a_baseline_is_not_written_over_what_is_none(tmp_path: Path) -> None:
+    path = written(tmp_path, LIAR)
+    before = path.read_text()
+    result = run(path, "--baseline", path, "--write-baseline")
+    assert isinstance(result.exception, SettingsError) and "not a baseline" in str(result.exception)
+    assert path.read_text() == before
+    (empty := tmp_path / "empty.json").touch()
+    assert [run(path, "--baseline", empty, "--write-baseline").exit_code for _ in range(2)] == [0, 0]
+
+
 def test_suppressions_come_from_a_file(tmp_path: Path) -> None:
     allowed = tmp_path / "allowed.yaml"
     allowed.write_text("suppressions: [{rule: read-only-contradicted, because: It moves them to a bin.}]")
     assert run(written(tmp_path, LIAR), "--suppressions", allowed).exit_code == 0
+
+
+def test_suppressions_of_contract_files_hold_where_they_are_laid_over_definitions(tmp_path: Path) -> None:
+    contracts = tmp_path / "contracts.yaml"
+    comment = "# assent: allow risk-lowered because notes are kept for 30 days"
+    fields = "{side_effect: destructive, risk: medium}"
+    contracts.write_text(
+        f"tools:\n  {comment}\n  delete_notes: {fields}\n  {comment}\n  drop: {fields}\n", encoding="utf-8"
+    )
+    result = run(written(tmp_path, LIAR), "--contracts", contracts)
+    assert "1 suppressed with a reason" in result.stdout
+    assert "risk-lowered" not in result.stdout
+    contracts.write_text(contracts.read_text().replace(" because notes are kept for 30 days", ""), encoding="utf-8")
+    result = run(written(tmp_path, LIAR), "--contracts", contracts)
+    assert isinstance(result.exception, SettingsError) and "without a reason" in str(result.exception)
 
 
 def test_exactly_one_target_is_wanted(tmp_path: Path) -> None:
@@ -92,6 +130,40 @@ def test_several_files_are_linted_each_by_itself(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "name-collides" not in result.stdout
     assert result.stdout.endswith("3 tools: 1 error, 0 warnings, 0 notes\n")
+
+
+def test_findings_of_several_files_stand_under_their_own(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one, two = written(tmp_path / "one", LIAR), written(tmp_path / "two", LIAR)
+    keys = [tmp_path / "a.yaml", tmp_path / "b.yaml"]
+    for path in keys:
+        path.write_text("store: postgresql://user:pass@host/db\n", encoding="utf-8")
+    lines = run(one, two, *keys).stdout.splitlines()
+    headings = [line for line in lines[:-1] if line and not line.startswith(" ")]
+    assert headings == [f"delete_notes ({one}:1)", f"delete_notes ({two}:1)", *map(str, keys)]
+    root = ElementTree.fromstring(run(one, two, *keys, "--format", "junit").stdout)
+    cases = [(case.get("classname"), case.get("name")) for case in root.iter("testcase")]
+    assert cases == [(str(one), "delete_notes"), (str(two), "delete_notes"), *((str(key), str(key)) for key in keys)]
+
+
+def test_two_tools_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    path.write_text(f"{json.dumps(LIAR)}\n{json.dumps(LIAR)}\n", encoding="utf-8")
+    headings = [line for line in run(path).stdout.splitlines() if line.startswith("delete_notes")]
+    assert headings == [f"delete_notes ({path}:1)", f"delete_notes ({path}:2)"]
+    root = ElementTree.fromstring(run(path, "--format", "junit").stdout)
+    assert [len(list(case.iter("failure"))) > 0 for case in root.iter("testcase")] == [True, True]
+
+
+def test_a_suppression_that_one_of_several_files_needs_is_not_idle(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    allowed = tmp_path / "allowed.yaml"
+    rows = "{rule: read-only-contradicted, because: Kept.}, {rule: name-dotted, because: Old.}"
+    allowed.write_text(f"suppressions: [{rows}]", encoding="utf-8")
+    result = run(written(tmp_path, CLEAN), written(tmp_path / "other", LIAR), "--suppressions", allowed)
+    idle = [line for line in result.stdout.splitlines() if "suppresses nothing" in line]
+    assert len(idle) == 1 and "name-dotted" in idle[0]
 
 
 def test_a_command_after_two_dashes_is_asked_over_its_pipes(tmp_path: Path) -> None:
@@ -114,6 +186,15 @@ def test_a_python_module_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyP
     result = run("imported_notes:server", "--format", "json")
     assert "hints-missing" in {finding["rule"] for finding in json.loads(result.stdout)["findings"]}
     assert isinstance(run("imported_notes:nothing").exception, SettingsError)
+
+
+def test_what_a_module_prints_is_no_part_of_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chatty = f"print('imported')\n{SERVER}\ndef make():\n    print('made')\n    return server\n"
+    (tmp_path / "chatty_notes.py").write_text(chatty, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run("chatty_notes:make", "--format", "json")
+    assert json.loads(result.stdout)["tools"] == 1 and result.stderr == "imported\nmade\n"
 
 
 @pytest.mark.parametrize("stateless", [True, False])
@@ -212,6 +293,7 @@ number = 5
 def needs(argument): return server
 def fails(): raise RuntimeError("no database")
 def leaves(): sys.exit(0)
+async def later(): return server
 """
 
 
@@ -222,6 +304,7 @@ def leaves(): sys.exit(0)
         ("needs", "missing 1 required positional argument"),
         ("fails", "RuntimeError: no database. Name a server object"),
         ("leaves", "SystemExit: 0"),
+        ("later", "the function is asynchronous. Name a server object"),
     ],
 )
 def test_what_is_no_server_is_refused_with_a_sentence(
@@ -240,6 +323,19 @@ def test_a_fastmcp_server_is_a_server_too(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.syspath_prepend(tmp_path)
     result = run("fast_notes:server", "--format", "json")
     assert {finding["tool"] for finding in json.loads(result.stdout)["findings"]} == {"delete_notes"}
+
+
+@pytest.mark.parametrize("address", ["ftp://127.0.0.1/mcp", "HTTP://127.0.0.1:99999/mcp", "http://[::1/mcp"])
+def test_an_address_is_never_taken_for_a_file(address: str) -> None:
+    result = run(address)
+    assert isinstance(result.exception, AssentError)
+    assert str(result.exception).startswith(f"'{address}' is not an http:// or https:// address")
+
+
+def test_a_file_of_something_else_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "suppressions.yaml"
+    path.write_text("suppressions: []\n", encoding="utf-8")
+    assert str(run(path).exception).startswith(f"{path}: it holds neither tools nor contracts")
 
 
 def test_a_file_that_cannot_be_read_and_a_baseline_that_cannot_be_written_are_named(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
 
 from assent.lint import Report, lint
+from assent.lint.baseline import baseline_text
 from assent.lint.report import FORMATS
-from assent.lint.suppressions import Suppression, baseline_text
+from assent.lint.suppressions import Suppression
 from assent.lint.target import target_of
 
 HOSTILE = {
@@ -138,7 +140,7 @@ def test_halves_of_characters_and_wrong_types_can_be_reported(form: str, example
     report = lint(target_of(example))  # type: ignore[arg-type]
     assert report.findings and len({finding.fingerprint for finding in report.findings}) > 1
     FORMATS[form](report).encode("utf-8")
-    baseline_text(report.findings).encode("utf-8")
+    baseline_text(report.findings, Path()).encode("utf-8")
 
 
 def test_sarif_has_no_links_of_a_tool_s_making() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from assent.contract.yaml_lines import Document
 from assent.errors import SettingsError
 from assent.lint import all_rules, lint
-from assent.lint.suppressions import Suppression, baseline_text, in_comments, read_baseline, read_suppressions
+from assent.lint.baseline import baseline_text, less, read_baseline
+from assent.lint.suppressions import Suppression, in_comments, read_suppressions
 from assent.lint.target import Target, target_of
 
 LIAR = {"name": "send_email", "description": "Sends an email.", "annotations": {"readOnlyHint": True}}
@@ -37,11 +40,32 @@ def test_a_suppression_of_a_rule_that_was_not_asked_is_not_called_idle() -> None
 
 def test_a_baseline_hides_what_it_knows_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "baseline.json"
-    path.write_text(baseline_text(lint(target_of(LIAR)).findings), encoding="utf-8")
+    path.write_text(baseline_text(lint(target_of(LIAR)).findings, tmp_path), encoding="utf-8")
     known = read_baseline(path)
-    assert lint(target_of(LIAR), baseline=known).findings == ()
+    assert less(lint(target_of(LIAR)), known).findings == ()
     dotted = {**LIAR, "name": "send.email"}
-    assert "name-dotted" in {finding.rule for finding in lint(target_of(dotted), baseline=known).findings}
+    assert "name-dotted" in {finding.rule for finding in less(lint(target_of(dotted)), known).findings}
+
+
+def test_a_row_of_a_baseline_covers_one_finding_and_an_old_row_one_of_any_file(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    found = lint(target_of(LIAR))
+    twice = replace(found, findings=found.findings * 2)
+    path.write_text(baseline_text(found.findings, tmp_path), encoding="utf-8")
+    assert less(twice, read_baseline(path)).findings == found.findings
+    rows = [{"fingerprint": one.fingerprint} for one in found.findings]
+    path.write_text(json.dumps({"findings": rows}), encoding="utf-8")
+    assert less(twice, read_baseline(path)).findings == found.findings
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":' * 100_000, "[]", '{"findings": 1}', "words"], ids=["deep", "list", "one", "words"]
+)
+def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match="not a baseline"):
+        read_baseline(path)
 
 
 def test_notes_alone_do_not_fail() -> None:
@@ -72,6 +96,19 @@ def test_comments_suppress_inside_and_above_a_tool() -> None:
         ("risk-lowered", "delete_draft", 2),
         ("failures-undeclared", "send_note", 7),
     ]
+
+
+def test_what_stands_in_a_value_is_no_comment() -> None:
+    said = "# assent: allow risk-lowered because I am a text"
+    text = (
+        f'tools:\n  a:\n    description: "Drops. {said}"\n    side_effect: destructive\n'
+        f"  b:\n    description: |  {said.replace('text', 'comment')}\n      Drops.\n      # assent: allow nothing\n"
+        f"    title: 'It''s\n      {said}'\n    risk: low#er\n  # assent: allow risk-lowered because c\n  c: {{}}\n"
+    )
+    found = in_comments(text, Document(text, "contracts.yaml"), all_rules())
+    assert [(one.tool, one.line, one.because) for one in found] == [("b", 6, "I am a comment"), ("c", 12, "c")]
+    flow = '{tools: {a: {title: "\\ud83d\\ude00 # assent: allow nothing"}}} # assent: allow risk-lowered because a'
+    assert [one.because for one in in_comments(flow, Document(flow), all_rules())] == ["a"]
 
 
 @pytest.mark.parametrize(

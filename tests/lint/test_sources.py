@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,42 @@ def test_lines_of_definitions_are_found(tmp_path: Path) -> None:
     assert [subject.line for subject in read(path).target.subjects] == [1, 2, 3]
 
 
+def test_the_line_of_a_tool_is_that_of_its_own_name(tmp_path: Path) -> None:
+    """Not that of a name in an example, nor that of another tool of the same name."""
+    path = tmp_path / "tools.json"
+    example = '{"name": "a", "inputSchema": {"examples": [{"name": "b"}]}}'
+    path.write_text(
+        f'{{"tools": [\n{example},\n{{\n"title": "B",\n"name": "b"}},\n{{"name": "b"}}]}}', encoding="utf-8"
+    )
+    assert [subject.line for subject in read(path).target.subjects] == [2, 5, 6]
+    path.write_text('{"tools": [{"name": "a"},\n{"name": "b"}]}\n'.replace("\n{", "{") * 2, encoding="utf-8")
+    assert [subject.line for subject in read(path).target.subjects] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('tools:\n  - {"name": "a\\x62", "description": "Gets."}\n', [2]),
+        ('tools:\n  - description: |\n      {"name": "\\d+"}\n    name: a\n  - name: b\n', [4, 5]),
+        ("{tools: [{name: a, description: Gets.},\n {name: b}]}", [1, 2]),
+        ('{"tools": [{"name": "a"},\n{"name": "b"},]}', [1, 2]),
+        ("result:\n  tools:\n    - name: a\n", [3]),
+    ],
+    ids=["escape", "text", "flow", "comma", "answer"],
+)
+def test_definitions_in_yaml_are_read_with_their_lines(tmp_path: Path, text: str, lines: list[int]) -> None:
+    path = tmp_path / "tools.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert [subject.line for subject in read(path).target.subjects] == lines
+
+
+def test_a_line_that_nests_very_deeply_is_read_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "tools.jsonl"
+    deep = "[" * 990 + "]" * 990
+    path.write_text(f'{{"name": "a"}}\n{{"name": "b", "x": {deep}}}\n', encoding="utf-8")
+    assert [subject.name for subject in read(path).target.subjects] == ["a", "b"]
+
+
 def test_a_contract_file_is_linted_as_its_profile_says_it(tmp_path: Path) -> None:
     path = tmp_path / "contracts.yaml"
     path.write_text("tools:\n  drop_notes:\n    side_effect: destructive\n    risk: medium\n", encoding="utf-8")
@@ -87,7 +124,30 @@ def test_a_configuration_brings_its_contracts_and_its_literal_keys(tmp_path: Pat
     assert found["literal-key"].place == f"{path}:4"
 
 
-@pytest.mark.parametrize("text", ["just words", "[1, 2]", '{"name": ', "tools: [", ""])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('contracts: "contracts/*.yaml"', "contracts: it is a list of files or patterns"),
+        ("contracts: [5]", "contracts: it is a list of files or patterns"),
+        ("contracts: [contracts/absent.yaml]", "contracts/absent.yaml: no file of this name"),
+        ('contracts: ["**foo"]', "no contract file to match this pattern"),
+        ('contracts: [""]', "not a file"),
+        ('contracts: ["."]', "not a file"),
+        ('contracts: ["/"]', "/: not a file"),
+        ("upstreams: {}\nprofile: nonsense", "profile: there is no such profile"),
+        ("upstreams: {}\nprofile: [spec]", "profile: there is no such profile"),
+    ],
+)
+def test_a_configuration_that_would_not_be_served_is_not_clean(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "assent.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FaultsError, match=re.escape(said)):
+        read(path)
+    path.write_text('upstreams: {}\nprofile: "${PROFILE}"\ncontracts: ["${HOME}/contracts.yaml"]', encoding="utf-8")
+    assert read(path).target.subjects == ()
+
+
+@pytest.mark.parametrize("text", ["just words", "suppressions: []", "tools:", "[1, 2]", '{"name": ', "tools: [", ""])
 def test_what_is_no_target_is_a_fault(tmp_path: Path, text: str) -> None:
     path = tmp_path / "strange"
     path.write_text(text, encoding="utf-8")

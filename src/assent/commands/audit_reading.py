@@ -21,10 +21,9 @@ from assent.audit.feed import BadTemplate, Feed, Template
 from assent.audit.ocsf import shape_for
 from assent.audit.selection import Callers, Row, Selection, read_row
 from assent.audit.values import unpack
-from assent.bootstrap import contract_paths
 from assent.commands.auditing import progress_bar, selecting, selection, with_ledger
 from assent.commands.options import config_option
-from assent.contract.files import load_contracts
+from assent.contract.files import contract_paths, load_contracts
 from assent.core.render import visible
 from assent.ledger import Ledger
 from assent.ports import SealedRow

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import click
 
-from assent.bootstrap import contract_paths
 from assent.commands.contract_docs import docs
 from assent.commands.contract_init import init
 from assent.commands.descriptions import api_contracts, api_of
 from assent.commands.options import config_option
-from assent.contract.files import load_contracts
+from assent.contract.files import contract_paths, load_contracts
 from assent.contract.schema import contract_schema
 from assent.contract.show import show as show_contract
 from assent.core.render import visible

@@ -12,15 +12,16 @@ from assent.contract.profiles import Profile, profile
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.lint import Finding, Target, all_rules, lint
+from assent.lint.baseline import Baseline, less
 from assent.lint.mending import Mended, mend, write_all
 from assent.lint.sources import fixable_files, read_text
 from assent.lint.suppressions import Suppression
 
 
-def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], baseline: Sequence[str], *, write: bool) -> None:
+def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], known: Baseline | None, *, write: bool) -> None:
     """Show what is changed in the files of the targets and, unless it is only to be shown, change it."""
     files = {file.resolve(): (file, one) for one in named for file in fixable_files(_file_of(one))}
-    mended = [_mended(file, profile(one.profile), allowed, baseline) for file, one in files.values()]
+    mended = [_mended(file, profile(one.profile), allowed, known) for file, one in files.values()]
     if write:
         write_all(mended)
     for one in mended:
@@ -45,12 +46,13 @@ def _file_of(named: Chosen) -> Path:
     return path
 
 
-def _mended(file: Path, said_by: Profile, allowed: Sequence[Suppression], baseline: Sequence[str]) -> Mended:
+def _mended(file: Path, said_by: Profile, allowed: Sequence[Suppression], known: Baseline | None) -> Mended:
     rules = all_rules()
 
     def look(text: str) -> tuple[Target, Sequence[Finding]]:
         read = read_text(text, file, said_by=said_by, known=tuple(rules))
-        return read.target, lint(read.target, suppressions=[*read.suppressions, *allowed], baseline=baseline).findings
+        report = lint(read.target, suppressions=[*read.suppressions, *allowed])
+        return read.target, (report if known is None else less(report, known)).findings
 
     try:
         before = file.read_bytes()

@@ -12,10 +12,11 @@ from assent.commands.targets import TargetCommand, chosen, reading_options
 from assent.core.render import visible
 from assent.lint import all_rules
 from assent.lint import lint as find
+from assent.lint.baseline import Baseline, baseline_text, less, read_baseline
 from assent.lint.report import FORMATS
 from assent.lint.rule import SEVERITIES, Severity
 from assent.lint.run import together
-from assent.lint.suppressions import baseline_text, read_baseline, read_suppressions
+from assent.lint.suppressions import read_suppressions
 
 _File = click.Path(path_type=Path, dir_okay=False)
 
@@ -59,7 +60,8 @@ def lint(
     if write_baseline and (fix or diff):
         raise click.UsageError("--write-baseline writes findings down, --fix answers them: give one of them.", ctx)
     allowed = read_suppressions(suppressions, all_rules()) if suppressions is not None else []
-    known = read_baseline(baseline) if baseline is not None and not write_baseline else ()
+    known = _known(baseline, write_baseline)
+    targets = tuple(dict.fromkeys(targets))
     if fix or diff:
         named = [chosen(ctx, target, profile, contracts, headers) for target in targets or (None,)]
         fix_files(named, allowed, known, write=fix and not diff)
@@ -67,14 +69,20 @@ def lint(
     for read in reads:
         if not read.target.subjects and not read.target.configuration:
             click.echo(f"{visible(read.target.name)}: there are no tools in it", err=True)
-    report = together(
-        [find(read.target, suppressions=[*read.suppressions, *allowed], baseline=known, least=least) for read in reads]
-    )
+    report = together([find(read.target, suppressions=[*read.suppressions, *allowed], least=least) for read in reads])
     if write_baseline and baseline is not None:
-        written_to(baseline, baseline_text(report.findings), "--baseline")
+        written_to(baseline, baseline_text(report.findings, baseline.parent), "--baseline")
         click.echo(f"{baseline}: {len(report.findings)} findings", err=True)
         return
+    report = report if known is None else less(report, known)
     text = FORMATS[form](report)
     if text:
         click.echo(text)
     ctx.exit(1 if report.fails(fail_on) else 0)
+
+
+def _known(baseline: Path | None, to_write: bool) -> Baseline | None:
+    """What the baseline has; what is to be written may be new or empty, but must be no other file."""
+    if baseline is None or (to_write and not (baseline.is_file() and baseline.stat().st_size)):
+        return None
+    return read_baseline(baseline)

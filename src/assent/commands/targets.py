@@ -10,15 +10,17 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from importlib import import_module
+from inspect import iscoroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from assent.contract.files import load_contracts
+from assent.contract.files import contract_paths, load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
@@ -27,7 +29,7 @@ from assent.contract.wire import CONTRACT_KEY
 from assent.core.render import counted
 from assent.errors import Fault, SettingsError
 from assent.lint import Subject, Target, all_rules
-from assent.lint.sources import Read, read_file, read_text, under_contract
+from assent.lint.sources import Read, read_file, read_text, suppressions_beside, under_contract
 from assent.lint.target import subject_of
 
 _COMMAND = "assent.command"
@@ -65,7 +67,11 @@ class Chosen:
 
     def read(self) -> Read:
         """The definitions and contracts of the target; raises AssentError where there are none to be had."""
-        return _read(self, _laid_over(self.contracts))
+        files = contract_paths(self.contracts)
+        read = _read(self, load_contracts(files))
+        beside = suppressions_beside(files, tuple(all_rules()))
+        ours = [one for one in beside if one.tool in read.target.names]
+        return replace(read, suppressions=tuple(dict.fromkeys([*read.suppressions, *ours])))
 
 
 def target_options(command: Command) -> Command:
@@ -103,15 +109,6 @@ def names_nothing(ctx: click.Context, target: str | None) -> bool:
     return target is None and not ctx.meta.get(_COMMAND)
 
 
-def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
-    if not patterns:
-        return {}
-    # Configuration and stores come with it, which most targets do not need.
-    from assent.bootstrap import contract_paths
-
-    return load_contracts(contract_paths(patterns))
-
-
 def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     said_by = named_profile(what.profile)
     if what.target == "-":
@@ -139,7 +136,8 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
         found = asyncio.run(listed_at(target, headers_of(what.headers)))
         return Read(Target(target, under_contract(found, overlays, said_by), said_by), server=found.server)
     server = load_server(target)
-    listed = asyncio.run(listed_in(server))
+    with redirect_stdout(sys.stderr):
+        listed = asyncio.run(listed_in(server))
     declared = contracts_in(server) | overlays
     plain = {name: one for name, one in declared.items() if name in overlays}
     subjects = tuple(
@@ -159,7 +157,7 @@ def _standard_input(name: Path) -> str:
 
 
 def _is_url(target: str | None) -> bool:
-    return target is not None and target.startswith(("http://", "https://"))
+    return target is not None and "://" in target
 
 
 def _read_api(path: Path, said_by: Profile) -> Sequence[Subject]:
@@ -189,11 +187,16 @@ def load_server(target: str) -> Any:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = import_module(home)
-        for part in name.split("."):
-            found = getattr(found, part)
-        if callable(found) and not hasattr(found, "list_tools"):
-            found = found()
+        # What it prints is not what this command answers.
+        with redirect_stdout(sys.stderr):
+            found: Any = import_module(home)
+            for part in name.split("."):
+                found = getattr(found, part)
+            if callable(found) and not hasattr(found, "list_tools"):
+                found = found()
+            if iscoroutine(found):
+                found.close()
+                raise TypeError("the function is asynchronous")
     except (ImportError, AttributeError) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         ours = missing is None or home == missing or home.startswith(f"{missing}.")

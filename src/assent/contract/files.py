@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import glob
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,25 @@ from assent.contract.yaml_lines import Document
 from assent.errors import ContractError, Fault, FaultsError
 
 MOST_BYTES = 8 * 1024 * 1024
+
+
+def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
+    """The files that patterns name; a pattern that names none is a mistake, not an empty list."""
+    patterns = [given] if isinstance(given, str | Path) else list(given)
+    found: list[Path] = []
+    for pattern in patterns:
+        matches = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207 - patterns may be absolute
+        if not matches:
+            raise ContractError(_unmatched(str(pattern)))
+        found.extend(Path(match) for match in matches)
+    return found
+
+
+def _unmatched(pattern: str) -> Fault:
+    if not glob.has_magic(pattern):
+        return Fault("no file of this name", "Correct the path", file=pattern)
+    remedy = "Write one (`assent contract init TARGET` prints it), correct the pattern, or remove it"
+    return Fault("there is no contract file to match this pattern", remedy, file=pattern)
 
 
 def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:

@@ -164,6 +164,27 @@ class Document:
         return text if number is None else number
 
 
+def without_values(text: str) -> str:
+    """The text line by line with the hashes in its values masked, so that every hash that is left begins a comment."""
+    text = _joined(text) if text.lstrip()[:1] == "{" else text
+    parts: list[str] = []
+    last = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.ScalarEvent):
+            begins, ends = _span(event, text)
+            parts += [text[last:begins], text[begins:ends].replace("#", "x")]
+            last = ends
+    return "".join(parts) + text[last:]
+
+
+def _span(event: Any, text: str) -> tuple[int, int]:
+    """Where a value begins and ends; beside the sign that begins a block a comment may stand."""
+    begins, ends = event.start_mark.index, event.end_mark.index
+    if event.style in ("|", ">"):
+        begins = text.find("\n", begins, ends) if "\n" in text[begins:ends] else ends
+    return begins, ends
+
+
 def _joined(text: str) -> str:
     return _PAIR.sub(
         lambda pair: f"\\U{0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00:08x}", text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,13 +26,15 @@ class Report:
     """What was found, gravest first within each tool's place, and what was found but does not count."""
 
     target: str
-    tools: tuple[str, ...]
+    tools: tuple[Subject, ...]
     findings: tuple[Finding, ...]
     suppressed: tuple[tuple[Finding, str], ...] = ()
     known: tuple[Finding, ...] = ()
     """Findings that the baseline has already."""
     idle: tuple[Suppression, ...] = field(default=())
     """Suppressions that suppressed nothing although their rule was asked."""
+    used: tuple[Suppression, ...] = ()
+    """Suppressions that suppressed something."""
 
     def count(self, severity: Severity) -> int:
         return sum(1 for finding in self.findings if finding.severity == severity)
@@ -48,45 +49,53 @@ def lint(
     target: Target,
     *,
     suppressions: Sequence[Suppression] = (),
-    baseline: Iterable[str] = (),
     least: Severity = "note",
     only: Iterable[str] = (),
 ) -> Report:
-    """Ask every rule; take out what is suppressed with a reason and what the baseline knows."""
+    """Ask every rule; take out what is suppressed with a reason."""
     shown = SEVERITIES[: SEVERITIES.index(least) + 1]
     asked = [rule for rule in all_rules().values() if rule.asked(target) and rule.severity in shown]
     chosen = set(only)
     asked = [rule for rule in asked if not chosen or rule.name in chosen]
     found = [finding for rule in asked for finding in _findings(rule, target)]
-    order = {subject.name: index for index, subject in enumerate(target.subjects)}
-    found.sort(key=lambda one: (order.get(one.tool, -1), SEVERITIES.index(one.severity), one.rule, one.at))
+    order = {(one.name, one.file, one.line): index for index, one in enumerate(target.subjects)}
+    found.sort(
+        key=lambda one: (
+            order.get((one.tool, one.file, one.line), -1),
+            SEVERITIES.index(one.severity),
+            one.rule,
+            one.at,
+        )
+    )
     left: list[Finding] = []
     suppressed: list[tuple[Finding, str]] = []
-    used: set[int] = set()
+    used: set[Suppression] = set()
     for finding in found:
-        covering = next((n for n, one in enumerate(suppressions) if one.covers(finding.rule, finding.tool)), None)
+        covering = next((one for one in suppressions if one.covers(finding.rule, finding.tool)), None)
         if covering is None:
             left.append(finding)
         else:
             used.add(covering)
-            suppressed.append((finding, suppressions[covering].because))
-    new, known = _compared(left, baseline)
+            suppressed.append((finding, covering.because))
     names = {rule.name for rule in asked}
-    idle = tuple(one for number, one in enumerate(suppressions) if number not in used and one.rule in names)
-    return Report(target.name, tuple(subject.name for subject in target.subjects), new, tuple(suppressed), known, idle)
+    idle = tuple(one for one in suppressions if one not in used and one.rule in names)
+    return Report(target.name, target.subjects, tuple(left), tuple(suppressed), idle=idle, used=tuple(used))
 
 
 def together(reports: Sequence[Report]) -> Report:
-    """Several reports as one."""
+    """Several reports as one; a suppression that one of them needed is not idle in the others."""
     if len(reports) == 1:
         return reports[0]
+    used = {suppression for one in reports for suppression in one.used}
+    idle = dict.fromkeys(suppression for one in reports for suppression in one.idle if suppression not in used)
     return Report(
         ", ".join(one.target for one in reports),
         tuple(tool for one in reports for tool in one.tools),
         tuple(finding for one in reports for finding in one.findings),
         tuple(pair for one in reports for pair in one.suppressed),
         tuple(finding for one in reports for finding in one.known),
-        tuple(suppression for one in reports for suppression in one.idle),
+        tuple(idle),
+        tuple(used),
     )
 
 
@@ -106,17 +115,3 @@ def _finding(rule: Rule, tool: str, said: Said, subject: Subject | None, file: s
     if said.at.startswith("line "):
         line = int(said.at.removeprefix("line "))
     return Finding(rule.name, rule.severity, tool, said.message, said.at, said.fix or rule.fix, place, line)
-
-
-def _compared(findings: list[Finding], baseline: Iterable[str]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """New findings, and those the baseline has; a fingerprint covers as many as it was written for."""
-    allowed = Counter(baseline)
-    new: list[Finding] = []
-    known: list[Finding] = []
-    for finding in findings:
-        if allowed[finding.fingerprint] > 0:
-            allowed[finding.fingerprint] -= 1
-            known.append(finding)
-        else:
-            new.append(finding)
-    return tuple(new), tuple(known)

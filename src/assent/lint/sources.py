@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal
 
-from assent.contract.files import load_contracts, parse_contracts
+from assent.contract.files import contract_paths, load_contracts, parse_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile, profile_names
 from assent.contract.yaml_lines import Document
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.infer import read_definitions
+from assent.lint.places import lines_of_names
 from assent.lint.suppressions import Suppression, in_comments
 from assent.lint.target import Subject, Target, subject_of
 
@@ -24,7 +26,8 @@ ReadApi = Callable[[Path, Profile], Sequence[Subject]]
 """What turns an API description into subjects; given from above, since reading one is the edge's work."""
 
 _CONFIGURES = {"upstreams", "auth", "store", "mcpServers", "contracts", "guards", "public_url"}
-_NAME = re.compile(r'"name"\s*:\s*("(?:[^"\\]|\\.)*")')
+_HOMES = (("result", "tools"), ("tools",), ())
+"""Where a list of tools stands in a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +72,26 @@ def read_text(
         case "contracts":
             return _contracts(text, name, said_by, known)
         case "configuration":
-            if own_profile and value.get("profile") in profile_names():
-                said_by = profile(value["profile"])
+            own = _profile_in(path, value)
+            said_by = own if own and own_profile else said_by
             return _configuration(text, path, value, said_by, known)
         case "openapi":
             if read_api is None:
                 raise SettingsError(Fault("API descriptions cannot be read here", "Lint the server's URL", file=name))
             return Read(Target(name, tuple(replace(one, file=name) for one in read_api(path, said_by)), said_by))
-    lines = _lines_of_names(text)
+    yaml = _is_yaml(text)
+    definitions = _definitions(json.dumps(value, default=str) if yaml else text, name)
+    lines = _lines_in_yaml(Document(text), len(definitions)) if yaml else lines_of_names(text)
     subjects = tuple(
-        _under(definition, overlays or {}, said_by, name, lines.get(str(definition["name"]), 0))
-        for definition in _definitions(json.dumps(value, default=str) if _is_yaml(text) else text, name)
+        _under(definition, overlays or {}, said_by, name, line)
+        for definition, line in zip(definitions, chain(lines, repeat(0)), strict=False)
     )
     return Read(Target(name, subjects, said_by))
 
 
 def _is_yaml(text: str) -> bool:
-    return text.lstrip()[:1] not in ("{", "[")
+    """Whether it is not JSON, whole or line by line: YAML in flow style begins with a brace too."""
+    return _json(text) is None
 
 
 def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
@@ -97,22 +103,22 @@ def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
 
 def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
     """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
-    if not _is_yaml(text):
-        value = _json(text, file)
-        if not isinstance(value, dict):
-            return "definitions", value
-    else:
+    value = _json(text)
+    if value is None:
         value = Document(text, file).value
-    if not isinstance(value, dict):
-        raise SettingsError(
-            Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is", file=file)
-        )
+    if isinstance(value, list):
+        return "definitions", value
+    value = value if isinstance(value, dict) else {}
     if "openapi" in value or "swagger" in value:
         return "openapi", value
     if isinstance(value.get("tools"), dict):
         return "contracts", value
     if _CONFIGURES & set(value) and "tools" not in value and "inputSchema" not in value:
         return "configuration", value
+    if value.get("tools") is None and not {"name", "result"} & set(value):
+        raise SettingsError(
+            Fault("it holds neither tools nor contracts", "See `assent lint --help` for what TARGET is", file=file)
+        )
     return "definitions", value
 
 
@@ -140,24 +146,43 @@ def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> 
     return Read(Target(name, subjects, said_by), tuple(in_comments(text, document, known)))
 
 
+def suppressions_beside(files: Sequence[Path], known: Sequence[str]) -> list[Suppression]:
+    """The suppressions in the comments of contract files."""
+    texts = {str(file): _text(file) for file in files}
+    return [one for name, text in texts.items() for one in in_comments(text, Document(text, name), known)]
+
+
 def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profile, known: Sequence[str]) -> Read:
     """A configuration as it is written, and the contracts it names; its upstreams are not contacted."""
     subjects: list[Subject] = []
     suppressions: list[Suppression] = []
-    for file in _named_files(path, value):
-        load_contracts([file])
+    files = _named_files(path, value)
+    load_contracts(files)
+    for file in files:
         read = _contracts(_text(file), str(file), said_by, known)
         subjects += read.target.subjects
         suppressions += read.suppressions
     return Read(Target(str(path), tuple(subjects), said_by, configuration=text), tuple(suppressions))
 
 
-def _named_files(path: Path, value: dict[str, Any]) -> Iterator[Path]:
-    """The contract files that a configuration names."""
-    patterns = value.get("contracts") or ()
-    for pattern in patterns if isinstance(patterns, list) else ():
-        home = path.parent if not Path(str(pattern)).is_absolute() else Path("/")
-        yield from sorted(home.glob(str(pattern).lstrip("/")))
+def _named_files(path: Path, value: dict[str, Any]) -> list[Path]:
+    """The contract files that a configuration names; those that the environment names are not known here."""
+    patterns = value.get("contracts", [])
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        remedy = "Write them in brackets, or each on a line after a hyphen"
+        raise SettingsError(Fault("it is a list of files or patterns", remedy, "contracts", str(path)))
+    return list(dict.fromkeys(contract_paths(path.parent / pattern for pattern in patterns if "${" not in pattern)))
+
+
+def _profile_in(path: Path, value: dict[str, Any]) -> Profile | None:
+    """The profile that a configuration names; one that the environment names is not known here."""
+    name = value.get("profile", "${")
+    if isinstance(name, str) and "${" in name:
+        return None
+    if name not in profile_names():
+        remedy = f"Use one of {', '.join(profile_names())}"
+        raise SettingsError(Fault("there is no such profile", remedy, "profile", str(path)))
+    return profile(name)
 
 
 def fixable_files(path: Path) -> list[Path]:
@@ -169,7 +194,7 @@ def fixable_files(path: Path) -> list[Path]:
     if kind == "openapi":
         remedy = "Correct the document, or fix the contract files laid over it"
         raise SettingsError(Fault("tools made of an API description have no text to fix", remedy, file=str(path)))
-    return list(_named_files(path, value)) if kind == "configuration" else [path]
+    return _named_files(path, value) if kind == "configuration" else [path]
 
 
 def _text(path: Path) -> str:
@@ -181,27 +206,20 @@ def _text(path: Path) -> str:
         raise ContractError(Fault("it is not UTF-8 text", "Convert it", file=str(path))) from None
 
 
-def _json(text: str, file: str) -> Any:
-    """The value of a JSON text; the first of several where there is one per line."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    first = text.lstrip().split("\n", 1)[0]
-    try:
-        value = json.loads(first)
-        return value if isinstance(value, dict) and "name" in value else [value]
-    except (ValueError, RecursionError):
-        # YAML in flow style begins with a brace too.
-        return Document(text, file).value
+def _json(text: str) -> Any:
+    """The value of a JSON text, the first of several where there is one per line; None where it is not JSON."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    for part in (text, text.lstrip().split("\n", 1)[0]):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(part)
+            return value if part is text or (isinstance(value, dict) and "name" in value) else [value]
+    return None
 
 
-def _lines_of_names(text: str) -> dict[str, int]:
-    """The line on which each tool's name stands; the first one of that name."""
-    found: dict[str, int] = {}
-    line, last = 1, 0
-    for match in _NAME.finditer(text):
-        line += text.count("\n", last, match.start())
-        last = match.start()
-        found.setdefault(json.loads(match[1], strict=False), line)
-    return found
+def _lines_in_yaml(document: Document, count: int) -> list[int]:
+    """The line on which each tool's name stands."""
+    return [
+        next((document.lines[path] for home in _HOMES if (path := (*home, index, "name")) in document.lines), 1)
+        for index in range(count)
+    ]

@@ -6,17 +6,15 @@ is about (`# assent: allow risk-lowered because the mailbox is the caller's own`
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from assent.contract.yaml_lines import Document
+from assent.contract.yaml_lines import Document, without_values
 from assent.errors import Fault, FaultsError, SettingsError
-from assent.lint.document import written
 
 _COMMENT = re.compile(r"#\s*assent:\s*allow\b\s*(?P<rule>[^\s]*)\s*(?:because\s+(?P<because>\S.*?))?\s*$")
 _FORM = "Write `# assent: allow RULE because REASON`"
@@ -42,7 +40,7 @@ def in_comments(text: str, document: Document, known: Collection[str]) -> list[S
     starts = sorted((line, path[1]) for path, line in document.lines.items() if len(path) == 2 and path[0] == "tools")
     found: list[Suppression] = []
     faults: list[Fault] = []
-    lines = text.splitlines()
+    lines = without_values(text).splitlines()
     for number, line in enumerate(lines, start=1):
         match = _COMMENT.search(line)
         if match is None:
@@ -104,24 +102,3 @@ def _wrong(rule: str, because: str | None, known: Collection[str]) -> str | None
     if rule not in known:
         return f"there is no rule {rule!r}" if rule else "no rule is named"
     return None if because and because.strip() else f"{rule} is suppressed without a reason"
-
-
-def read_baseline(path: Path) -> list[str]:
-    """The fingerprints a baseline has; a file that is not there has none."""
-    if not path.exists():
-        raise SettingsError(Fault("there is no baseline", "Write it with --write-baseline", file=str(path)))
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return [str(one["fingerprint"]) for one in found["findings"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SettingsError(Fault(f"not a baseline: {error}", "Write it anew", file=str(path))) from None
-
-
-def baseline_text(findings: Iterable[Any]) -> str:
-    """A baseline of findings, in an order that makes small diffs."""
-    rows = [
-        {"fingerprint": one.fingerprint, "rule": one.rule, "tool": one.tool, "at": one.at, "message": one.message}
-        for one in findings
-    ]
-    rows.sort(key=lambda row: (row["tool"], row["rule"], row["at"]))
-    return written({"version": 1, "findings": rows}) + "\n"

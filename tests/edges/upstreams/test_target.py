@@ -31,6 +31,9 @@ def test_https_has_its_own_port_and_one_verifying_context() -> None:
         ("http://example.com/#x", "fragment"),
         ("http://example.com/a b", "percent-encoded"),
         ("http://example.com:0/", "port 0"),
+        ("http://example.com:99999/", "not an http.*Port out of range"),
+        ("http://example.com:http/", "not an http"),
+        ("http://[::1/mcp", "not an http.*Invalid IPv6"),
         ("http://bücher.example/", "xn--"),
     ],
 )

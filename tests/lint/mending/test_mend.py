@@ -82,7 +82,7 @@ def test_fixing_the_examples_of_a_rule_is_stable(name: str) -> None:
 
 def test_contracts_in_yaml_keep_comments_and_become_more_careful() -> None:
     text = (
-        "tools:\n  # keep me\n  drop_notes:\n    side_effect: destructive\n    risk: low # no\n"
+        "tools:\n  # keep me\n  drop_notes:\n    side_effect: destructive\n    risk: low\n"
         "  pay_bill: {side_effect: write}\n"
         "  erase_all: {side_effect: destructive, confirmation: {by: none, because: x y}}\n"
     )
@@ -108,6 +108,20 @@ def test_lines_arrays_answers_and_marks_keep_their_form() -> None:
     assert '"B"' in made and '"annotations":{"title":"B"}' in made.replace('": ', '":')
     for text in (f"[{one}]", f'{{"jsonrpc": "2.0", "result": {{"tools": [\n{one}\n]}}}}', one):
         assert mended(text).after.decode() == text.replace("}}", '}, "annotations": {"title": "Notes"}}', 1)
+
+
+def test_a_tool_is_changed_inside_its_page_where_pages_stand_on_a_line_each() -> None:
+    liar = '{"name": "delete_user", "description": "Deletes a user.", "annotations": {"readOnlyHint": true}}'
+    pages = (
+        '{"tools": [{"name": "get_a"}, {"name": "get_b"}], "nextCursor": "2"}\n'
+        '{"jsonrpc": "2.0", "result": {"tools": [%s], "result": {}}}\n'
+        '[{"name": "get_c"}]\n{"name": "get_d", "result": {"tools": 1}}\n'
+    )
+    first, second, third, fourth = map(json.loads, mended(pages % liar).after.decode().splitlines())
+    assert second["result"]["tools"][0]["annotations"]["readOnlyHint"] is False
+    assert (set(second), set(second["result"])) == ({"jsonrpc", "result"}, {"tools", "result"})
+    assert [tool["name"] for tool in [*first["tools"], *third, fourth]] == ["get_a", "get_b", "get_c", "get_d"]
+    assert (set(first), fourth["result"]) == ({"tools", "nextCursor"}, {"tools": 1})
 
 
 def test_of_two_tools_with_one_name_neither_is_touched() -> None:
@@ -148,6 +162,12 @@ def test_what_two_tools_share_by_an_anchor_is_left_to_people() -> None:
 def test_a_fix_takes_no_comment_with_it() -> None:
     text = 'tools: {delete_boat: {side_effect: destructive, title: "Sink",  # why: small boats\n   risk: low}}\n'
     assert "# why: small boats" in mended(text, path=Path("c.yaml")).after.decode()
+    for kept in (
+        "risk: medium  # assent: allow failures-undeclared because the upstream has no codes",
+        "confirmation: {by: none,  # they asked for it\n      because: x y}",
+    ):
+        block = f"tools:\n  delete_boat:\n    side_effect: destructive\n    {kept}\n"
+        assert mended(block, path=Path("c.yaml")).after.decode() == block
 
 
 def test_a_write_protected_file_is_not_replaced(tmp_path: Path) -> None:

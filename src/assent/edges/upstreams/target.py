@@ -4,7 +4,7 @@ import re
 import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _FIELD_VALUE = re.compile(rb"[\x20-\x7e\x80-\xff\t]*")
@@ -32,7 +32,7 @@ class Target:
 
     @classmethod
     def of(cls, url: str, headers: Mapping[str, str] | None = None, tls: ssl.SSLContext | None = None) -> "Target":
-        parts = urlsplit(url)
+        parts = _split(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadTarget(f"{url!r} is not an http:// or https:// address")
         if parts.username is not None or parts.password is not None:
@@ -77,6 +77,15 @@ def check_fields(fields: Fields) -> Fields:
         if name.lower() in _RESERVED:
             raise BadTarget(f"header {name.decode()} is set by the gateway itself")
     return checked
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise BadTarget(f"{url!r} is not an http:// or https:// address: {error}") from None
+    return parts
 
 
 def _port(url: str, port: int | None, secure: bool) -> int:

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from assent.lint.change import Change
-
-_SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """Where a key and its value stand; in a list the key is empty."""
-
-    key: str
-    begins: int
-    named: int
-    value: int
-    ends: int
+from assent.lint.places import Member, members, skip
 
 
 def edited(text: str, change: Change) -> str:
     """The text of one object with the change made; raises ValueError or KeyError where the place is not there."""
-    at = _skip(text, 0)
+    at = skip(text, 0)
     for key in change.path[:-1]:
         at = _find(text, at, key).value
     last = change.path[-1]
@@ -41,29 +25,6 @@ def edited(text: str, change: Change) -> str:
     if known:
         return text[: known[-1].value] + _written(change.value, text, known[-1]) + text[known[-1].ends :]
     return _with(text, at, held, last, change.value)
-
-
-def members(text: str, at: int) -> Iterator[Member]:
-    """The members of the object, or the items of the list, that begins at this place."""
-    closing = {"{": "}", "[": "]"}[text[at]]
-    place = _skip(text, at + 1)
-    while text[place] != closing:
-        begins = named = place
-        key = ""
-        if closing == "}":
-            key, named = _DECODER.raw_decode(text, place)
-            place = _skip(text, _skip(text, named) + 1)
-        value = place
-        _, ends = _DECODER.raw_decode(text, value)
-        yield Member(key, begins, named, value, ends)
-        place = _skip(text, ends)
-        if text[place] == ",":
-            place = _skip(text, place + 1)
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
 
 
 def _find(text: str, at: int, key: str) -> Member:

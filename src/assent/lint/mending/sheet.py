@@ -14,6 +14,7 @@ from assent.contract.yaml_lines import Document
 from assent.errors import FaultsError
 from assent.lint.change import Change
 from assent.lint.mending import json_text, yaml_text
+from assent.lint.places import definitions_in
 
 _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, yaml.YAMLError, FaultsError)
 
@@ -30,7 +31,7 @@ class Sheet(Protocol):
 
 
 class DefinitionSheet:
-    """Definitions in JSON, as one document or one per line."""
+    """Definitions in JSON, as one document, or one or a page of them per line."""
 
     def __init__(self, text: str) -> None:
         self._parts, self._places = _cut(text)
@@ -40,6 +41,8 @@ class DefinitionSheet:
         return "".join(self._parts)
 
     def change(self, tool: str, index: int, change: Change) -> bool:
+        if index >= len(self._places):
+            return False
         place = self._places[index]
         made = _checked(self._parts[place], change, json.loads, json_text.edited)
         if made is None:
@@ -84,40 +87,11 @@ def _checked(text: str, change: Change, read: Callable[[str], Any], edit: Callab
 
 def _cut(text: str) -> tuple[list[str], list[int]]:
     """The text in parts, and which of them are definitions."""
-    spans = _spans(text)
     parts: list[str] = []
     places: list[int] = []
     last = 0
-    for begins, ends in spans:
+    for begins, ends in definitions_in(text):
         parts += [text[last:begins], text[begins:ends]]
         places.append(len(parts) - 1)
         last = ends
     return [*parts, text[last:]], places
-
-
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Where each definition begins and ends, in the order in which they are read."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return _lines(text)
-    at = len(text) - len(text.lstrip())
-    if isinstance(document, dict):
-        for key in ("result", "tools"):
-            found = [one for one in json_text.members(text, at) if one.key == key]
-            at = found[-1].value if found else at
-        if text[at] == "{":
-            return [(at, len(text.rstrip()))]
-    return [(one.value, one.ends) for one in json_text.members(text, at)]
-
-
-def _lines(text: str) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    at = 0
-    for line in text.split("\n"):
-        stripped = line.strip()
-        if stripped:
-            begins = at + len(line) - len(line.lstrip())
-            spans.append((begins, begins + len(stripped)))
-        at += len(line) + 1
-    return spans

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from assent.contract.yaml_lines import without_values
 from assent.lint.change import Change
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -17,6 +18,13 @@ _NOT_PLAIN = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", 
 
 def edited(text: str, change: Change) -> str:
     """The text with the change made; raises ValueError or KeyError where it cannot be made by one edit."""
+    made = _edited(text, change)
+    if without_values(made).count("#") < without_values(text).count("#"):
+        raise ValueError("a comment would go with it")
+    return made
+
+
+def _edited(text: str, change: Change) -> str:
     holder = yaml.compose(text, Loader=_LOADER)
     for key in change.path[:-1]:
         holder = _pair(holder, key)[1]
@@ -73,13 +81,9 @@ def _flow_without(text: str, holder: Any, name: str) -> str:
     index = [key.value for key, _ in holder.value].index(name)
     begins, ends = spans[index]
     if index + 1 < len(spans):
-        between, ends = text[ends : spans[index + 1][0]], spans[index + 1][0]
+        ends = spans[index + 1][0]
     elif index:
-        between, begins = text[spans[index - 1][1] : begins], spans[index - 1][1]
-    else:
-        between = ""
-    if "#" in between:
-        raise ValueError("a comment would go with it")
+        begins = spans[index - 1][1]
     return text[:begins] + text[ends:]
 
 

@@ -10,15 +10,19 @@ from assent.lint.rule import Finding
 from assent.lint.run import Report
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_Case = tuple[str, str, int]
+"""A tool, its file and its line: two tools of one name are two cases."""
 
 
 def render(report: Report) -> str:
     """One test case per tool; errors and warnings fail it, notes are printed beside it."""
-    by_tool: dict[str, list[Finding]] = {tool: [] for tool in report.tools}
+    by_tool: dict[_Case, list[Finding]] = {(one.name, one.file, one.line): [] for one in report.tools}
     for finding in report.findings:
-        by_tool.setdefault(finding.tool or report.target, []).append(finding)
+        file = finding.file or report.target
+        case = (finding.tool, finding.file, finding.line) if finding.tool else (file, file, 0)
+        by_tool.setdefault(case, []).append(finding)
     failures = sum(1 for findings in by_tool.values() if any(one.severity != "note" for one in findings))
-    cases = "".join(_case(report.target, tool, findings) for tool, findings in by_tool.items())
+    cases = "".join(_case(file or report.target, name, findings) for (name, file, _), findings in by_tool.items())
     head = f'name="assent lint" tests="{len(by_tool)}" failures="{failures}"'
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {head}>\n'

@@ -12,11 +12,9 @@ from assent.lint.run import Report
 def render(report: Report) -> str:
     """Findings by tool, gravest first, then one line that counts."""
     lines: list[str] = []
-    for tool, findings in groupby(report.findings, key=lambda one: one.tool):
-        group = list(findings)
-        place = f" ({visible(group[0].place)})" if tool and group[0].place else ""
-        lines.append(visible(tool or report.target) + place)
-        lines += [line for finding in group for line in _lines(finding)]
+    for heading, findings in groupby(report.findings, key=lambda one: _heading(one, report)):
+        lines.append(heading)
+        lines += [line for finding in findings for line in _lines(finding)]
         lines.append("")
     for one in report.idle:
         lines.append(
@@ -24,6 +22,13 @@ def render(report: Report) -> str:
         )
     lines.append(_summary(report))
     return "\n".join(lines)
+
+
+def _heading(finding: Finding, report: Report) -> str:
+    """The tool and where it stands; what is about no tool stands under the name of its file."""
+    if not finding.tool:
+        return visible(finding.file or report.target)
+    return visible(finding.tool) + (f" ({visible(finding.place)})" if finding.place else "")
 
 
 def _lines(finding: Finding) -> list[str]:
