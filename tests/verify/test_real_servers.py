@@ -214,6 +214,26 @@ async def test_a_question_that_is_announced_must_be_asked_and_its_no_must_hold(a
     assert told(verdict) == {"send_note: its user is asked before it acts": happened}
 
 
+async def test_what_an_agent_may_call_alone_does_not_have_to_ask() -> None:
+    names: list[str] = []
+    assent = Assent()
+    server = MCPServer("names", extensions=[assent.extension()], log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="write")
+    def add_name(name: str) -> Placed:
+        """Adds a name."""
+        names.append(name)
+        return Placed(order=len(names))
+
+    assent.apply(server)
+    try:
+        verdict = await tried(server, Hook(lambda: names))
+    finally:
+        await assent.close()
+    assert told(verdict) == {} and len(names) == 2
+
+
 async def test_failures_and_outputs_that_were_not_declared() -> None:
     server = MCPServer("liar", log_level="ERROR")
 

@@ -31,9 +31,11 @@ class Promises:
     key: str | None
     """Where it takes an idempotency key: the name of an argument, or empty for beside the arguments; None: nowhere."""
     asks: bool
-    """Whether it says that its user is asked before every call."""
+    """Whether it says that its user is asked."""
     input: Mapping[str, Any]
     output: Mapping[str, Any] | None
+    alone: bool = False
+    """Whether an agent may call it alone, so that its user is asked only about what is ambiguous."""
     absent: bool = False
     """Whether it is there for no agent: then nobody calls it to see what it does."""
 
@@ -74,6 +76,7 @@ def promises_of(definition: Mapping[str, Any], contract: Contract | None = None,
         asks=not reads and said.get("confirmation") == "user",
         input=schema if isinstance(schema, Mapping) else {"type": "object"},
         output=output if isinstance(output, Mapping) else None,
+        alone=said.get("autonomous") is True,
         absent=contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden"),
     )
 

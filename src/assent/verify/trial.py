@@ -78,7 +78,8 @@ class Trial:
         if not self._promises.asks or not self._acted:
             return
         if self._session.asked == self._asked:
-            self._report(_ASKED, "nobody was asked", arguments)
+            if not self._promises.alone:
+                self._report(_ASKED, "nobody was asked", arguments)
             return
         plain = {name: value for name, value in arguments.items() if name != self._promises.dry_run}
         before = self._session.asked
