@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAn
 from pydantic import BaseModel
 
 import postgres_server
-from assent import Assent, contract
+from assent import Assent, ToolFailed, contract
 from assent.core.principal import Principal
 from assent.edges.calling import calling
 from assent.edges.listing import contracts_in, listed_in
@@ -232,6 +232,24 @@ async def test_what_an_agent_may_call_alone_does_not_have_to_ask() -> None:
     finally:
         await assent.close()
     assert told(verdict) == {} and len(names) == 2
+
+
+async def test_a_failure_that_a_contract_does_not_declare_is_seen_through_the_library() -> None:
+    assent = Assent()
+    server = MCPServer("items", extensions=[assent.extension()], log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="read", failure_modes={"gone": {"class": "no_effect"}})
+    def get_item(name: str) -> Placed:
+        """Gets an item."""
+        raise ToolFailed("other", "it melted")
+
+    assent.apply(server)
+    try:
+        verdict = await tried(server)
+    finally:
+        await assent.close()
+    assert told(verdict) == {"get_item: it fails only as declared": "it failed in a way that it does not declare"}
 
 
 async def test_failures_and_outputs_that_were_not_declared() -> None:

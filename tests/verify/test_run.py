@@ -103,6 +103,30 @@ async def test_declared_failures_and_our_own_refusals_are_no_breach() -> None:
     assert verdict.checked[1].skipped == "calls were refused (confirm.approval_pending)"
 
 
+@pytest.mark.parametrize(
+    ("code", "promise"),
+    [
+        ("execute.undeclared_failure", "it fails only as declared"),
+        ("execute.output_invalid", "its output fits its schema"),
+    ],
+)
+async def test_what_the_library_says_of_a_call_that_was_made_is_no_refusal(code: str, promise: str) -> None:
+    contract = {"side_effect": "read", "failure_modes": {"gone": {"class": "no_effect"}}}
+    answer = {"isError": True, "content": [], "structuredContent": {"code": code}}
+    verdict = await Server(get_item=(contract, lambda given: answer)).verdict()
+    assert promises_broken(verdict) == [("get_item", promise)]
+    assert (verdict.checked[0].skipped, verdict.checked[0].calls) == ("", 3)
+
+
+async def test_refused_calls_are_not_counted_as_calls() -> None:
+    answer = {"isError": True, "content": [], "structuredContent": {"code": "confirm.approval_pending"}}
+    verdict = await Server(place=({"side_effect": "write"}, lambda given: answer)).verdict()
+    assert (verdict.checked[0].skipped, verdict.checked[0].calls) == (
+        "calls were refused (confirm.approval_pending)",
+        0,
+    )
+
+
 async def test_output_off_its_schema_is_caught() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     server = Server(count=({"side_effect": "read", "outputSchema": schema}, lambda given: {"n": "three"}))

@@ -17,7 +17,7 @@ from assent.edges.calling import PATIENCE, Caller, calling
 from assent.edges.listing import contracts_in
 from assent.errors import Fault, SettingsError
 from assent.lint import Target
-from assent.verify import Command, Observer, Verdict, database_at, promises_of
+from assent.verify import Checked, Command, Observer, Verdict, database_at, promises_of
 from assent.verify import verify as try_out
 from assent.verify.promises import Promises
 from assent.verify.run import Calls
@@ -142,10 +142,14 @@ def _as_text(verdict: Verdict) -> str:
     for one in verdict.broken:
         lines.append(f"{visible(one.tool)}: promised that {one.promise}, but {visible(one.happened)}")
         lines.append(f"  called with {visible(json.dumps(one.arguments, ensure_ascii=False))}")
-    lines += [f"{visible(one.tool)}: not called: {visible(one.skipped)}" for one in verdict.checked if one.skipped]
+    lines += [f"{visible(one.tool)}: {_left_out(one)}" for one in verdict.checked if one.skipped]
     lines += [f"note: {visible(note)}" for note in verdict.notes]
     called = [one for one in verdict.checked if one.calls]
     total = sum(one.calls for one in called)
     tools, times = counted(len(called), "tool"), counted(total, "time")
     lines.append(f"{tools} called {times}, {counted(len(verdict.broken), 'promise')} broken")
     return "\n".join(lines)
+
+
+def _left_out(one: Checked) -> str:
+    return f"{'some' if one.calls else 'not called:'} {visible(one.skipped)}"

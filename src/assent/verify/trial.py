@@ -24,6 +24,8 @@ FAILS = "it fails only as declared"
 _FITS = "its output fits its schema"
 # A retry may be told that its secret is gone: then it has not got it twice.
 _GONE = "recall.secret_already_delivered"
+# What the library says of a call that was made and of which nothing better is known.
+_MADE = ("execute.failed", "execute.in_doubt", "execute.undeclared_failure", "execute.output_invalid")
 _LEAST_SECRET = 4
 _MOST_GIVEN = 5
 
@@ -160,19 +162,23 @@ class Trial:
         except UnansweredError as error:
             self._report(FAILS, f"it was answered by an error: {error}", arguments)
             return None
-        self.calls += 1
+        refused = result.get("isError") and _code(result) in CATALOGUE and _code(result) not in _MADE
+        self.calls += not refused
         self.answered += not result.get("isError")
-        if result.get("isError"):
-            self._failure(_code(result), arguments, agree)
+        if refused:
+            self.skipped = f"calls were refused ({_code(result)})" if agree and _code(result) != _GONE else self.skipped
+        elif result.get("isError"):
+            self._failure(_code(result), arguments)
         elif self._fits is not None and not rehearsal and not self._fits(result.get("structuredContent")):
             self._report(_FITS, _misfit(result), arguments)
         return result
 
-    def _failure(self, code: Any, arguments: Arguments, agree: bool) -> None:
-        if code in CATALOGUE:
-            if agree and code != _GONE:
-                self.skipped = f"calls were refused ({code})"
-        elif self._promises.failures is not None and code not in self._promises.failures:
+    def _failure(self, code: Any, arguments: Arguments) -> None:
+        if code == "execute.output_invalid":
+            self._report(_FITS, "the answer does not fit the output schema", arguments)
+        elif code == "execute.undeclared_failure":
+            self._report(FAILS, "it failed in a way that it does not declare", arguments)
+        elif code not in _MADE and self._promises.failures is not None and code not in self._promises.failures:
             said = f"it failed with {code}" if code else "it failed without a code"
             self._report(FAILS, said, arguments)
 
