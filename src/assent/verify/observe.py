@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol, TypeVar
 
@@ -53,7 +53,25 @@ class Hook:
     async def look(self) -> Seen:
         found = self._function()
         found = await found if isawaitable(found) else found
-        return {"the snapshot": json.dumps(found, sort_keys=True, default=repr)}
+        return {"the snapshot": json.dumps(_plain(found), sort_keys=True)}
+
+
+def _plain(value: Any, within: tuple[int, ...] = ()) -> Any:
+    """Any state as JSON: an object without a text of its own is what stands in it, for its address says nothing."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if id(value) in within:
+        return "..."
+    within = (*within, id(value))
+    if isinstance(value, Mapping):
+        return {repr(key): _plain(inner, within) for key, inner in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(json.dumps(_plain(inner, within), sort_keys=True) for inner in value)
+    if isinstance(value, list | tuple | Iterator):
+        return [_plain(inner, within) for inner in value]
+    if hasattr(value, "__dict__") and repr(value) == object.__repr__(value):
+        return {type(value).__name__: _plain(vars(value), within)}
+    return repr(value)
 
 
 class Session(Protocol):
