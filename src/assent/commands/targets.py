@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -61,9 +61,12 @@ class Chosen:
     own_profile: bool = False
     """Whether a configuration is said by the profile it names, since none was given."""
 
-    def read(self) -> Read:
-        """The definitions and contracts of the target; raises AssentError where there are none to be had."""
-        return _read(self, _laid_over(self.contracts))
+    def read(self, env: Mapping[str, str] | None = None) -> Read:
+        """The definitions and contracts of the target; raises AssentError where there are none to be had.
+
+        `env` is what a command finds in its environment beside the little that every command does.
+        """
+        return _read(self, _laid_over(self.contracts), env)
 
 
 def target_options(command: Command) -> Command:
@@ -110,7 +113,7 @@ def _laid_over(patterns: Sequence[str]) -> dict[str, Contract]:
     return load_contracts(contract_paths(patterns))
 
 
-def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
+def _read(what: Chosen, overlays: dict[str, Contract], env: Mapping[str, str] | None) -> Read:
     said_by = named_profile(what.profile)
     if what.target == "-":
         given = Path("standard input")
@@ -129,7 +132,7 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
 
     if what.command:
-        found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr))
+        found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr, env=env))
         name = " ".join(what.command)
         return Read(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
     target = what.target or ""

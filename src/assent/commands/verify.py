@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -67,7 +68,8 @@ def verify(
     read only are left alone unless `--calls all` is given, for calling them has effects.
     """
     what = chosen(ctx, target, profile, contracts, headers)
-    read = what.read()
+    # Whoever owns a server tells it by the environment which database it is to use.
+    read = what.read(env=os.environ)
     observers: list[Observer] = [Command(_words(snapshot))] if snapshot else []
     observers += [database_at(database)] if database else []
     if calls == "all":
@@ -120,7 +122,7 @@ def _is_object(what: Chosen) -> bool:
 def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[Caller]:
     where = what.target or ""
     if what.command:
-        return calling(command=what.command, patience=timeout)
+        return calling(command=what.command, env=os.environ, patience=timeout)
     if where.startswith(("http://", "https://")):
         return calling(url=where, headers=headers_of(what.headers), patience=timeout)
     if _is_object(what):

@@ -19,7 +19,7 @@ from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
 from assent.edges.idempotency_key import META_KEY
-from assent.edges.listing import sdk_server
+from assent.edges.listing import sdk_server, unheard_noise
 from assent.edges.reasons import reason_of
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
@@ -108,12 +108,14 @@ async def calling(
     *,
     url: str | None = None,
     command: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
     era: str = "auto",
     patience: float = PATIENCE,
 ) -> AsyncIterator[Caller]:
     """Connect to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client.
 
+    `env` is what a command finds in its environment beside the little that every command does.
     A call that has no answer after `patience` seconds is given up. The connection is held by a task of its own: where
     it breaks, the block is not torn down with it but hears of it at its next call.
     """
@@ -124,7 +126,9 @@ async def calling(
         async with AsyncExitStack() as stack:
             where: Any
             if command:
-                where = StdioServerParameters(command=command[0], args=list(command[1:]))
+                stack.enter_context(unheard_noise())
+                extra = dict(env) if env is not None else None
+                where = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra)
             elif url is not None:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(headers or {})))
                 where = streamable_http_client(url, http_client=http)
