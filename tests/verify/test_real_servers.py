@@ -178,6 +178,46 @@ async def test_a_secret_that_a_retry_or_a_read_tool_gives_away_again() -> None:
     assert told(await tried(server))[promise] == "the secret can be read again in what list_links returns"
 
 
+def vault(assent: Assent, issued: list[str]) -> MCPServer:
+    """A server under contract that issues secrets as part of a document and as plain text."""
+    server = MCPServer("vault", extensions=[assent.extension()], log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="share_export", secrets=["/token"])
+    def create_link(item: str) -> Link:
+        """Creates a link."""
+        issued.append(f"one-time-{len(issued)}")
+        return Link(token=issued[-1])
+
+    @server.tool()
+    @contract(side_effect="share_export", secrets=["/token"])
+    def create_code(item: str) -> CallToolResult:
+        """Creates a code."""
+        return CallToolResult(content=[TextContent(text=f"code for {item}")])
+
+    assent.apply(server)
+    return server
+
+
+@pytest.mark.parametrize(
+    ("shown", "found"),
+    [(False, {}), (True, {"create_link: a secret is shown once": "the secret can be read again in the snapshot"})],
+)
+async def test_a_secret_that_a_replay_left_out_is_no_other_answer_where_only_the_wire_is_known(
+    shown: bool, found: dict[str, str]
+) -> None:
+    issued: list[str] = []
+    assent = Assent()
+    server = vault(assent, issued)
+    promises = [promises_of(one) for one in await listed_in(server)]
+    hook = Hook(lambda: issued if shown else len(issued))
+    try:
+        async with calling(server) as session:
+            assert told(await verify(session, promises, observers=[hook], calls="all", examples=2)) == found
+    finally:
+        await assent.close()
+
+
 def asker(acts: str) -> tuple[MCPServer, list[str]]:
     """A server that announces a question: `always` acts whatever the answer, `silently` never asks."""
     done: list[str] = []

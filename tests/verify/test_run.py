@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -285,6 +286,46 @@ async def test_a_secret_that_can_be_fetched_again_by_the_id_it_came_with_is_caug
     assert broken.happened == 'the secret can be read again in what get_key returns for item "key-0"'
     honest = Server(create_key=(contract, create), get_key=({"side_effect": "read"}, lambda given: {"item": "x"}))
     assert (await honest.verdict()).broken == ()
+
+
+@pytest.mark.parametrize("start", ["-----BEGIN KEY-----\nab", 'with "quotes" and \\', "schlüssel"])
+@pytest.mark.parametrize("show", [list, json.dumps, repr])
+async def test_a_secret_is_known_again_however_it_is_written(start: str, show: Callable[[Any], Any]) -> None:
+    keys: list[str] = []
+
+    def create(given: dict[str, Any]) -> dict[str, Any]:
+        keys.append(f"{start}-{len(keys)}")
+        return {"secret": keys[-1]}
+
+    contract = {"side_effect": "share_export", "secrets": ["/secret"]}
+    verdict = await Server(create_key=(contract, create)).verdict(Hook(lambda: show(keys)))
+    assert [one.happened for one in verdict.broken] == ["the secret can be read again in the snapshot"]
+
+
+async def test_a_secret_that_only_the_text_of_a_second_call_repeats_is_caught() -> None:
+    answers = iter([{"token": "always-the-same"}, {"token": ""}])
+    text = {"type": "text", "text": '{"token": "always-the-same"}'}
+
+    def export(given: dict[str, Any]) -> dict[str, Any]:
+        return {"isError": False, "content": [text], "structuredContent": next(answers, {"token": ""})}
+
+    verdict = await Server(export_all=({"side_effect": "share_export", "secrets": ["/token"]}, export)).verdict()
+    assert [one.happened for one in verdict.broken] == ["a second call returned the same secret"]
+
+
+async def test_a_secret_that_can_be_fetched_by_an_id_further_down_is_caught() -> None:
+    keys = iter(range(1000))
+
+    def create(given: dict[str, Any]) -> dict[str, Any]:
+        number = next(keys)
+        return {"key": {"id": f"key-{number}", "secret": f"secret-{number}"}}
+
+    contract = {"side_effect": "share_export", "secrets": ["/key/secret"]}
+    server = Server(
+        create_key=(contract, create),
+        get_key=({"side_effect": "read"}, lambda given: {"shown": given["item"].replace("key", "secret")}),
+    )
+    assert promises_broken(await server.verdict()) == [("create_key", "a secret is shown once")]
 
 
 async def test_what_is_forbidden_or_hidden_is_not_called_even_to_look() -> None:
