@@ -136,6 +136,12 @@ def test_a_snapshot_command_that_cannot_be_split_is_named(program: Path) -> None
     assert "--snapshot: the command cannot be read" in str(result.exception)
 
 
+def test_an_empty_snapshot_command_is_refused(program: Path) -> None:
+    result = run("--snapshot", "", "--", sys.executable, program)
+    assert isinstance(result.exception, SettingsError)
+    assert "--snapshot: there is no command" in str(result.exception)
+
+
 def test_a_server_that_ends_when_it_is_called_is_a_broken_promise(program: Path) -> None:
     program.write_text(PROGRAM.replace('return ""', "import os; os._exit(3)"), encoding="utf-8")
     result = run("--", sys.executable, program)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from assent.contract.reading import read_contract
-from assent.errors import EndedError, SilentError, UnansweredError
+from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of, verify
 from assent.verify.observe import Hook
 
@@ -232,6 +234,28 @@ async def test_a_change_is_seen_in_a_database_and_by_a_command(tmp_path: Path) -
     connection.close()
     assert in_rows.broken[0].happened == "a read changed table orders"
     assert by_command.broken[0].happened == "a read changed the snapshot command's output"
+
+
+async def test_tables_of_any_name_and_text_of_any_encoding_are_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table sqlite3data (item text)")
+        connection.execute("insert into sqlite3data values (cast(x'ff' as text))")
+    assert await SqliteDatabase(f"sqlite:///{path}").look() == {"table sqlite3data": repr(("\udcff",))}
+
+
+async def test_a_snapshot_command_that_does_not_end_is_ended_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def kept(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        started.append(await start(*arguments, **options))
+        return started[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", kept)
+    with pytest.raises(AssentError, match=r"the snapshot command did not end within 0\.01 s"):
+        await Command([sys.executable, "-c", "import signal; signal.pause()"], patience=0.01).look()
+    assert started[0].returncode == -signal.SIGKILL
 
 
 async def test_a_tool_that_does_not_answer_is_waited_for_once() -> None:

@@ -70,7 +70,7 @@ def verify(
     what = chosen(ctx, target, profile, contracts, headers)
     # Whoever owns a server tells it by the environment which database it is to use.
     read = what.read(env=os.environ)
-    observers: list[Observer] = [Command(_words(snapshot))] if snapshot else []
+    observers: list[Observer] = [Command(_words(snapshot))] if snapshot is not None else []
     observers += [database_at(database)] if database else []
     if calls == "all":
         click.echo("Calling every tool of the server: this has effects.", err=True)
@@ -94,10 +94,13 @@ def verify(
 
 def _words(command: str) -> list[str]:
     try:
-        return shlex.split(command)
+        words = shlex.split(command)
     except ValueError as error:
         fault = Fault(f"the command cannot be read: {error}", "Close every quotation mark", "--snapshot")
         raise SettingsError(fault) from None
+    if not words:
+        raise SettingsError(Fault("there is no command", "Name one that prints the server's state", "--snapshot"))
+    return words
 
 
 def _promises(what: Chosen, target: Target, only: tuple[str, ...]) -> list[Promises]:

@@ -35,10 +35,17 @@ class Command:
     async def look(self) -> Seen:
         try:
             process = await asyncio.create_subprocess_exec(*self._arguments, stdout=asyncio.subprocess.PIPE)
+        except OSError as error:
+            raise AssentError(f"the snapshot command did not run: {error}") from None
+        try:
             async with asyncio.timeout(self._patience):
                 printed, _ = await process.communicate()
-        except (OSError, TimeoutError) as error:
-            raise AssentError(f"the snapshot command did not run: {error}") from None
+        except TimeoutError:
+            raise AssentError(f"the snapshot command did not end within {self._patience:g} s") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         if process.returncode:
             raise AssentError(f"the snapshot command ended with {process.returncode}")
         return {"the snapshot command's output": printed.decode("utf-8", "replace")}
