@@ -216,6 +216,32 @@ async def test_a_lying_read_is_caught_through_others_and_nobody_else_is_blamed()
     assert [one.tool for one in verdict.broken] == ["find_items"]
 
 
+async def test_a_read_that_changes_state_once_is_caught_though_it_is_looked_at_first() -> None:
+    settings: dict[str, str] = {}
+    server = Server(
+        get_settings=({"side_effect": "read"}, lambda given: {"theme": settings.setdefault("theme", "dark")}),
+        list_items=({"side_effect": "read"}, lambda given: {}),
+    )
+    verdict = await server.verdict(Hook(lambda: settings), schema={"type": "object"})
+    assert [(one.tool, one.happened) for one in verdict.broken] == [("get_settings", "a read changed the snapshot")]
+
+
+@pytest.mark.parametrize("more", [{"required": ["item", "dryRun"]}, {"required": ["item"]}])
+async def test_a_call_in_earnest_is_made_where_saying_nothing_would_rehearse_or_fail(more: dict[str, Any]) -> None:
+    state: list[str] = []
+    rehearsing = {"type": "boolean", "default": True} if "dryRun" not in more["required"] else {"type": "boolean"}
+    schema = {"type": "object", "properties": {**ITEM["properties"], "dryRun": rehearsing}, **more}
+
+    def add(given: dict[str, Any]) -> Any:
+        if not given.get("dryRun", True):
+            state.append(given["item"])
+        return {}
+
+    contract = {"side_effect": "write", "dry_run": {"mode": "offered"}, "idempotency": {"recovery": "natural"}}
+    verdict = await Server(add_item=(contract, add)).verdict(Hook(lambda: state), schema=schema)
+    assert promises_broken(verdict) == [("add_item", "a repeated call has no further effect")]
+
+
 async def test_a_change_is_seen_in_a_database_and_by_a_command(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
     connection = sqlite3.connect(path)

@@ -113,6 +113,8 @@ class Eyes:
         self._session, self._reads, self._observers = session, tuple(reads), tuple(observers)
         self._lookups = tuple(lookups)
         self.unsteady: set[str] = set()
+        self.changed_by: dict[str, list[str]] = {}
+        """What the first call of a read tool changed outside: many a read changes something but once."""
         self.ended_by = ""
         """The read tool that was called when the server ended."""
 
@@ -120,7 +122,9 @@ class Eyes:
         """Look twice at each part by itself, and remember what differs although nothing happened."""
         self.unsteady |= set(differing(await self._outside(), await self._outside()))
         for tool in self._reads:
+            outside = await self._outside()
             first = await self._read(tool)
+            self.changed_by[tool] = differing(outside, await self._outside())
             if first is None or first != await self._read(tool):
                 self.unsteady.add(_shown_by(tool))
         self._reads = tuple(tool for tool in self._reads if _shown_by(tool) not in self.unsteady)

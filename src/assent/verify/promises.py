@@ -45,6 +45,15 @@ class Promises:
         return self.reads and not self.doubtful and not self.absent
 
     @property
+    def in_earnest(self) -> dict[str, Any]:
+        """What a call has to say that is no rehearsal, where saying nothing would not do."""
+        properties, required = self.input.get("properties"), self.input.get("required")
+        schema = properties.get(self.dry_run) if isinstance(properties, Mapping) else None
+        rehearses = isinstance(schema, Mapping) and schema.get("default") is True
+        needed = isinstance(required, list) and self.dry_run in required
+        return {self.dry_run: False} if self.dry_run and (rehearses or needed) else {}
+
+    @property
     def looks_up(self) -> str | None:
         """The one argument by which a read finds something, where it needs no other."""
         required = self.input.get("required")

@@ -20,6 +20,7 @@ from assent.verify.promises import Promises
 Result = dict[str, Any]
 Arguments = dict[str, Any]
 
+_READS = "it reads only"
 _SHOWN_ONCE = "a secret is shown once"
 _ASKED = "its user is asked before it acts"
 FAILS = "it fails only as declared"
@@ -67,6 +68,7 @@ class Trial:
         self.ended = False
         self.broken: list[Broken] = []
         self._fits = self._output_check()
+        self._unchanged(eyes.changed_by.get(promises.tool, []), _READS, "a read changed", {})
 
     async def run(self, arguments: Arguments) -> None:
         """Every promise that one set of arguments can show to be false."""
@@ -77,7 +79,7 @@ class Trial:
         plain = {name: value for name, value in arguments.items() if name not in (promises.dry_run, promises.key)}
         if promises.dry_run:
             await self._rehearse({**plain, promises.dry_run: True})
-        await self._act(plain)
+        await self._act({**plain, **promises.in_earnest})
 
     async def decline(self, arguments: Arguments) -> None:
         """One more call, to which its user says no: it comes last, for a no may hold for a while."""
@@ -89,7 +91,7 @@ class Trial:
             return
         plain = {name: value for name, value in arguments.items() if name != self._promises.dry_run}
         before = self._session.asked
-        work = self._call(plain, new_key(), agree=False)
+        work = self._call({**plain, **self._promises.in_earnest}, new_key(), agree=False)
         result, changed = await self._eyes.around(work, self._promises.tool)
         if self._session.asked > before:
             self._unchanged(changed, _ASKED, "a call that its user declined changed", arguments)
@@ -108,7 +110,7 @@ class Trial:
 
     async def _read(self, arguments: Arguments) -> None:
         first, changed = await self._eyes.around(self._call(arguments), self._promises.tool)
-        self._unchanged(changed, "it reads only", "a read changed", arguments)
+        self._unchanged(changed, _READS, "a read changed", arguments)
         if first is not None and self._promises.secrets:
             self._shown_once(first, await self._call(arguments), arguments)
 
