@@ -48,6 +48,26 @@ if __name__ == "__main__":
 """
 
 
+NOISY = """
+import json, sys
+READ = {"name": "list_notes", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+ANSWERS = {
+    "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "n", "version": "1"}},
+    "tools/list": {"tools": [READ]},
+    "tools/call": {"content": []},
+}
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["method"] == "tools/call":
+        print("a line for the log")
+    said = {"result": ANSWERS.get(request["method"])}
+    if said["result"] is None:
+        said = {"error": {"code": -32601, "message": "no such method"}}
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+"""
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     path = tmp_path / "lying_notes.py"
@@ -116,6 +136,12 @@ def test_a_snapshot_command_that_cannot_be_split_is_named(program: Path) -> None
     assert "--snapshot: the command cannot be read" in str(result.exception)
 
 
+def test_an_empty_snapshot_command_is_refused(program: Path) -> None:
+    result = run("--snapshot", "", "--", sys.executable, program)
+    assert isinstance(result.exception, SettingsError)
+    assert "--snapshot: there is no command" in str(result.exception)
+
+
 def test_a_server_that_ends_when_it_is_called_is_a_broken_promise(program: Path) -> None:
     program.write_text(PROGRAM.replace('return ""', "import os; os._exit(3)"), encoding="utf-8")
     result = run("--", sys.executable, program)
@@ -135,3 +161,34 @@ def test_the_contracts_of_a_server_object_are_held_against_it(program: Path, mon
     monkeypatch.syspath_prepend(program.parent)
     result = run("--calls", "all", "failing_notes:server")
     assert "add_note: promised that it fails only as declared, but it failed without a code" in result.stdout
+
+
+def test_a_server_that_does_not_list_its_tools_is_told_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "from mcp.server.lowlevel import Server\n"
+        "async def listed(context, params):\n    raise RuntimeError('out of order')\n"
+        "server = Server('notes', on_list_tools=listed)\n"
+    )
+    (tmp_path / "unlisted_notes.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    result = run("unlisted_notes:server")
+    assert isinstance(result.exception, AssentError)
+    assert str(result.exception).startswith("the server did not list its tools: ")
+
+
+def test_a_command_finds_the_environment_of_verify(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTES_STORE", "a test database")
+    program.write_text(f"import os\nos.environ['NOTES_STORE']\n{PROGRAM}", encoding="utf-8")
+    result = run("--", sys.executable, program)
+    assert result.exit_code == 0, result.output
+
+
+def test_a_line_that_is_no_message_is_no_traceback(program: Path, caplog: pytest.LogCaptureFixture) -> None:
+    program.write_text(NOISY, encoding="utf-8")
+    result = run("--", sys.executable, program)
+    assert result.exit_code == 0, result.output
+    assert "1 tool called" in result.stdout
+    assert not [record for record in caplog.records if record.exc_info]

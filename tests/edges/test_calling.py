@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
-from assent.edges.calling import calling
+from assent.edges.calling import Caller, calling
 from assent.errors import AssentError, UnansweredError
 from serving import serving
 
@@ -53,3 +55,22 @@ async def test_a_server_that_is_not_there_is_an_error() -> None:
     with pytest.raises(AssentError):
         async with calling(url="http://127.0.0.1:9/mcp"):
             pass
+
+
+@pytest.mark.parametrize("code", [CONNECTION_CLOSED, REQUEST_TIMEOUT])
+async def test_a_servers_own_error_is_not_taken_for_its_end_or_its_silence(code: int) -> None:
+    async def broken(context: Any, params: Any) -> Any:
+        raise MCPError(code=code, message="no such item")
+
+    server = Server("broken", on_call_tool=broken)
+    async with calling(server) as session:
+        near = await refused(session)
+    async with serving(server.streamable_http_app(stateless_http=True)) as url, calling(url=url) as session:
+        far = await refused(session)
+    assert near == far == (UnansweredError, "no such item")
+
+
+async def refused(session: Caller) -> tuple[type[Exception], str]:
+    with pytest.raises(UnansweredError) as caught:
+        await session.call("anything", {})
+    return caught.type, str(caught.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
@@ -88,3 +90,13 @@ def test_a_hint_in_another_spelling_is_named() -> None:
     tool = {"name": "list_notes", "annotations": {"destructiveHint": False, "read_only_hint": True}}
     with pytest.raises(AssertionError, match="read_only_hint is not a hint; write readOnlyHint"):
         every_tool_annotated([tool])
+
+
+@pytest.mark.parametrize("odd", [{"title": "x"}, "get_item", {"name": 7}])
+def test_what_is_no_definition_is_refused(odd: Any) -> None:
+    with pytest.raises(ValueError, match="a definition of a tool is an object with a name"):
+        every_tool_annotated([odd])
+
+
+def test_annotations_that_are_no_object_hold_no_hints() -> None:
+    assert_annotations([{"name": "a", "annotations": ["x"]}], {"a": {}})

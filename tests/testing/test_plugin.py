@@ -91,3 +91,43 @@ def test_a_fastmcp_server_is_verified_with_the_contracts_of_its_functions(assent
 
     with pytest.raises(AssertionError, match="a secret is shown once, but a second call returned the same secret"):
         assent_verify(server, calls="all")
+
+
+class Basket:
+    """Something whose text says nothing of what stands in it."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.itself = self
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        lambda basket: {("ann", "a"): basket.looks},
+        lambda basket: {1: basket.looks, "x": 2},
+        lambda basket: {"a": basket},
+        lambda basket: {frozenset({basket.looks})},
+        lambda basket: (looks for looks in [basket.looks]),
+    ],
+)
+def test_whatever_a_snapshot_is_made_of_a_change_is_seen(
+    assent_verify: Callable[..., Any], state: Callable[[Basket], Any]
+) -> None:
+    server, basket = MCPServer("shop", log_level="ERROR"), Basket()
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def get_item(name: str) -> str:
+        """Gets an item."""
+        basket.looks += 1
+        return ""
+
+    with pytest.raises(AssertionError, match="a read changed the snapshot"):
+        assent_verify(server, snapshot=lambda: state(basket))
+
+
+def test_options_that_mean_nothing_are_refused(assent_verify: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match="examples is at least 1, not 0"):
+        assent_verify(MCPServer("shop"), examples=0)
+    with pytest.raises(ValueError, match=r"write only=\['get_item'\]"):
+        assent_verify(MCPServer("shop"), only="get_item")

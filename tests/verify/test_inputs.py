@@ -56,6 +56,20 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         },
         "required": ["either", "both"],
     },
+    "part of itself": {
+        "type": "object",
+        "properties": {"z": {"allOf": [{"$ref": "#/properties/z"}]}},
+        "required": ["z"],
+    },
+    "far": {
+        "type": "object",
+        "properties": {
+            "below": {"type": "number", "maximum": 10**400},
+            "above": {"type": "number", "minimum": 9007199254740993},
+            "whole": {"type": "integer", "maximum": float("1e308")},
+        },
+        "required": ["below", "above", "whole"],
+    },
     "negative": {"type": "object", "properties": {"n": {"type": "integer", "maximum": -5}}, "required": ["n"]},
 }
 

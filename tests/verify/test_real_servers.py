@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAn
 from pydantic import BaseModel
 
 import postgres_server
-from assent import Assent, contract
+from assent import Assent, ToolFailed, contract
 from assent.core.principal import Principal
 from assent.edges.calling import calling
 from assent.edges.listing import contracts_in, listed_in
@@ -178,6 +178,46 @@ async def test_a_secret_that_a_retry_or_a_read_tool_gives_away_again() -> None:
     assert told(await tried(server))[promise] == "the secret can be read again in what list_links returns"
 
 
+def vault(assent: Assent, issued: list[str]) -> MCPServer:
+    """A server under contract that issues secrets as part of a document and as plain text."""
+    server = MCPServer("vault", extensions=[assent.extension()], log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="share_export", secrets=["/token"])
+    def create_link(item: str) -> Link:
+        """Creates a link."""
+        issued.append(f"one-time-{len(issued)}")
+        return Link(token=issued[-1])
+
+    @server.tool()
+    @contract(side_effect="share_export", secrets=["/token"])
+    def create_code(item: str) -> CallToolResult:
+        """Creates a code."""
+        return CallToolResult(content=[TextContent(text=f"code for {item}")])
+
+    assent.apply(server)
+    return server
+
+
+@pytest.mark.parametrize(
+    ("shown", "found"),
+    [(False, {}), (True, {"create_link: a secret is shown once": "the secret can be read again in the snapshot"})],
+)
+async def test_a_secret_that_a_replay_left_out_is_no_other_answer_where_only_the_wire_is_known(
+    shown: bool, found: dict[str, str]
+) -> None:
+    issued: list[str] = []
+    assent = Assent()
+    server = vault(assent, issued)
+    promises = [promises_of(one) for one in await listed_in(server)]
+    hook = Hook(lambda: issued if shown else len(issued))
+    try:
+        async with calling(server) as session:
+            assert told(await verify(session, promises, observers=[hook], calls="all", examples=2)) == found
+    finally:
+        await assent.close()
+
+
 def asker(acts: str) -> tuple[MCPServer, list[str]]:
     """A server that announces a question: `always` acts whatever the answer, `silently` never asks."""
     done: list[str] = []
@@ -212,6 +252,44 @@ async def test_a_question_that_is_announced_must_be_asked_and_its_no_must_hold(a
         async with calling(url=url, era="legacy") as session:
             verdict = await verify(session, promises, observers=[Hook(lambda: done)], calls="all", examples=2)
     assert told(verdict) == {"send_note: its user is asked before it acts": happened}
+
+
+async def test_what_an_agent_may_call_alone_does_not_have_to_ask() -> None:
+    names: list[str] = []
+    assent = Assent()
+    server = MCPServer("names", extensions=[assent.extension()], log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="write")
+    def add_name(name: str) -> Placed:
+        """Adds a name."""
+        names.append(name)
+        return Placed(order=len(names))
+
+    assent.apply(server)
+    try:
+        verdict = await tried(server, Hook(lambda: names))
+    finally:
+        await assent.close()
+    assert told(verdict) == {} and len(names) == 2
+
+
+async def test_a_failure_that_a_contract_does_not_declare_is_seen_through_the_library() -> None:
+    assent = Assent()
+    server = MCPServer("items", extensions=[assent.extension()], log_level="ERROR")
+
+    @server.tool()
+    @contract(side_effect="read", failure_modes={"gone": {"class": "no_effect"}})
+    def get_item(name: str) -> Placed:
+        """Gets an item."""
+        raise ToolFailed("other", "it melted")
+
+    assent.apply(server)
+    try:
+        verdict = await tried(server)
+    finally:
+        await assent.close()
+    assert told(verdict) == {"get_item: it fails only as declared": "it failed in a way that it does not declare"}
 
 
 async def test_failures_and_outputs_that_were_not_declared() -> None:

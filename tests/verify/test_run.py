@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import signal
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -11,7 +14,7 @@ from typing import Any
 import pytest
 
 from assent.contract.reading import read_contract
-from assent.errors import EndedError, SilentError, UnansweredError
+from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of, verify
 from assent.verify.observe import Hook
 
@@ -103,6 +106,30 @@ async def test_declared_failures_and_our_own_refusals_are_no_breach() -> None:
     assert verdict.checked[1].skipped == "calls were refused (confirm.approval_pending)"
 
 
+@pytest.mark.parametrize(
+    ("code", "promise"),
+    [
+        ("execute.undeclared_failure", "it fails only as declared"),
+        ("execute.output_invalid", "its output fits its schema"),
+    ],
+)
+async def test_what_the_library_says_of_a_call_that_was_made_is_no_refusal(code: str, promise: str) -> None:
+    contract = {"side_effect": "read", "failure_modes": {"gone": {"class": "no_effect"}}}
+    answer = {"isError": True, "content": [], "structuredContent": {"code": code}}
+    verdict = await Server(get_item=(contract, lambda given: answer)).verdict()
+    assert promises_broken(verdict) == [("get_item", promise)]
+    assert (verdict.checked[0].skipped, verdict.checked[0].calls) == ("", 3)
+
+
+async def test_refused_calls_are_not_counted_as_calls() -> None:
+    answer = {"isError": True, "content": [], "structuredContent": {"code": "confirm.approval_pending"}}
+    verdict = await Server(place=({"side_effect": "write"}, lambda given: answer)).verdict()
+    assert (verdict.checked[0].skipped, verdict.checked[0].calls) == (
+        "calls were refused (confirm.approval_pending)",
+        0,
+    )
+
+
 async def test_output_off_its_schema_is_caught() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     server = Server(count=({"side_effect": "read", "outputSchema": schema}, lambda given: {"n": "three"}))
@@ -189,6 +216,32 @@ async def test_a_lying_read_is_caught_through_others_and_nobody_else_is_blamed()
     assert [one.tool for one in verdict.broken] == ["find_items"]
 
 
+async def test_a_read_that_changes_state_once_is_caught_though_it_is_looked_at_first() -> None:
+    settings: dict[str, str] = {}
+    server = Server(
+        get_settings=({"side_effect": "read"}, lambda given: {"theme": settings.setdefault("theme", "dark")}),
+        list_items=({"side_effect": "read"}, lambda given: {}),
+    )
+    verdict = await server.verdict(Hook(lambda: settings), schema={"type": "object"})
+    assert [(one.tool, one.happened) for one in verdict.broken] == [("get_settings", "a read changed the snapshot")]
+
+
+@pytest.mark.parametrize("more", [{"required": ["item", "dryRun"]}, {"required": ["item"]}])
+async def test_a_call_in_earnest_is_made_where_saying_nothing_would_rehearse_or_fail(more: dict[str, Any]) -> None:
+    state: list[str] = []
+    rehearsing = {"type": "boolean", "default": True} if "dryRun" not in more["required"] else {"type": "boolean"}
+    schema = {"type": "object", "properties": {**ITEM["properties"], "dryRun": rehearsing}, **more}
+
+    def add(given: dict[str, Any]) -> Any:
+        if not given.get("dryRun", True):
+            state.append(given["item"])
+        return {}
+
+    contract = {"side_effect": "write", "dry_run": {"mode": "offered"}, "idempotency": {"recovery": "natural"}}
+    verdict = await Server(add_item=(contract, add)).verdict(Hook(lambda: state), schema=schema)
+    assert promises_broken(verdict) == [("add_item", "a repeated call has no further effect")]
+
+
 async def test_a_change_is_seen_in_a_database_and_by_a_command(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
     connection = sqlite3.connect(path)
@@ -207,6 +260,28 @@ async def test_a_change_is_seen_in_a_database_and_by_a_command(tmp_path: Path) -
     connection.close()
     assert in_rows.broken[0].happened == "a read changed table orders"
     assert by_command.broken[0].happened == "a read changed the snapshot command's output"
+
+
+async def test_tables_of_any_name_and_text_of_any_encoding_are_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table sqlite3data (item text)")
+        connection.execute("insert into sqlite3data values (cast(x'ff' as text))")
+    assert await SqliteDatabase(f"sqlite:///{path}").look() == {"table sqlite3data": repr(("\udcff",))}
+
+
+async def test_a_snapshot_command_that_does_not_end_is_ended_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[asyncio.subprocess.Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def kept(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        started.append(await start(*arguments, **options))
+        return started[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", kept)
+    with pytest.raises(AssentError, match=r"the snapshot command did not end within 0\.01 s"):
+        await Command([sys.executable, "-c", "import signal; signal.pause()"], patience=0.01).look()
+    assert started[0].returncode == -signal.SIGKILL
 
 
 async def test_a_tool_that_does_not_answer_is_waited_for_once() -> None:
@@ -261,6 +336,46 @@ async def test_a_secret_that_can_be_fetched_again_by_the_id_it_came_with_is_caug
     assert broken.happened == 'the secret can be read again in what get_key returns for item "key-0"'
     honest = Server(create_key=(contract, create), get_key=({"side_effect": "read"}, lambda given: {"item": "x"}))
     assert (await honest.verdict()).broken == ()
+
+
+@pytest.mark.parametrize("start", ["-----BEGIN KEY-----\nab", 'with "quotes" and \\', "schlüssel"])
+@pytest.mark.parametrize("show", [list, json.dumps, repr])
+async def test_a_secret_is_known_again_however_it_is_written(start: str, show: Callable[[Any], Any]) -> None:
+    keys: list[str] = []
+
+    def create(given: dict[str, Any]) -> dict[str, Any]:
+        keys.append(f"{start}-{len(keys)}")
+        return {"secret": keys[-1]}
+
+    contract = {"side_effect": "share_export", "secrets": ["/secret"]}
+    verdict = await Server(create_key=(contract, create)).verdict(Hook(lambda: show(keys)))
+    assert [one.happened for one in verdict.broken] == ["the secret can be read again in the snapshot"]
+
+
+async def test_a_secret_that_only_the_text_of_a_second_call_repeats_is_caught() -> None:
+    answers = iter([{"token": "always-the-same"}, {"token": ""}])
+    text = {"type": "text", "text": '{"token": "always-the-same"}'}
+
+    def export(given: dict[str, Any]) -> dict[str, Any]:
+        return {"isError": False, "content": [text], "structuredContent": next(answers, {"token": ""})}
+
+    verdict = await Server(export_all=({"side_effect": "share_export", "secrets": ["/token"]}, export)).verdict()
+    assert [one.happened for one in verdict.broken] == ["a second call returned the same secret"]
+
+
+async def test_a_secret_that_can_be_fetched_by_an_id_further_down_is_caught() -> None:
+    keys = iter(range(1000))
+
+    def create(given: dict[str, Any]) -> dict[str, Any]:
+        number = next(keys)
+        return {"key": {"id": f"key-{number}", "secret": f"secret-{number}"}}
+
+    contract = {"side_effect": "share_export", "secrets": ["/key/secret"]}
+    server = Server(
+        create_key=(contract, create),
+        get_key=({"side_effect": "read"}, lambda given: {"shown": given["item"].replace("key", "secret")}),
+    )
+    assert promises_broken(await server.verdict()) == [("create_key", "a secret is shown once")]
 
 
 async def test_what_is_forbidden_or_hidden_is_not_called_even_to_look() -> None:

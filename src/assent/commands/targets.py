@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -65,10 +65,13 @@ class Chosen:
     own_profile: bool = False
     """Whether a configuration is said by the profile it names, since none was given."""
 
-    def read(self) -> Read:
-        """The definitions and contracts of the target; raises AssentError where there are none to be had."""
+    def read(self, env: Mapping[str, str] | None = None) -> Read:
+        """The definitions and contracts of the target; raises AssentError where there are none to be had.
+
+        `env` is what a command finds in its environment beside the little that every command does.
+        """
         files = contract_paths(self.contracts)
-        read = _read(self, load_contracts(files))
+        read = _read(self, load_contracts(files), env)
         beside = suppressions_beside(files, tuple(all_rules()))
         ours = [one for one in beside if one.tool in read.target.names]
         return replace(read, suppressions=tuple(dict.fromkeys([*read.suppressions, *ours])))
@@ -109,7 +112,7 @@ def names_nothing(ctx: click.Context, target: str | None) -> bool:
     return target is None and not ctx.meta.get(_COMMAND)
 
 
-def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
+def _read(what: Chosen, overlays: dict[str, Contract], env: Mapping[str, str] | None) -> Read:
     said_by = named_profile(what.profile)
     if what.target == "-":
         given = Path("standard input")
@@ -128,7 +131,7 @@ def _read(what: Chosen, overlays: dict[str, Contract]) -> Read:
     from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
 
     if what.command:
-        found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr))
+        found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr, env=env))
         name = " ".join(what.command)
         return Read(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
     target = what.target or ""

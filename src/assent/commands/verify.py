@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -17,7 +18,7 @@ from assent.edges.calling import PATIENCE, Caller, calling
 from assent.edges.listing import contracts_in
 from assent.errors import Fault, SettingsError
 from assent.lint import Target
-from assent.verify import Command, Observer, Verdict, database_at, promises_of
+from assent.verify import Checked, Command, Observer, Verdict, database_at, promises_of
 from assent.verify import verify as try_out
 from assent.verify.promises import Promises
 from assent.verify.run import Calls
@@ -67,8 +68,9 @@ def verify(
     read only are left alone unless `--calls all` is given, for calling them has effects.
     """
     what = chosen(ctx, target, profile, contracts, headers)
-    read = what.read()
-    observers: list[Observer] = [Command(_words(snapshot))] if snapshot else []
+    # Whoever owns a server tells it by the environment which database it is to use.
+    read = what.read(env=os.environ)
+    observers: list[Observer] = [Command(_words(snapshot))] if snapshot is not None else []
     observers += [database_at(database)] if database else []
     if calls == "all":
         click.echo("Calling every tool of the server: this has effects.", err=True)
@@ -92,10 +94,13 @@ def verify(
 
 def _words(command: str) -> list[str]:
     try:
-        return shlex.split(command)
+        words = shlex.split(command)
     except ValueError as error:
         fault = Fault(f"the command cannot be read: {error}", "Close every quotation mark", "--snapshot")
         raise SettingsError(fault) from None
+    if not words:
+        raise SettingsError(Fault("there is no command", "Name one that prints the server's state", "--snapshot"))
+    return words
 
 
 def _promises(what: Chosen, target: Target, only: tuple[str, ...]) -> list[Promises]:
@@ -120,7 +125,7 @@ def _is_object(what: Chosen) -> bool:
 def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[Caller]:
     where = what.target or ""
     if what.command:
-        return calling(command=what.command, patience=timeout)
+        return calling(command=what.command, env=os.environ, patience=timeout)
     if where.startswith(("http://", "https://")):
         return calling(url=where, headers=headers_of(what.headers), patience=timeout)
     if _is_object(what):
@@ -142,10 +147,14 @@ def _as_text(verdict: Verdict) -> str:
     for one in verdict.broken:
         lines.append(f"{visible(one.tool)}: promised that {one.promise}, but {visible(one.happened)}")
         lines.append(f"  called with {visible(json.dumps(one.arguments, ensure_ascii=False))}")
-    lines += [f"{visible(one.tool)}: not called: {visible(one.skipped)}" for one in verdict.checked if one.skipped]
+    lines += [f"{visible(one.tool)}: {_left_out(one)}" for one in verdict.checked if one.skipped]
     lines += [f"note: {visible(note)}" for note in verdict.notes]
     called = [one for one in verdict.checked if one.calls]
     total = sum(one.calls for one in called)
     tools, times = counted(len(called), "tool"), counted(total, "time")
     lines.append(f"{tools} called {times}, {counted(len(verdict.broken), 'promise')} broken")
     return "\n".join(lines)
+
+
+def _left_out(one: Checked) -> str:
+    return f"{'some' if one.calls else 'not called:'} {visible(one.skipped)}"

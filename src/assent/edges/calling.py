@@ -15,16 +15,17 @@ from mcp import Client, InputRequiredRoundsExceededError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
 from assent.edges.idempotency_key import META_KEY
-from assent.edges.listing import sdk_server
+from assent.edges.listing import sdk_server, unheard_noise
 from assent.edges.reasons import reason_of
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
 PATIENCE = 30.0
 _STARTING = 60.0
+_CLOSED = ("Connection closed", "SSE stream ")
 
 
 class Caller:
@@ -48,11 +49,8 @@ class Caller:
             result = await self._answered(tool, dict(arguments), meta)
         except ValidationError:
             raise UnansweredError("what it answered is no result of a tool") from None
-        except (MCPError, InputRequiredRoundsExceededError, TimeoutError) as error:
-            code = error.code if isinstance(error, MCPError) else None
-            if code == REQUEST_TIMEOUT or isinstance(error, TimeoutError):
-                raise SilentError(f"nothing came within {self._patience:g} s") from None
-            if code == CONNECTION_CLOSED:
+        except (MCPError, InputRequiredRoundsExceededError) as error:
+            if isinstance(error, MCPError) and _is_closed(error):
                 raise EndedError("the server ended") from None
             raise UnansweredError(str(error) or "it gave no reason") from None
         said: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -61,13 +59,16 @@ class Caller:
     async def _answered(self, tool: str, arguments: dict[str, Any], meta: Any) -> types.CallToolResult:
         """The answer, unless the connection goes first: then nobody would ever say so."""
         assert self.client is not None and self.held is not None
-        work = self.client.call_tool(tool, arguments, read_timeout_seconds=self._patience, meta=meta)
-        asking = asyncio.ensure_future(work)
+        asking = asyncio.ensure_future(self.client.call_tool(tool, arguments, meta=meta))
         try:
-            await asyncio.wait({asking, self.held}, return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done():
+            # The SDK says that time is up by a code which servers use as well, so it is measured here.
+            both = {asking, self.held}
+            await asyncio.wait(both, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                return asking.result()
+            if self.held.done():
                 raise EndedError("the server ended")
-            return asking.result()
+            raise SilentError(f"nothing came within {self._patience:g} s")
         finally:
             asking.cancel()
             await _over(asking)
@@ -80,6 +81,11 @@ class Caller:
         if content is None:
             return types.ElicitResult(action="decline")
         return types.ElicitResult(action="accept", content=content or None)
+
+
+def _is_closed(error: MCPError) -> bool:
+    """Whether the SDK says that the connection went: its code alone is that of many a server's own errors."""
+    return error.code == CONNECTION_CLOSED and error.message.startswith(_CLOSED)
 
 
 def _filled(schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -102,12 +108,14 @@ async def calling(
     *,
     url: str | None = None,
     command: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
     era: str = "auto",
     patience: float = PATIENCE,
 ) -> AsyncIterator[Caller]:
     """Connect to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client.
 
+    `env` is what a command finds in its environment beside the little that every command does.
     A call that has no answer after `patience` seconds is given up. The connection is held by a task of its own: where
     it breaks, the block is not torn down with it but hears of it at its next call.
     """
@@ -118,7 +126,9 @@ async def calling(
         async with AsyncExitStack() as stack:
             where: Any
             if command:
-                where = StdioServerParameters(command=command[0], args=list(command[1:]))
+                stack.enter_context(unheard_noise())
+                extra = dict(env) if env is not None else None
+                where = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra)
             elif url is not None:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(headers or {})))
                 where = streamable_http_client(url, http_client=http)

@@ -10,8 +10,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from mcp import Client, StdioServerParameters
@@ -106,16 +106,25 @@ async def listed_by(
     extra = {**os.environ, **env} if env else None
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra, cwd=cwd)
     noise: list[Exception] = []
-    _SDK_LOG.addFilter(_is_no_noise)
     try:
-        async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
-            return await _ask(reading, writing, noise)
+        with unheard_noise():
+            async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
+                return await _ask(reading, writing, noise)
     except (OSError, TimeoutError, BaseExceptionGroup) as error:
         raise NotListedError(f"{command[0]} did not list its tools: {visible(reason_of(error))}") from None
     finally:
-        _SDK_LOG.removeFilter(_is_no_noise)
         if noise:
             errors.write(f"{command[0]}: a line on its standard output is no message; logs belong on standard error\n")
+
+
+@contextmanager
+def unheard_noise() -> Iterator[None]:
+    """While this lasts, the SDK does not log the lines of a server that are no messages."""
+    _SDK_LOG.addFilter(_is_no_noise)
+    try:
+        yield
+    finally:
+        _SDK_LOG.removeFilter(_is_no_noise)
 
 
 def _is_no_noise(record: logging.LogRecord) -> bool:
@@ -158,15 +167,24 @@ def _name_in(info: Any) -> str:
 
 async def listed_in(server: Any) -> Definitions:
     """The tools of a server object, asked in memory; raises NotListedError where the object is no server."""
+    asked = sdk_server(server)
+    try:
+        async with Client(asked) as client:
+            return await _pages(client)
+    except Exception as error:
+        # Whatever somebody else's server raises is theirs to correct, and no fault of this program.
+        raise NotListedError(f"the server did not list its tools: {visible(reason_of(error))}") from error
+
+
+async def _pages(client: Client) -> Definitions:
     found: Definitions = []
-    async with Client(sdk_server(server)) as client:
-        cursor: str | None = None
-        for _ in range(_PAGES):
-            result = await client.list_tools(cursor=cursor)
-            found += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in result.tools]
-            cursor = result.next_cursor
-            if cursor is None:
-                break
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        result = await client.list_tools(cursor=cursor)
+        found += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in result.tools]
+        cursor = result.next_cursor
+        if cursor is None:
+            break
     return found
 
 

@@ -19,6 +19,9 @@ Definitions = Sequence[Mapping[str, Any]]
 def tools_of(server: Any) -> Definitions:
     """The definitions of a server object, of a URL, or as they are given."""
     if isinstance(server, Sequence) and not isinstance(server, str):
+        for one in server:
+            if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+                raise ValueError(f"a definition of a tool is an object with a name, not {one!r:.80}")
         return server
     work = listed_at(server) if isinstance(server, str) else listed_in(server)
     try:
@@ -72,7 +75,8 @@ def _differences(name: str, definition: Mapping[str, Any], expected: Mapping[str
     unknown = sorted(set(wanted) - set(WIRE_NAMES))
     if unknown:
         return [f"{name}: {unknown[0]} is not a hint"]
-    annotations = definition.get("annotations") or {}
+    given = definition.get("annotations")
+    annotations = given if isinstance(given, Mapping) else {}
     lines = []
     for short, wire in WIRE_NAMES.items():
         said, policy = annotations.get(wire), wanted.get(short)

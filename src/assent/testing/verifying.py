@@ -34,6 +34,10 @@ def assert_promises_kept(
     """
     if calls not in get_args(Calls):
         raise ValueError(f"calls is one of {', '.join(get_args(Calls))}, not {calls!r}")
+    if examples < 1:
+        raise ValueError(f"examples is at least 1, not {examples}")
+    if isinstance(only, str):
+        raise ValueError(f"only is a list of names: write only=[{only!r}]")
     observers: list[Observer] = [Hook(snapshot)] if snapshot else []
     observers += [database_at(database)] if database else []
 

@@ -16,6 +16,9 @@ _TABLES = (
     "where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema') order by 1, 2"
 )
 
+# An underscore alone would stand for any character.
+_OWN_TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite!_%' escape '!' order by 1"
+
 
 def database_at(url: str) -> Observer:
     """The database of this URL; raises SettingsError where there can be none."""
@@ -40,8 +43,8 @@ class SqliteDatabase:
     def _dump(self) -> Seen:
         connection = sqlite3.connect(self._address, uri=True)
         try:
-            named = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
-            tables = [row[0] for row in connection.execute(named)]
+            connection.text_factory = _any_text
+            tables = [row[0] for row in connection.execute(_OWN_TABLES)]
             return {f"table {name}": _text(connection.execute(f"select * from {_quoted(name)}")) for name in tables}
         except sqlite3.Error as error:
             raise AssentError(f"the database cannot be read: {error}") from None
@@ -81,6 +84,11 @@ class PostgresDatabase:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _any_text(stored: bytes) -> str:
+    """Text as it was stored: SQLite takes what is no UTF-8 as well."""
+    return stored.decode("utf-8", "surrogateescape")
 
 
 def _text(rows: Any) -> str:

@@ -15,6 +15,7 @@ _LONGEST_TEXT = 40
 _MOST_ITEMS = 4
 _DEEPEST = 5
 _BIG = 10_000
+_FAR = 10**300  # what is farther away is no float
 _MOST_FIELDS = 400
 _MOST_OPTIONAL = 20
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.@/äß"
@@ -129,7 +130,7 @@ def _implied(schema: Mapping[str, Any]) -> str:
     return "array" if "items" in schema else "string"
 
 
-def _merged(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(schema: Any, root: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """A schema with its local reference followed and the parts of `allOf` laid over it."""
     whole: dict[str, Any] = dict(schema) if isinstance(schema, Mapping) else {}
     for _ in range(_DEEPEST):
@@ -140,8 +141,8 @@ def _merged(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
         for token in reference[2:].split("/"):
             here = here.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
         whole = {**(here if isinstance(here, Mapping) else {}), **whole}
-    for part in whole.pop("allOf", None) or ():
-        inner = _merged(part, root)
+    for part in (whole.pop("allOf", None) or ()) if depth < _DEEPEST else ():
+        inner = _merged(part, root, depth + 1)
         properties = {**whole.get("properties", {}), **inner.get("properties", {})}
         required = [*whole.get("required", []), *inner.get("required", [])]
         whole = {**inner, **whole}
@@ -182,7 +183,9 @@ def _number(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> S
     from hypothesis import strategies as st
 
     least, most = _bounds(schema)
-    return st.integers(int(least), max(int(least), int(most))) | st.floats(least, most, allow_nan=False, width=64)
+    return st.integers(int(least), max(int(least), int(most))) | st.floats(
+        float(least), float(most), allow_nan=False, width=64
+    )
 
 
 def _bounds(schema: Mapping[str, Any]) -> tuple[float, float]:
@@ -192,7 +195,8 @@ def _bounds(schema: Mapping[str, Any]) -> tuple[float, float]:
     high = most if isinstance(most, int | float) else max(low, 0) + _BIG
     low += 1 if "exclusiveMinimum" in schema and "minimum" not in schema else 0
     high -= 1 if "exclusiveMaximum" in schema and "maximum" not in schema else 0
-    return (low, high) if low <= high else (high, low)
+    low, high = sorted(max(-_FAR, min(one, _FAR)) for one in (low, high))
+    return low, high
 
 
 def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:

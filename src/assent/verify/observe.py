@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol, TypeVar
 
@@ -35,10 +35,17 @@ class Command:
     async def look(self) -> Seen:
         try:
             process = await asyncio.create_subprocess_exec(*self._arguments, stdout=asyncio.subprocess.PIPE)
+        except OSError as error:
+            raise AssentError(f"the snapshot command did not run: {error}") from None
+        try:
             async with asyncio.timeout(self._patience):
                 printed, _ = await process.communicate()
-        except (OSError, TimeoutError) as error:
-            raise AssentError(f"the snapshot command did not run: {error}") from None
+        except TimeoutError:
+            raise AssentError(f"the snapshot command did not end within {self._patience:g} s") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         if process.returncode:
             raise AssentError(f"the snapshot command ended with {process.returncode}")
         return {"the snapshot command's output": printed.decode("utf-8", "replace")}
@@ -53,7 +60,25 @@ class Hook:
     async def look(self) -> Seen:
         found = self._function()
         found = await found if isawaitable(found) else found
-        return {"the snapshot": json.dumps(found, sort_keys=True, default=repr)}
+        return {"the snapshot": json.dumps(_plain(found), sort_keys=True)}
+
+
+def _plain(value: Any, within: tuple[int, ...] = ()) -> Any:
+    """Any state as JSON: an object without a text of its own is what stands in it, for its address says nothing."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if id(value) in within:
+        return "..."
+    within = (*within, id(value))
+    if isinstance(value, Mapping):
+        return {repr(key): _plain(inner, within) for key, inner in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(json.dumps(_plain(inner, within), sort_keys=True) for inner in value)
+    if isinstance(value, list | tuple | Iterator):
+        return [_plain(inner, within) for inner in value]
+    if hasattr(value, "__dict__") and repr(value) == object.__repr__(value):
+        return {type(value).__name__: _plain(vars(value), within)}
+    return repr(value)
 
 
 class Session(Protocol):
@@ -88,6 +113,8 @@ class Eyes:
         self._session, self._reads, self._observers = session, tuple(reads), tuple(observers)
         self._lookups = tuple(lookups)
         self.unsteady: set[str] = set()
+        self.changed_by: dict[str, list[str]] = {}
+        """What the first call of a read tool changed outside: many a read changes something but once."""
         self.ended_by = ""
         """The read tool that was called when the server ended."""
 
@@ -95,7 +122,9 @@ class Eyes:
         """Look twice at each part by itself, and remember what differs although nothing happened."""
         self.unsteady |= set(differing(await self._outside(), await self._outside()))
         for tool in self._reads:
+            outside = await self._outside()
             first = await self._read(tool)
+            self.changed_by[tool] = differing(outside, await self._outside())
             if first is None or first != await self._read(tool):
                 self.unsteady.add(_shown_by(tool))
         self._reads = tuple(tool for tool in self._reads if _shown_by(tool) not in self.unsteady)

@@ -31,9 +31,11 @@ class Promises:
     key: str | None
     """Where it takes an idempotency key: the name of an argument, or empty for beside the arguments; None: nowhere."""
     asks: bool
-    """Whether it says that its user is asked before every call."""
+    """Whether it says that its user is asked."""
     input: Mapping[str, Any]
     output: Mapping[str, Any] | None
+    alone: bool = False
+    """Whether an agent may call it alone, so that its user is asked only about what is ambiguous."""
     absent: bool = False
     """Whether it is there for no agent: then nobody calls it to see what it does."""
 
@@ -41,6 +43,15 @@ class Promises:
     def readable(self) -> bool:
         """Whether it may be called to look at something."""
         return self.reads and not self.doubtful and not self.absent
+
+    @property
+    def in_earnest(self) -> dict[str, Any]:
+        """What a call has to say that is no rehearsal, where saying nothing would not do."""
+        properties, required = self.input.get("properties"), self.input.get("required")
+        schema = properties.get(self.dry_run) if isinstance(properties, Mapping) else None
+        rehearses = isinstance(schema, Mapping) and schema.get("default") is True
+        needed = isinstance(required, list) and self.dry_run in required
+        return {self.dry_run: False} if self.dry_run and (rehearses or needed) else {}
 
     @property
     def looks_up(self) -> str | None:
@@ -74,6 +85,7 @@ def promises_of(definition: Mapping[str, Any], contract: Contract | None = None,
         asks=not reads and said.get("confirmation") == "user",
         input=schema if isinstance(schema, Mapping) else {"type": "object"},
         output=output if isinstance(output, Mapping) else None,
+        alone=said.get("autonomous") is True,
         absent=contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden"),
     )
 

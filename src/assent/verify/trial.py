@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 from assent.contract.documents import schema_validator
 from assent.contract.pointers import places
 from assent.core.refusals import CATALOGUE
+from assent.core.secrets import ALREADY_DELIVERED
 from assent.errors import EndedError, SilentError, UnansweredError
 from assent.verify.observe import Eyes, Seen, Session
 from assent.verify.promises import Promises
@@ -18,12 +20,15 @@ from assent.verify.promises import Promises
 Result = dict[str, Any]
 Arguments = dict[str, Any]
 
+_READS = "it reads only"
 _SHOWN_ONCE = "a secret is shown once"
 _ASKED = "its user is asked before it acts"
 FAILS = "it fails only as declared"
 _FITS = "its output fits its schema"
 # A retry may be told that its secret is gone: then it has not got it twice.
 _GONE = "recall.secret_already_delivered"
+# What the library says of a call that was made and of which nothing better is known.
+_MADE = ("execute.failed", "execute.in_doubt", "execute.undeclared_failure", "execute.output_invalid")
 _LEAST_SECRET = 4
 _MOST_GIVEN = 5
 
@@ -52,6 +57,8 @@ class Trial:
     def __init__(self, session: Session, promises: Promises, eyes: Eyes) -> None:
         self._session, self._promises, self._eyes = session, promises, eyes
         self._acted = False
+        self._pointers = promises.secrets
+        """Where its secrets stand; a server under contract says so only with an answer that it emptied of them."""
         self._asked = session.asked
         self.calls = 0
         self.answered = 0
@@ -61,6 +68,7 @@ class Trial:
         self.ended = False
         self.broken: list[Broken] = []
         self._fits = self._output_check()
+        self._unchanged(eyes.changed_by.get(promises.tool, []), _READS, "a read changed", {})
 
     async def run(self, arguments: Arguments) -> None:
         """Every promise that one set of arguments can show to be false."""
@@ -71,18 +79,19 @@ class Trial:
         plain = {name: value for name, value in arguments.items() if name not in (promises.dry_run, promises.key)}
         if promises.dry_run:
             await self._rehearse({**plain, promises.dry_run: True})
-        await self._act(plain)
+        await self._act({**plain, **promises.in_earnest})
 
     async def decline(self, arguments: Arguments) -> None:
         """One more call, to which its user says no: it comes last, for a no may hold for a while."""
         if not self._promises.asks or not self._acted:
             return
         if self._session.asked == self._asked:
-            self._report(_ASKED, "nobody was asked", arguments)
+            if not self._promises.alone:
+                self._report(_ASKED, "nobody was asked", arguments)
             return
         plain = {name: value for name, value in arguments.items() if name != self._promises.dry_run}
         before = self._session.asked
-        work = self._call(plain, new_key(), agree=False)
+        work = self._call({**plain, **self._promises.in_earnest}, new_key(), agree=False)
         result, changed = await self._eyes.around(work, self._promises.tool)
         if self._session.asked > before:
             self._unchanged(changed, _ASKED, "a call that its user declined changed", arguments)
@@ -101,7 +110,7 @@ class Trial:
 
     async def _read(self, arguments: Arguments) -> None:
         first, changed = await self._eyes.around(self._call(arguments), self._promises.tool)
-        self._unchanged(changed, "it reads only", "a read changed", arguments)
+        self._unchanged(changed, _READS, "a read changed", arguments)
         if first is not None and self._promises.secrets:
             self._shown_once(first, await self._call(arguments), arguments)
 
@@ -116,7 +125,7 @@ class Trial:
         if first is None or first.get("isError"):
             return
         self._acted = True
-        if self._promises.secrets:
+        if self._pointers:
             self._hidden(first, await self._eyes.look(), arguments)
             self._hidden(first, await self._eyes.look_up(self._given(first)), arguments)
         if self._promises.key is not None:
@@ -124,16 +133,20 @@ class Trial:
             await self._again(promise, first, arguments, key)
         if self._promises.idempotent:
             await self._again("a repeated call has no further effect", first, arguments, new_key())
-        elif self._promises.secrets:
+        elif self._pointers:
             self._shown_once(first, await self._call(arguments, new_key()), arguments)
 
     async def _again(self, promise: str, first: Result, arguments: Arguments, key: str) -> None:
         """The same call once more: nothing may happen, and the answer must be the first one, secrets apart."""
         second, changed = await self._eyes.around(self._call(arguments, key), self._promises.tool)
         self._unchanged(changed, promise, "a second call changed", arguments)
+        emptied = _emptied(second or {})
+        self._pointers = self._pointers or emptied
         self._shown_once(first, second, arguments)
         if second is None or (second.get("isError") and _code(second) != _GONE):
             self._report(promise, "the second call failed", arguments)
+        elif emptied and "structuredContent" not in first:
+            return  # a text that held a secret is withheld whole
         elif not second.get("isError") and self._said(second) != self._said(first):
             self._report(promise, "the second call answered something else", arguments)
 
@@ -159,48 +172,51 @@ class Trial:
         except UnansweredError as error:
             self._report(FAILS, f"it was answered by an error: {error}", arguments)
             return None
-        self.calls += 1
+        refused = result.get("isError") and _code(result) in CATALOGUE and _code(result) not in _MADE
+        self.calls += not refused
         self.answered += not result.get("isError")
-        if result.get("isError"):
-            self._failure(_code(result), arguments, agree)
+        if refused:
+            self.skipped = f"calls were refused ({_code(result)})" if agree and _code(result) != _GONE else self.skipped
+        elif result.get("isError"):
+            self._failure(_code(result), arguments)
         elif self._fits is not None and not rehearsal and not self._fits(result.get("structuredContent")):
             self._report(_FITS, _misfit(result), arguments)
         return result
 
-    def _failure(self, code: Any, arguments: Arguments, agree: bool) -> None:
-        if code in CATALOGUE:
-            if agree and code != _GONE:
-                self.skipped = f"calls were refused ({code})"
-        elif self._promises.failures is not None and code not in self._promises.failures:
+    def _failure(self, code: Any, arguments: Arguments) -> None:
+        if code == "execute.output_invalid":
+            self._report(_FITS, "the answer does not fit the output schema", arguments)
+        elif code == "execute.undeclared_failure":
+            self._report(FAILS, "it failed in a way that it does not declare", arguments)
+        elif code not in _MADE and self._promises.failures is not None and code not in self._promises.failures:
             said = f"it failed with {code}" if code else "it failed without a code"
             self._report(FAILS, said, arguments)
 
     def _hidden(self, result: Result, seen: Seen, arguments: Arguments) -> None:
         for secret in self._secrets(result):
-            place = next((name for name, text in seen.items() if secret in text), None)
+            place = next((name for name, text in seen.items() if _stands(secret, text)), None)
             if place:
                 self._report(_SHOWN_ONCE, f"the secret can be read again in {place}", arguments)
 
     def _given(self, result: Result) -> list[Any]:
         """What the answer holds beside its secrets and could be asked for again: ids, names, numbers."""
         document, secrets = result.get("structuredContent"), self._secrets(result)
-        values = document.values() if isinstance(document, Mapping) else ()
-        plain = [one for one in values if isinstance(one, str | int) and not isinstance(one, bool)]
-        return [one for one in plain if str(one) not in secrets][:_MOST_GIVEN]
+        return [one for one in _leaves(document) if str(one) not in secrets][:_MOST_GIVEN]
 
     def _shown_once(self, first: Result, second: Result | None, arguments: Arguments) -> None:
-        if set(self._secrets(first)) & set(self._secrets(second or {})):
+        said = json.dumps([(second or {}).get(part) for part in ("structuredContent", "content")])
+        if any(_stands(secret, said) for secret in self._secrets(first)):
             self._report(_SHOWN_ONCE, "a second call returned the same secret", arguments)
 
     def _secrets(self, result: Result) -> list[str]:
         document = result.get("structuredContent")
-        found = [str(holder[key]) for pointer in self._promises.secrets for holder, key in places(document, pointer)]
+        found = [str(holder[key]) for pointer in self._pointers for holder, key in places(document, pointer)]
         return [secret for secret in found if len(secret) >= _LEAST_SECRET]
 
     def _said(self, result: Result) -> Any:
         """What was answered, without what a repetition may leave out."""
         document = copy.deepcopy(result.get("structuredContent", result.get("content")))
-        for pointer in self._promises.secrets:
+        for pointer in self._pointers:
             for holder, key in places(document, pointer):
                 if isinstance(holder, dict):
                     del holder[key]
@@ -226,6 +242,38 @@ def new_key() -> str:
 def _misfit(result: Mapping[str, Any]) -> str:
     missing = "structuredContent" not in result
     return "the answer has no structured content" if missing else "the answer does not fit the output schema"
+
+
+def _emptied(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where secrets stood that an answer no longer has."""
+    meta = result.get("_meta")
+    told = meta.get(ALREADY_DELIVERED) if isinstance(meta, Mapping) else None
+    return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
+
+
+def _stands(secret: str, text: str) -> bool:
+    """Whether a secret stands in a text as it is, or as JSON and Python write it, be it one within the other."""
+    once = _written(secret)
+    return any(one in text for one in (secret, *once, *(twice for one in once for twice in _written(one))))
+
+
+def _written(text: str) -> set[str]:
+    return {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
+
+
+def _leaves(document: Any) -> list[str | int]:
+    """The texts and whole numbers of a document, those at its top first."""
+    found: list[str | int] = []
+    here = [document]
+    while here:
+        found += [one for one in here if isinstance(one, str | int) and not isinstance(one, bool)]
+        here = [
+            inner
+            for one in here
+            if isinstance(one, Mapping | list)
+            for inner in (one.values() if isinstance(one, Mapping) else one)
+        ]
+    return found
 
 
 def _code(result: Mapping[str, Any]) -> Any:
