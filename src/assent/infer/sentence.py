@@ -24,6 +24,7 @@ _INSTANCES = frozenset({"excluding", "including"})
 _ASIDE = frozenset({"needed", "such"})
 _NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
 _BETWEEN = frozenset({"then", "also", "or", "and"})
+_LINKS = CONJUNCTION | {",", "/"}
 _SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
 _OBJECT = DETERMINER | {
     "all",
@@ -214,9 +215,10 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
         link = words[i]
         if link in _INSTANCES or (reads and link in _ASIDE):
             return
-        if link not in CONJUNCTION and link not in ",/":
-            linked = words[i - 1] in CONJUNCTION or words[i - 1] in ",/" or _is_between(words[i - 1])
-            listing = listing and linked and (find_verb(link) is not None or _is_between(link))
+        if link not in _LINKS:
+            if listing:
+                linked = words[i - 1] in _LINKS or _is_between(words[i - 1])
+                listing = linked and (find_verb(link) is not None or _is_between(link))
             continue
         place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
         verb = verb_at(words, place) or None

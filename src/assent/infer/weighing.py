@@ -60,12 +60,10 @@ def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
     reading = losing = share = 0.0
     for place, said in list_traits(evidence).items():
         known = scales.places.get(place, {})
-        for words in said:
-            added = known.get(words)
-            if added is not None:
-                reading += added[0]
-                losing += added[1]
-                share += added[2]
+        for added in filter(None, map(known.get, said)):
+            reading += added[0]
+            losing += added[1]
+            share += added[2]
     size = math.sqrt(share) or 1.0
     return Leaning(_likelihood(reading / size + scales.reading), _likelihood(losing / size + scales.losing))
 
