@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 from assent.infer.lexicon import DETERMINER, FILLER, NOUNS, PREPOSITION, VERBS, find_verb
@@ -17,8 +18,9 @@ _SECTION = re.compile(
 _NOISE = re.compile(
     r"[*_`\"'“”>#\[<(](?:(?<=[*_`\"'“”>#])|(?<=\[)[^\]]{0,40}\]-?|(?<=<)[^>]{0,40}>|(?<=\()[^)]{0,160}\))"
 )
-# `Use exclude_mine=true`, `see create_chart`: what is only named is no deed.
-_IDENTIFIER = re.compile(r"\b([Uu]se|[Ss]ee|[Ss]et) [a-z]+(?:_[a-z]+)+|\b[a-z]+_[a-z_]+(?= ?=)")
+# `See create_chart`, `exclude_mine=true`: what is only named is no deed.
+_REFERENCE = re.compile(r"[UuSs](?<!\w.)(?:(?<=[Uu])se|(?<=[Ss])e[et]) [a-z]+(?:_[a-z]+)+")
+_SETTING = re.compile(r"\b[a-z]+_[a-z_]+(?= ?=)")
 # A cry between two of the same signs.
 _BANNER = re.compile(r"\A\s*([^\w\s*#`'\"<>()\[\]/-])\ufe0f?[^.\n]{1,60}?\1\ufe0f?\s*")
 _BREAK = re.compile(
@@ -64,14 +66,14 @@ class Prose(NamedTuple):
 def read_prose(text: str) -> Prose:
     """Read a description: its opening names the deed, all of it may warn."""
     head = _BANNER.sub("", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
-    head = _NOISE.sub(" ", _IDENTIFIER.sub(r"\1 it", head) if "_" in head else head)
+    head = _NOISE.sub(" ", _without_identifiers(head) if "_" in head else head)
     if " request" in head:
         head = _HTTP.sub(r"\1", head)
     route = _ROUTE.match(head)
     head = "" if _is_foreign(head) else _MEANS.sub("", _ROUTE.sub(_routed, head))
     sentences = [words for part in _BREAK.split(head, maxsplit=8)[:9] if (words := _WORD.findall(part.lower()))]
-    opening = frozenset().union(*[words[:16] for words in sentences[:2]])
-    verbs, done_to = _deed(sentences)
+    opening = frozenset(chain.from_iterable(words[:16] for words in sentences[:2]))
+    verbs, done_to, late = _deed(sentences)
     if not verbs:
         verbs, done_to = tuple(_purpose(head)), opening - _SUBJECT
     return Prose(
@@ -83,9 +85,14 @@ def read_prose(text: str) -> Prose:
         statements=Statements(text),
         topic=None if verbs or (route and not route.group(1)) else _topic(sentences),
         nominal=not verbs and not route and bool(sentences) and sentences[0][0] in DETERMINER,
-        late=bool(verbs and sentences) and find_lead(sentences[0]) is None,
+        late=bool(verbs) and late,
         unknown=_unknown_order(head) or (_put(route) if route and not verbs else None),
     )
+
+
+def _without_identifiers(head: str) -> str:
+    head = _REFERENCE.sub(lambda found: f"{found.group()[:3]} it", head)
+    return _SETTING.sub(" it", head) if "=" in head else head
 
 
 def _put(route: re.Match[str]) -> str | None:
@@ -104,18 +111,20 @@ def _is_foreign(head: str) -> bool:
     return not head.isascii() and 2 * (len(head.encode(errors="ignore")) - len(head)) > len(head)
 
 
-def _deed(sentences: list[list[str]]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """What the tool does and to what; when to use it says so only if nothing else does."""
+def _deed(sentences: list[list[str]]) -> tuple[tuple[str, ...], frozenset[str], bool]:
+    """What the tool does, to what, and whether the first sentence has no verb; when to use it says so at need only."""
     occasion: tuple[str, ...] = ()
-    for words in sentences[:4]:
+    late = False
+    for number, words in enumerate(sentences[:4]):
         position = find_lead(words)
+        late = late or (number == 0 and position is None)
         if position is None or _points_elsewhere(words):
             continue
         verbs = (verb_at(words, position), *find_joined(words, position))
         if _OCCASION.isdisjoint(words[:position]):
-            return verbs, frozenset(list_things(words, position))
+            return verbs, frozenset(list_things(words, position)), late
         occasion = occasion or verbs
-    return occasion, frozenset()
+    return occasion, frozenset(), late
 
 
 def _points_elsewhere(words: list[str]) -> bool:
