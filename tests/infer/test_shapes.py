@@ -147,3 +147,101 @@ def test_what_loses_nothing_that_matters_is_not_destructive(definition: dict[str
 def test_a_verb_that_means_something_else_beside_certain_words_needs_no_description(verb: str) -> None:
     for word in sorted(OTHERWISE[verb][1]):
         assert classify({"name": f"{verb}_{word}"}).reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("CraneSafetyChecker", "Run the crane script checker against a directory. Returns findings.", target=TEXT),
+        tool("berth_sql", "Run a read-only SELECT on the berths.", sql=TEXT),
+        tool("harbourGetAction", "`input_schema`, `output_schema` and effects of an action.", actionId=TEXT),
+        tool("plan_delete", "Preview what a delete tool would target. Read-only; does not modify berths.", id=TEXT),
+        tool("bond_yield", "Solve the yearly yield from the price of a bond.", price={"type": "number"}),
+        tool("slope", "Compute symbolic and numerical derivatives.", expression=TEXT, variable=TEXT),
+        tool("pier_info", "Get detailed information about a pier.", code=TEXT),
+        tool("check_syntax", "Validates the syntax of a block of harbour code.", code=TEXT),
+        tool("run_backtest", "Run a historical backtest on tide data.", filters={"type": "array"}),
+        tool("pier_show", "Run an operational-mode 'show' command.", path={"type": "array"}),
+        tool(
+            "validate_rows",
+            "Validate rows without making any changes.",
+            operation={"enum": ["create", "update"]},
+            rows=TEXT,
+        ),
+        tool(
+            "compute_tides",
+            "Compute with two tides.",
+            operation={"enum": ["add", "multiply", "norm"]},
+            a={"type": "array"},
+        ),
+        tool(
+            "db_execute_query",
+            "Execute SELECT queries.",
+            operation={"enum": ["select", "count", "exists"]},
+            query=TEXT,
+        ),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[str, Any]) -> None:
+    assert classify(definition).read_only, classify(definition).reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("plan_delete", "Preview and delete what is named.", id=TEXT),
+        tool("solve_captcha", "Solves the captcha of a page.", url=TEXT),
+        tool("monitor_run", "Fetch fresh reports for due watches, save snapshots and return changes.", limit=TEXT),
+        tool("parse_manifests", "Parse manifests into text. The parsed files are cached locally.", files=TEXT),
+        tool("parse_papers", "Parse papers into text. Returns paths to the parsed markdown files.", files=TEXT),
+        tool("grid_get_value", "Get the value of a cell. Clicks the cell and reads from its field.", row=TEXT),
+        tool("validate_rows", "Validate rows and then apply them.", operation={"enum": ["create", "update"]}),
+        tool("run_checker", "Run the checker that is given.", code=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_is_done_beside_a_look_makes_it_none(definition: dict[str, Any]) -> None:
+    assert not classify(definition).read_only, classify(definition).reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("update_fleet", "Update a fleet. Destructive mutation; asks first.", fleet=TEXT),
+        tool("update_rota", "Updates a rota. The entire rota must be provided, not just what changes.", rota=TEXT),
+        tool("update_barge_notes", "Set notes of a barge. The endpoint replaces the notes field wholesale.", notes=TEXT),
+        tool("update_marks", "Merges marks.", upsert={"type": "array"}, delete={"type": "array"}),
+        tool("crane_send", "Send text to a process's stdin.", process_id=TEXT, text=TEXT),
+        tool("create_job", "Create a container job", image=TEXT, command={"type": "array"}),
+        tool("load_script", "Loads and executes Lua scripts in the process.", paths=TEXT),
+        tool("launch_app", "Launch an application.", app=TEXT, appArguments=TEXT),
+        tool("skipper", "Invokes the skipper's CLI to do a task.", PROMPT=TEXT, sandbox=SWITCH),
+        tool(
+            "harbour_write_raw",
+            "Create or update data at any path.",
+            method={"enum": ["POST", "PUT"]},
+            path=TEXT,
+            body={},
+        ),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_losses_that_a_word_or_a_parameter_gives_away(definition: dict[str, Any]) -> None:
+    assert classify(definition).destructive, classify(definition).reasons
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("update_fleet", "Update a fleet. This is no destructive operation.", fleet=TEXT),
+        tool("send_program_change", "Send a program change.", program={"type": "integer"}, channel=TEXT),
+        tool("execute_import", "Uploads a CSV file and starts an import.", filePath=TEXT, mappingId=TEXT),
+        tool("berth_trend", "Clicks/impressions/position per day, from the harbour's own records.", start_date=TEXT),
+        tool("remove_from_watchlist", "Remove a ship from the watchlist.", ship=TEXT),
+        tool("create_endpoint", "Create an endpoint.", method={"enum": ["get", "post", "delete"]}, path=TEXT),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_only_sounds_like_a_loss_is_none(definition: dict[str, Any]) -> None:
+    assert not classify(definition).destructive, classify(definition).reasons

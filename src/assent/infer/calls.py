@@ -8,7 +8,10 @@ from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE
 _COMMAND: Final = frozenset({"cli", "cmd", "command", "commands"})
 _ARGUMENTS: Final = frozenset({"args", "arguments", "argv", "command_args", "program_args"})
 _WIRE: Final = frozenset({"apdu", "bytes", "command", "commands", "frame", "frames", "packet", "packets", "pdu"})
+# What a file with one of these endings holds is data.
+_ROWS: Final = frozenset({"csv", "spreadsheet", "tsv", "xls", "xlsx"})
 _BEGINNING: Final = DEEDS["launching"] | {"add", "create", "new", "schedule"}
+_CONTAINED: Final = frozenset({"job", "jobs"})
 _SENDING: Final = frozenset({"send", "add", "run"})
 
 
@@ -49,7 +52,8 @@ def _launched(evidence: Evidence) -> str | None:
     if not _verbs(evidence) & DEEDS["launching"] or evidence.words & {"browser", "chrome", "editor"}:
         return None
     names, around = evidence.inputs.names, evidence.words | evidence.prose.object
-    free = names & NOUNS["program_input"] or (names & _ARGUMENTS and around & NOUNS["executable"])
+    given = names & _ARGUMENTS and around & NOUNS["executable"]
+    free = given or names & NOUNS["program_input"] or any(name.endswith("_arguments") for name in names)
     return "starts any program" if free else None
 
 
@@ -60,6 +64,7 @@ def _begun(evidence: Evidence) -> str | None:
     begun = starts and (evidence.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"])
     timed = evidence.words & {"cron", "crontab"} and evidence.kind in {"add", "change"}
     entered = "entrypoint" in evidence.inputs.names and evidence.name.verb == "submit"
+    entered = entered or ("image" in evidence.inputs.names and bool(around & _CONTAINED))
     given = "command" in evidence.inputs.flags and (begun or timed or entered)
     return "begins with the command it is given" if given else None
 
@@ -73,7 +78,7 @@ def _held(evidence: Evidence) -> str | None:
     if "run" in _verbs(evidence) and evidence.inputs.names & NOUNS["image_input"] and around & NOUNS["vessel"]:
         return "runs any image"
     written = around & NOUNS["script_file"] if evidence.inputs.names & NOUNS["script_path"] else frozenset()
-    held = around & NOUNS["holder"] or written
+    held = around & NOUNS["holder"] or (written if evidence.prose.opening.isdisjoint(_ROWS) else frozenset())
     if held:
         return f"does whatever the {min(held)} holds"
     adhoc = around & {"ad-hoc", "adhoc", "hoc"} and around & {"command", "commands", "host", "hosts", "module"}

@@ -210,6 +210,8 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"the description says {prose.verbs[0]}", _unless_told(evidence, WEAK))
     if prose.kind == "make":
         return judge_product(evidence)
+    if prose.kind == "run" and not evidence.inputs.flags & {"code", "command"} and claims_reading(evidence):
+        return Verdict(LOOKS, f"the description says {prose.verbs[0]}, and that it only reads")
     if prose.kind == "run":
         looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
         looking = looking and prose.verbs[0] not in {"operate", "orchestrate"}

@@ -15,6 +15,7 @@ _CARRYING_OUT: Final = frozenset({"aggregate", "evaluate", "explain"})
 _ARGUMENTS: Final = frozenset({"additional_args", "additional_arguments", "extra_args", "extra_arguments"})
 # With one of these a rehearsal is one of the request.
 _EXECUTED = re.compile(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b")
+_WORKING_OUT: Final = (("calculate",), ("compute",), ("differentiate",), ("simplify",), ("solve",))
 _PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve", "search"})
 _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
 # They ask how a job is doing.
@@ -42,19 +43,25 @@ def only_reads(evidence: Evidence) -> bool:
 def is_treated(evidence: Evidence) -> bool:
     """Whether what is written is only looked at: explained, formatted, calculated, but not run."""
     prose, verb = evidence.prose, evidence.name.verb
+    if prose.kind == "run" and evidence.kind in READING and not evidence.inputs.flags & PROGRAM:
+        return bool(prose.object & NOUNS["checker"])
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
         return False
     if "code" in evidence.inputs.flags and _EXECUTED.search(evidence.text.lower()) is not None:
         return False
-    if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
+    worked_out = verb == "evaluate" or (evidence.kind in {"none", "noun"} and prose.verbs[:1] in _WORKING_OUT)
+    if worked_out and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
         return True
-    return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
+    told = evidence.kind in READING and prose.verbs[:1] == ("validate",)
+    return told or (verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words))
 
 
 def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
+    if verb == "show" and "show" in prose.object and prose.kind == "run":
+        return None
     anything = "method" in evidence.inputs.names and "runs_anything" in prose.statements
     if prose.kind == "run" and (anything or prose.object & NOUNS["written"] or is_any_query(evidence)):
         return f"the description says {prose.verbs[0]}"
@@ -80,6 +87,7 @@ def _looked_up(evidence: Evidence) -> bool:
     """Whether `code` is what something is found by, as in `get_airport`, and no program."""
     prose = evidence.prose
     sought = evidence.name.verb in DEEDS["fetching"] and prose.kind in {"read", "none"}
+    sought = sought or (evidence.kind in {"none", "noun"} and prose.verbs[:1] != () and prose.verbs[0] in _PLAIN)
     named = sought and evidence.inputs.flags & PROGRAM == {"code"} and evidence.inputs.names & NOUNS["code_input"]
     return bool(named) and not (evidence.words | prose.opening) & NOUNS["coded"]
 
@@ -95,7 +103,8 @@ def requested(evidence: Evidence) -> str | None:
 
 def saved(evidence: Evidence) -> str | None:
     named = evidence.name.words[-2:] == ("to", "file")
-    stays = named or _is_filed(evidence) or "saves" in evidence.prose.statements
+    said = evidence.prose.statements
+    stays = named or _is_filed(evidence) or ("saves" in said and "unwritten" not in said)
     return "the result may be saved" if stays else None
 
 
@@ -161,7 +170,13 @@ def evaluated(evidence: Evidence) -> str | None:
 def ended(evidence: Evidence) -> str | None:
     """`view_delete`, `list_delete`: what sounds like a look is the thing."""
     last = evidence.name.words[-1]
-    return f"its name ends with {last}" if last in _LAST_WORDS else None
+    return f"its name ends with {last}" if last in _LAST_WORDS and not is_planned(evidence) else None
+
+
+def is_planned(evidence: Evidence) -> bool:
+    """`plan_delete`, where the text looks and says that it only reads."""
+    planned = evidence.name.words[:1] in {("plan",), ("preview",)}
+    return planned and evidence.prose.kind in READING and evidence.prose.kinds <= READING and only_reads(evidence)
 
 
 def begun(evidence: Evidence) -> str | None:

@@ -16,6 +16,7 @@ _FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
 _ASKED: Final = frozenset({"q", "query", "statement", "text"})
 _ADDED: Final = frozenset({"requests", "steps"})
+_SCRIPTS: Final = frozenset({"code", "script", "scripts"})
 _AGENTS: Final = frozenset({"agent", "agents", "subagent", "subagents"})
 _SETTING_TO_WORK: Final = frozenset(
     {"dispatch", "instruct", "launch", "prompt", "resume", "spawn", "start", "steer", "trigger"}
@@ -52,6 +53,9 @@ def _running(evidence: Evidence) -> bool:
 def _requests(evidence: Evidence) -> str | None:
     """Any method on any address."""
     chosen = "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]
+    bodied = "http" in evidence.inputs.flags and evidence.inputs.names & {"body", "data", "payload"}
+    if chosen and bodied and evidence.words & {"raw", "any"}:
+        return "sends any request with any method"
     verb = evidence.name.verb
     free = evidence.kind in VAGUE or verb in DEEDS["requesting"]
     asked = verb in DEEDS["calling"] or (free and evidence.kind not in READING)
@@ -81,7 +85,9 @@ def _given_code(evidence: Evidence) -> str | None:
     sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in VAGUE)
     sent = "command" in flags and sending and bool((words | prose.object) & {"command", "commands"})
     names = evidence.inputs.names
-    into = words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS)
+    into = (
+        words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS) or "stdin" in prose.object
+    )
     fed = names & _FED and into and prose.kind in _FEEDING
     sent = sent or (verb == "send" and "code" in flags)
     evaluated = (verb == "evaluate" or told == ("evaluate",)) and (words | prose.object) & NOUNS["script"]
@@ -107,6 +113,8 @@ def _given_statement(evidence: Evidence) -> str | None:
         return "runs the statement it is given"
     named = evidence.words & (NOUNS["program"] if evidence.kind == "run" else _STRICT)
     if _running(evidence) and (named or prose.object & _STRICT):
+        return "runs what it is given"
+    if prose.verbs[1:2] in {("execute",), ("run",)} and prose.object & _SCRIPTS and evidence.kind not in READING:
         return "runs what it is given"
     mutation = prose.object & NOUNS["mutation"] and prose.object & NOUNS["statement"]
     if prose.kind == "run" and (prose.object & _STRICT or mutation):

@@ -28,6 +28,8 @@ _FILED: Final = ("_dir", "_directory", "_disk", "_file", "_filename", "_folder",
 _PLACES: Final = ("directory", "file", "filename", "folder", "path")
 _SAVING = re.compile(r"\bsav(?:e|ed|ing)\b")
 _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
+_FELLED: Final = frozenset({"delete", "deletes", "deletions", "to_delete"})
+_SUMS: Final = frozenset({"divide", "multiply", "subtract"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
@@ -116,6 +118,10 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             chosen |= outer
     if "method" in names and names & {"body", "data", "payload"} and names & {"endpoint", "path", "url"}:
         flags.add("http")
+    if flags & {"query", "sql"}:
+        choices = [choice for choice in choices if choice.verb != "select"]  # a word of the query's language
+    if any(choice.verb in _SUMS for choice in choices):
+        choices = [choice for choice in choices if choice.verb != "add"]
     only_reads = (
         only_reads and all(choice.kind in READING for choice in choices) and any(choice.certain for choice in choices)
     )
@@ -147,7 +153,7 @@ def _meaning(name: str) -> _Meaning:
         flags.add("address")
     if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
         flags.add("file")
-    if plain.startswith("delete_") and plain.endswith(("_id", "_ids")):
+    if plain in _FELLED or (plain.startswith("delete_") and plain.endswith(("_id", "_ids"))):
         flags.add("felled")
     if plain.startswith(("sql_st", "sql_quer", "sql_text")) or plain.endswith("_sql"):
         flags.add("sql")
@@ -260,4 +266,6 @@ def _is_http(definition: Mapping[str, Any]) -> bool:
     text = definition.get("description")
     described = text if isinstance(text, str) else ""
     values = list_values(definition)
+    if {"get", "post"} <= {value.lower() for value in values}:
+        return True
     return any(method in (values or described) for method in _HTTP_WRITES)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from assent.infer.deeds import BY_KIND, judge_act
-from assent.infer.doubts import PROGRAM
+from assent.infer.doubts import PROGRAM, is_planned, only_reads
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import (
     ACTING,
@@ -70,7 +70,7 @@ def _worked_on(evidence: Evidence) -> Verdict | None:
 
 def _choices(evidence: Evidence) -> Verdict | None:
     """One tool, many operations: the worst one counts."""
-    if _only_filters(evidence):
+    if _only_filters(evidence) or _only_checks(evidence):
         return None
     guides = evidence.kind == "noun" and evidence.words & NOUNS["guide"] and evidence.prose.kinds <= READING
     doubtful = evidence.kind == "read" or bool(guides and evidence.prose.kinds)
@@ -94,6 +94,11 @@ def _only_filters(evidence: Evidence) -> bool:
     looks = name.place == "first" and evidence.prose.kinds <= READING
     lists = looks and name.verb in {"count", "list"} and not offered & DEEDS["offered_beside"]
     return lists and name.words[-1] not in {"manager", "ops"}
+
+
+def _only_checks(evidence: Evidence) -> bool:
+    """`validate_rows` with an operation checks what is meant for it, where the text says that nothing is changed."""
+    return evidence.name.verb in _CHECKING and evidence.prose.kinds <= READING and only_reads(evidence)
 
 
 def _avowed(evidence: Evidence) -> Verdict | None:
@@ -199,8 +204,9 @@ def _kind(evidence: Evidence) -> str:
 
 
 def _is_rehearsal(evidence: Evidence) -> bool:
-    """`prune_dry_run`, whose description only looks."""
-    return evidence.name.words[-2:] == ("dry", "run") and evidence.prose.kind in READING
+    """`prune_dry_run`, whose description only looks, or what is only planned."""
+    dry = evidence.name.words[-2:] == ("dry", "run") and evidence.prose.kind in READING
+    return dry or is_planned(evidence)
 
 
 def _is_aftermath(evidence: Evidence) -> bool:

@@ -71,6 +71,7 @@ _MEASURES = frozenset(
 )
 # Before a noun they are done to it, more often than they are one.
 _OUTRIGHT = frozenset({"save", "store", "update"})
+_KEEPING = frozenset({"save", "store"})
 _PROMPT = frozenset({"prompt", "prompts", "query", "question", "questions"})
 _CLAUSE = frozenset({"are", "as", "for", "found", "is", "that", "to", "when", "where", "which", "with"})
 BEING = frozenset({"are", "becomes", "gets", "goes", "is", "was", "were"})
@@ -81,7 +82,7 @@ _COMPOUND = frozenset(
 )
 # Before one of these they tell how it is called: `Type: one of`, `Leave empty for all`.
 _NO_DEED = {
-    "input": frozenset({""}),
+    "input": frozenset({"", "schema"}),
     "leave": frozenset({"blank", "empty", "out", "unset"}),
     "type": frozenset({"", "of"}),
 }
@@ -122,6 +123,8 @@ def find_lead(words: list[str]) -> int | None:
         return None
     if verb == "act" and word_after(words, position) == "as":
         return None
+    if word == "clicks" and _is_counted(words, position):
+        return None
     if verb in _NO_DEED and word_after(words, position) in _NO_DEED[verb]:
         return None
     gerund = word != verb and word.endswith("ing")
@@ -150,6 +153,11 @@ def _is_thing(words: list[str], position: int, verb: str) -> bool:
         return False
     plural = words[position] != verb and (following in OF or following in {"that", "which"} or following.endswith("ed"))
     return plural or following in _COMPOUND or following in BEING or (verb in NOUN_FIRST and following == "of")
+
+
+def _is_counted(words: list[str], position: int) -> bool:
+    """`Clicks/impressions per day`, not `Clicks, drags or scrolls`."""
+    return words[position + 1 : position + 2] in ([","], ["/"]) and find_verb(word_after(words, position + 1)) is None
 
 
 def word_after(words: list[str], position: int) -> str:
@@ -232,7 +240,7 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
         tells = (ending == "" and bare and word_after(words, place) not in _MEASURES) or (
             ending == "s" and _goes_on(words, place, verb)
         )
-        sure = sure or (link == "and" and acts and tells)
+        sure = sure or ((link == "and" or verb in _KEEPING) and acts and tells)
         if listing or sure or (certain and word_after(words, place) in _OBJECT):
             yield verb
 
