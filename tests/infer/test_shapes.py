@@ -210,7 +210,9 @@ def test_what_is_done_beside_a_look_makes_it_none(definition: dict[str, Any]) ->
     [
         tool("update_fleet", "Update a fleet. Destructive mutation; asks first.", fleet=TEXT),
         tool("update_rota", "Updates a rota. The entire rota must be provided, not just what changes.", rota=TEXT),
-        tool("update_barge_notes", "Set notes of a barge. The endpoint replaces the notes field wholesale.", notes=TEXT),
+        tool(
+            "update_barge_notes", "Set notes of a barge. The endpoint replaces the notes field wholesale.", notes=TEXT
+        ),
         tool("update_marks", "Merges marks.", upsert={"type": "array"}, delete={"type": "array"}),
         tool("crane_send", "Send text to a process's stdin.", process_id=TEXT, text=TEXT),
         tool("create_job", "Create a container job", image=TEXT, command={"type": "array"}),

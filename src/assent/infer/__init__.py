@@ -2,6 +2,14 @@
 
 from assent.infer.inference import Inference, Labels
 from assent.infer.judge import classify
-from assent.infer.stream import classify_lines, read_definitions
+from assent.infer.stream import classify_line, classify_lines, is_document, read_definitions
 
-__all__ = ["Inference", "Labels", "classify", "classify_lines", "read_definitions"]
+__all__ = [
+    "Inference",
+    "Labels",
+    "classify",
+    "classify_line",
+    "classify_lines",
+    "is_document",
+    "read_definitions",
+]

@@ -78,6 +78,8 @@ def read_name(name: str, said: Collection[str] = ()) -> NameReading:
 
 def _operation(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
     """The words of the part that names the operation: after dots and slashes, or a camel-case tail."""
+    if name.islower() and "__" not in name and name.isidentifier():
+        return words
     tail = _SEGMENT.split(name)[-1] or name
     camel = _CAMEL_TAIL.match(tail)
     if camel:

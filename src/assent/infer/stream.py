@@ -19,7 +19,21 @@ _UNREADABLE: Final = object()
 def classify_lines(lines: Iterable[str], *, trust_annotations: bool = False) -> Iterator[str]:
     """One JSON object for each definition, in the order they come; a bad one ends it with a `FaultsError`."""
     for definition in read_definitions(lines):
-        yield json.dumps(classify(definition, trust_annotations=trust_annotations).as_json())
+        yield _judge(definition, trust_annotations)
+
+
+def classify_line(line: str, number: int, *, trust_annotations: bool = False) -> list[str]:
+    """The same for one line of many, with its number for whoever has to find it."""
+    return [_judge(definition, trust_annotations) for definition in _unfold(_parse(line), number)]
+
+
+def is_document(line: str) -> bool:
+    """Whether the first line is only the beginning of what it says."""
+    return _parse(line) is _UNREADABLE
+
+
+def _judge(definition: Mapping[str, Any], trust_annotations: bool) -> str:
+    return json.dumps(classify(definition, trust_annotations=trust_annotations).as_json())
 
 
 def read_definitions(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:

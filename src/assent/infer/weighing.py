@@ -15,7 +15,8 @@ from assent.infer.lexicon import ELSEWHERE, HERE
 _BODY: Final = 2500
 _LINES: Final = 20
 _OPENING: Final = 40
-_LINE = re.compile(r"(?<=[.!?:])\s+|\n+")
+# After a stop or a colon, or where a line ends.
+_LINE = re.compile(r"\s(?:(?<=[.!?:]\s)\s*|(?<=\n)\n*)")
 _WORD = re.compile(r"[a-z]+")
 # Greek or Cyrillic beside one of ours, or something between two letters that is not seen.
 _DISGUISED = re.compile(r"[a-z][\u00ad\u0370-\u052f\u200b-\u200f\u2060-\u2064\ufeff]|[\u0370-\u052f][a-z]")
