@@ -198,6 +198,7 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("grid_get_value", "Get the value of a cell. Clicks the cell and reads from its field.", row=TEXT),
         tool("validate_rows", "Validate rows and then apply them.", operation={"enum": ["create", "update"]}),
         tool("run_checker", "Run the checker that is given.", code=TEXT),
+        tool("extract_lessons", "从任务中提取经验并保存到记忆库。", task=TEXT),
     ],
     ids=lambda definition: definition["name"],
 )

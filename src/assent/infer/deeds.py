@@ -178,6 +178,8 @@ def _look(evidence: Evidence) -> Verdict:
     )
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
+    if not prose.verbs and "acts_abroad" in prose.statements:
+        return Verdict(UNCLEAR, f"the name says {verb}, and the description tells a deed in another language")
     if prose.kind == "session" and prose.verbs[0] != "authenticate":
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
