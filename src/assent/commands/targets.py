@@ -27,7 +27,7 @@ from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reading import read_contract
 from assent.contract.wire import CONTRACT_KEY
-from assent.core.render import counted
+from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.infer import classify
 from assent.lint import Subject, Target, all_rules
@@ -105,8 +105,20 @@ def chosen(
     command = ctx.meta.get(_COMMAND, ())
     if (target is None) == (not command):
         raise click.UsageError("Name one TARGET: a URL, a file, package.module:server, or a command after `--`.", ctx)
+    check_name(target or "")
     unsaid = profile == "spec" and ctx.get_parameter_source("profile") is ParameterSource.DEFAULT
     return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=unsaid)
+
+
+def check_name(target: str) -> None:
+    """Refuse a name at which nobody can even look: one that is too long, or in a folder that is closed."""
+    if _is_url(target):
+        return
+    try:
+        Path(target).exists()
+    except OSError as error:
+        remedy = "Correct the path; the text of a file is given to `-`"
+        raise SettingsError(Fault(f"cannot be read: {error.strerror}", remedy, file=visible(target[:60]))) from None
 
 
 def names_nothing(ctx: click.Context, target: str | None) -> bool:
