@@ -60,3 +60,9 @@ def test_every_fault_is_told_with_its_line(tmp_path: Path) -> None:
     result = run("show", str(path))
     assert isinstance(result.exception, FaultsError)
     assert [(fault.line, fault.field) for fault in result.exception.faults] == [(2, "a.side_effect"), (3, "b.rsik")]
+
+
+def test_a_name_at_which_nobody_can_look_is_told_in_a_sentence() -> None:
+    result = run("show", "x" * 5000)
+    assert isinstance(result.exception, FaultsError)
+    assert "cannot be read: File name too long" in str(result.exception)

@@ -207,3 +207,19 @@ def test_a_page_that_cannot_be_read_is_named_in_words(tmp_path: Path) -> None:
     assert "none.md: cannot be read: No such file or directory" in str(missing.exception)
     (tmp_path / "latin.md").write_bytes(b"\xff")
     assert "latin.md: cannot be read: not UTF-8 text" in str(run(tools, "--check", tmp_path / "latin.md").exception)
+
+
+def test_an_api_is_shown_as_the_gateway_would_serve_it_with_contract_files_over_it(tmp_path: Path) -> None:
+    path = tmp_path / "api.json"
+    answer = {"responses": {"200": {"description": "", "content": {"application/json": {"schema": {}}}}}}
+    search = {"post": {"operationId": "search_orders", "summary": "Searches orders.", **answer}}
+    add = {"post": {"operationId": "add_order", "summary": "Adds an order.", **answer}}
+    info = {"title": "orders", "version": "1"}
+    path.write_text(json.dumps({"openapi": "3.1.0", "info": info, "paths": {"/search": search, "/orders": add}}))
+    (tmp_path / "contracts.yaml").write_text("tools: {add_order: {side_effect: external_spend}}")
+
+    def effects(*more: object) -> list[str]:
+        return [row.split("|")[2].strip() for row in run(path, *more).stdout.splitlines()[2:]]
+
+    assert effects() == ["read", "write"]
+    assert effects("--contracts", tmp_path / "contracts.yaml") == ["read", "external_spend"]

@@ -402,3 +402,9 @@ def test_operations_that_get_no_tool_are_not_passed_over_in_silence(tmp_path: Pa
 def test_a_target_without_tools_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     result = run(written(tmp_path), written(tmp_path))
     assert result.exit_code == 0 and result.stderr.endswith("tools.json: there are no tools in it\n")
+
+
+def test_a_name_at_which_nobody_can_look_is_told_in_a_sentence() -> None:
+    said = "cannot be read: File name too long. Correct the path; the text of a file is given to `-`"
+    for options in ((), ("--fix",)):
+        assert str(run(json.dumps([LIAR] * 20), *options).exception).endswith(said)

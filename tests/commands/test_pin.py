@@ -157,9 +157,14 @@ def test_a_tool_is_named_only_where_something_is_accepted(lock: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tools:\n  add_note:\n    side_effect: write\n", "store: memory\nupstreams: {}\nauth: {}\n"]
+    "text",
+    [
+        "tools:\n  add_note:\n    side_effect: write\n",
+        "store: memory\nupstreams: {}\nauth: {}\n",
+        "openapi: 3.1.0\ninfo: {title: notes, version: '1'}\npaths: {/notes: {get: {responses: {'204': {}}}}}\n",
+    ],
 )
-def test_contracts_and_configurations_are_no_definitions_to_pin(lock: Path, text: str) -> None:
+def test_contracts_configurations_and_apis_are_no_definitions_to_pin(lock: Path, text: str) -> None:
     file = lock.parent / "some.yaml"
     file.write_text(text, encoding="utf-8")
     result = run(file, "--write")

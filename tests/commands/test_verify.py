@@ -105,7 +105,9 @@ def test_a_file_cannot_be_called(tmp_path: Path) -> None:
 
 def test_an_unknown_tool_or_database_is_refused(program: Path) -> None:
     assert isinstance(run("--tool", "nothing", "--", sys.executable, program).exception, SettingsError)
-    assert isinstance(run("--database", "sqlite:///absent.db", "--", sys.executable, program).exception, SettingsError)
+    for address in ("sqlite:///absent.db", ""):
+        refused = run("--database", address, "--", sys.executable, program).exception
+        assert isinstance(refused, SettingsError) and "there is no database at" in str(refused)
 
 
 def test_a_tool_that_never_answers_is_given_up_and_named(tmp_path: Path) -> None:

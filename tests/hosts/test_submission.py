@@ -37,6 +37,14 @@ def test_a_missing_hint_is_named_instead_of_made_up() -> None:
         submission(target_of({"name": "list_notes", "annotations": {"readOnlyHint": True}}), "openai")
 
 
+def test_what_is_missing_is_named_once_and_under_its_own_name_only() -> None:
+    hints = {"readOnly": True, "destructiveHint": False}
+    with pytest.raises(SettingsError) as told:
+        submission(target_of({"name": "list_notes", "description": "Lists notes.", "annotations": hints}), "openai")
+    messages = [fault.message for fault in told.value.faults]
+    assert messages == ["openWorldHint is not set", "readOnlyHint is not set"]
+
+
 def test_a_contradicted_hint_is_not_justified() -> None:
     liar = {
         "name": "delete_note",
@@ -106,6 +114,13 @@ def test_what_nobody_is_shown_is_not_handed_in() -> None:
         "drop_notes": {"side_effect": "destructive", "visibility": "hidden"},
     }
     assert set(submission(target_of({"contracts": contracts}, "openai"), "openai")["tools"]) == {"list_notes"}
+
+
+def test_a_server_of_which_nobody_is_shown_anything_is_not_handed_in() -> None:
+    contracts = {"read_keys": {"side_effect": "read", "risk": "forbidden"}}
+    for directory in ("openai", "anthropic"):
+        with pytest.raises(SettingsError, match="nobody is shown any of its tools"):
+            submission(target_of({"contracts": contracts}, directory), directory)
 
 
 def test_nothing_is_handed_in_that_the_matrix_says_the_directory_objects_to() -> None:

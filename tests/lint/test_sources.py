@@ -114,6 +114,14 @@ def test_contracts_laid_over_definitions_speak_for_them(tmp_path: Path) -> None:
     assert "hints-missing" not in rules
 
 
+@pytest.mark.parametrize("text", ["tools: {a: {side_effect: read}}", "upstreams: {}"])
+def test_contracts_are_not_laid_over_what_holds_no_definitions(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "given.yaml"
+    path.write_text(text)
+    with pytest.raises(FaultsError, match="--contracts: there are no definitions in it"):
+        read(path, overlays={"a": read_contract("a", {"side_effect": "write"})})
+
+
 def test_a_configuration_brings_its_contracts_and_its_literal_keys(tmp_path: Path) -> None:
     (tmp_path / "contracts").mkdir()
     (tmp_path / "contracts" / "a.yaml").write_text("tools: {drop: {side_effect: destructive, risk: low}}")

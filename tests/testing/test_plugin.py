@@ -12,6 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from assent import contract
+from assent.errors import SettingsError
 
 
 def shop(broken: bool) -> tuple[MCPServer, dict[str, int]]:
@@ -131,3 +132,5 @@ def test_options_that_mean_nothing_are_refused(assent_verify: Callable[..., Any]
         assent_verify(MCPServer("shop"), examples=0)
     with pytest.raises(ValueError, match=r"write only=\['get_item'\]"):
         assent_verify(MCPServer("shop"), only="get_item")
+    with pytest.raises(SettingsError, match="there is no database at ''"):
+        assent_verify(MCPServer("shop"), database="")

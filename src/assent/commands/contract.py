@@ -12,6 +12,7 @@ from assent.commands.contract_docs import docs
 from assent.commands.contract_init import init
 from assent.commands.descriptions import api_contracts, api_of
 from assent.commands.options import config_option
+from assent.commands.targets import check_name
 from assent.contract.files import contract_paths, load_contracts
 from assent.contract.schema import contract_schema
 from assent.contract.show import show as show_contract
@@ -43,6 +44,7 @@ def schema() -> None:
 @config_option
 def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, config: Path | None) -> None:
     """Print the contracts of TARGET (a contract file, a pattern or an OpenAPI document), or of the configuration."""
+    check_name(target or "")
     api = api_of(Path(target)) if target else None
     if excluded:
         return _print_excluded(api, form)

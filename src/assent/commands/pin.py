@@ -148,7 +148,7 @@ def _listed(
 ) -> tuple[Listed, Path]:
     if not names_nothing(ctx, target):
         read = chosen(ctx, target, "spec", (), headers).read()
-        if read.target.configuration or any(subject.partial for subject in read.target.subjects):
+        if read.target.configuration or any(one.partial or one.method for one in read.target.subjects):
             remedy = "Name a configuration with -c, or a URL, a file of definitions or a command"
             raise SettingsError(Fault("it holds no definitions of a server to be pinned", remedy, file=target or ""))
         found = [dict(subject.definition) for subject in read.target.subjects]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from inspect import iscoroutine
 from pathlib import Path
@@ -20,14 +21,15 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from assent.contract.files import contract_paths, load_contracts
+from assent.contract.files import contract_paths, load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reading import read_contract
 from assent.contract.wire import CONTRACT_KEY
-from assent.core.render import counted
+from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
+from assent.infer import classify
 from assent.lint import Subject, Target, all_rules
 from assent.lint.sources import Read, read_file, read_text, suppressions_beside, under_contract
 from assent.lint.target import subject_of
@@ -103,8 +105,20 @@ def chosen(
     command = ctx.meta.get(_COMMAND, ())
     if (target is None) == (not command):
         raise click.UsageError("Name one TARGET: a URL, a file, package.module:server, or a command after `--`.", ctx)
+    check_name(target or "")
     unsaid = profile == "spec" and ctx.get_parameter_source("profile") is ParameterSource.DEFAULT
     return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=unsaid)
+
+
+def check_name(target: str) -> None:
+    """Refuse a name at which nobody can even look: one that is too long, or in a folder that is closed."""
+    if _is_url(target):
+        return
+    try:
+        Path(target).exists()
+    except OSError as error:
+        remedy = "Correct the path; the text of a file is given to `-`"
+        raise SettingsError(Fault(f"cannot be read: {error.strerror}", remedy, file=visible(target[:60]))) from None
 
 
 def names_nothing(ctx: click.Context, target: str | None) -> bool:
@@ -124,7 +138,7 @@ def _read(what: Chosen, overlays: dict[str, Contract], env: Mapping[str, str] | 
             said_by=said_by,
             known=tuple(all_rules()),
             overlays=overlays,
-            read_api=_read_api,
+            read_api=partial(_read_api, patterns=what.contracts),
             own_profile=what.own_profile,
         )
     # The SDK takes half a second to import, which files do not need.
@@ -163,22 +177,23 @@ def _is_url(target: str | None) -> bool:
     return target is not None and "://" in target
 
 
-def _read_api(path: Path, said_by: Profile) -> Sequence[Subject]:
-    """The tools of an API description under the contracts derived from it, with the HTTP method behind each."""
-    try:
-        api = import_module("assent.edges.upstreams.openapi.api")
-        library = import_module("assent.edges.upstreams.openapi.library")
-    except ModuleNotFoundError:
-        raise SettingsError(
-            Fault("API descriptions cannot be read yet", "Lint the tools made of it instead", file=str(path))
-        ) from None
-    given = api.read_api(asyncio.run(library.load_library(path)))
+def _read_api(path: Path, said_by: Profile, patterns: Sequence[str]) -> Sequence[Subject]:
+    """The tools the gateway would make of an API description, contract files over it, with the HTTP method of each."""
+    from assent.edges.upstreams.openapi.api import read_api
+    from assent.edges.upstreams.openapi.contracts import overlaid
+    from assent.edges.upstreams.openapi.library import load_library
+
+    given = read_api(asyncio.run(load_library(path)), infer=classify)
     if given.excluded:
         left = counted(len(given.excluded), "operation")
         click.echo(f"{path}: {left} without a tool; `assent contract show {path} --excluded` says why", err=True)
+    declared = load_declared(contract_paths(patterns))
     return [
         subject_of(
-            tool.definition, read_contract(tool.name, tool.fields), said_by=said_by, method=tool.operation.method
+            tool.definition,
+            read_contract(tool.name, overlaid(tool.fields, declared.get(tool.name, {}))),
+            said_by=said_by,
+            method=tool.operation.method,
         )
         for tool in given.tools.values()
     ]

@@ -71,7 +71,7 @@ def verify(
     # Whoever owns a server tells it by the environment which database it is to use.
     read = what.read(env=os.environ)
     observers: list[Observer] = [Command(_words(snapshot))] if snapshot is not None else []
-    observers += [database_at(database)] if database else []
+    observers += [database_at(database)] if database is not None else []
     if calls == "all":
         click.echo("Calling every tool of the server: this has effects.", err=True)
     else:

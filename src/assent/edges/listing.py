@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import count
 from typing import Any, TextIO
 
 from mcp import Client, StdioServerParameters
@@ -32,6 +34,7 @@ from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.http import HttpUpstream
 from assent.edges.upstreams.line import Peer
+from assent.edges.upstreams.pages import all_pages
 from assent.edges.upstreams.pool import Limits, Pool
 from assent.edges.upstreams.target import BadTarget
 from assent.edges.upstreams.target import Target as Address
@@ -133,8 +136,10 @@ def _is_no_noise(record: logging.LogRecord) -> bool:
 
 async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
     """The handshake and every page of the list, message by message; what is no message goes into `noise`."""
+    numbers = count(1)
 
-    async def request(number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def request(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        number = next(numbers)
         await writing.send(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=params)))
         while True:
             received = await reading.receive()
@@ -144,21 +149,15 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
             if isinstance(message, JSONRPCResponse) and message.id == number:
                 return dict(message.result)
             if isinstance(message, JSONRPCError) and message.id == number:
-                raise NotListedError(f"the server refused {method}: {visible(message.error.message)}")
+                raise NotListedError(f"the server refused {method}: {message.error.message}")
 
     hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
-    server = _name_in((await request(1, "initialize", hello)).get("serverInfo"))
+    server = _name_in((await request("initialize", hello)).get("serverInfo"))
     await writing.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")))
-    found: Definitions = []
-    params: dict[str, Any] = {}
-    for page in range(_PAGES):
-        result = await request(page + 2, "tools/list", params)
-        found += [tool for tool in result.get("tools") or () if isinstance(tool, dict)]
-        cursor = result.get("nextCursor")
-        if not isinstance(cursor, str) or params.get("cursor") == cursor:
-            break
-        params = {"cursor": cursor}
-    return Listed(found, server)
+    try:
+        return Listed(await all_pages("server", "tools/list", "tools", partial(request, "tools/list")), server)
+    except UpstreamFault as error:
+        raise NotListedError(error.detail) from None
 
 
 def _name_in(info: Any) -> str:

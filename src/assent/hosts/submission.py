@@ -26,6 +26,8 @@ def submission(target: Target, directory: str) -> dict[str, Any]:
     wants is missing, or it objects to a tool."""
     makers = {"openai": _openai, "anthropic": _anthropic}
     seen = tuple(tool for tool in target.subjects if not is_unseen(tool))
+    if not seen:
+        raise SettingsError(Fault("nobody is shown any of its tools", "Hand in a server with tools for agents"))
     return makers[directory](replace(target, subjects=seen))
 
 
@@ -90,14 +92,14 @@ _WIRE = {
 
 def _demand(target: Target, wanted: tuple[str, ...], directory: str) -> None:
     """Nobody can justify what the directory objects to; and what it wants of every tool is named, not made up."""
-    faults = [
+    found = {(one.tool, one.at): one for one in objections(target, directory)}
+    faults = [Fault(one.message, one.fix, one.tool) for one in found.values()]
+    faults += [
         Fault(f"{_WIRE[name]} is not set", "Set it; a directory does not accept a tool without it", tool.name)
         for tool in target.subjects
         for name in wanted
-        if hints_of(tool)[name] is None
+        if hints_of(tool)[name] is None and (tool.name, f"/annotations/{_WIRE[name]}") not in found
     ]
-    found = {(one.tool, one.at): one for one in objections(target, directory)}
-    faults += [Fault(one.message, one.fix, one.tool) for one in found.values()]
     if faults:
         raise SettingsError(faults)
 

@@ -68,6 +68,9 @@ def read_text(
     """The target in the text of a file."""
     name = str(path)
     kind, value = kind_of(text, name)
+    if overlays and kind in ("contracts", "configuration"):
+        remedy = "Name the contract files as targets of their own"
+        raise SettingsError(Fault("there are no definitions in it to lay contracts over", remedy, "--contracts", name))
     match kind:
         case "contracts":
             return _contracts(text, name, said_by, known)

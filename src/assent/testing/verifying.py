@@ -38,8 +38,8 @@ def assert_promises_kept(
         raise ValueError(f"examples is at least 1, not {examples}")
     if isinstance(only, str):
         raise ValueError(f"only is a list of names: write only=[{only!r}]")
-    observers: list[Observer] = [Hook(snapshot)] if snapshot else []
-    observers += [database_at(database)] if database else []
+    observers: list[Observer] = [Hook(snapshot)] if snapshot is not None else []
+    observers += [database_at(database)] if database is not None else []
 
     async def run() -> Verdict:
         declared = {**contracts_in(server), **(contracts or {})}

@@ -34,7 +34,7 @@ class SqliteDatabase:
         path = Path(url.removeprefix("sqlite:///"))
         if not url.startswith("sqlite:///") or not path.is_file():
             shown = url.partition("?")[0].rpartition("@")[2]
-            raise SettingsError(Fault(f"there is no database at {shown}", _REMEDY, "--database"))
+            raise SettingsError(Fault(f"there is no database at {shown!r}", _REMEDY, "--database"))
         self._address = f"{path.resolve().as_uri()}?mode=ro"
 
     async def look(self) -> Seen:

@@ -1,0 +1,39 @@
+"""What a command answers is a list of tools, or no list at all: over a pipe as behind a URL."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from assent.edges.listing import NotListedError, listed_by
+
+PROGRAM = """
+import json, sys
+answer = json.loads(sys.argv[1])
+for line in sys.stdin:
+    asked = json.loads(line)
+    said = {"result": {}} if asked["method"] == "initialize" else answer
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"result": {}}, "tools/list gave no list of tools"),
+        ({"result": {"tools": {"a": {}}}}, "tools/list gave no list of tools"),
+        ({"result": {"tools": 3}}, "tools/list gave no list of tools"),
+        ({"result": {"tools": [{"name": "a"}], "nextCursor": "same"}}, "the pages of tools/list never end"),
+        ({"error": {"code": 1, "message": "no\x1b[31m"}}, r"the server refused tools/list: no\u{1b}[31m"),
+    ],
+)
+async def test_what_is_no_list_of_tools_is_said_and_not_taken_for_an_empty_one(
+    answer: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(NotListedError) as told:
+        await listed_by([sys.executable, "-c", PROGRAM, json.dumps(answer)], errors=sys.__stderr__ or sys.stderr)
+    assert str(told.value) == f"{sys.executable} did not list its tools: {reason}"
