@@ -160,6 +160,18 @@ def test_a_verb_that_means_something_else_beside_certain_words_needs_no_descript
         tool("slope", "Compute symbolic and numerical derivatives.", expression=TEXT, variable=TEXT),
         tool("pier_info", "Get detailed information about a pier.", code=TEXT),
         tool("check_syntax", "Validates the syntax of a block of harbour code.", code=TEXT),
+        tool("ping", "Responds with 'pong' to test connectivity"),
+        tool("tagmanager_list_berths", 'Tag Manager berths (path like "berths/1").'),
+        tool("show_create_table", "The statement of a table.", table=TEXT),
+        tool("add", "Works out a sum.", a={"type": "number"}, b={"type": "number"}),
+        tool("redact_names", "Redact all names in a text and return the cleaned version.", text=TEXT),
+        tool("pier_avaliacoes", "Consulta as avaliações de clientes pendentes.", idEmpresa=TEXT),
+        tool("pier_dimensions", "查询泊位的维度定义。", category=TEXT),
+        tool(
+            "run_query",
+            "Execute a read-only SQL query. Any write operations (INSERT, UPDATE, etc.) will be rejected.",
+            query=TEXT,
+        ),
         tool("run_backtest", "Run a historical backtest on tide data.", filters={"type": "array"}),
         tool("pier_show", "Run an operational-mode 'show' command.", path={"type": "array"}),
         tool(
@@ -199,6 +211,11 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("validate_rows", "Validate rows and then apply them.", operation={"enum": ["create", "update"]}),
         tool("run_checker", "Run the checker that is given.", code=TEXT),
         tool("extract_lessons", "从任务中提取经验并保存到记忆库。", task=TEXT),
+        tool("pier_avaliacoes", "Consulta as avaliações e elimina as pendentes.", idEmpresa=TEXT),
+        tool("get_canvas", "Get the canvas. Returns its address and saves it for others."),
+        tool("run_crew_check", "Run the daily check for all waiting crews."),
+        tool("redact_names", "Redact all names in a document and return what is left.", text=TEXT, document_id=TEXT),
+        tool("run_query", "Execute a read-only SQL query, unless writes like INSERT are allowed.", query=TEXT),
     ],
     ids=lambda definition: definition["name"],
 )
@@ -215,6 +232,7 @@ def test_what_is_done_beside_a_look_makes_it_none(definition: dict[str, Any]) ->
             "update_barge_notes", "Set notes of a barge. The endpoint replaces the notes field wholesale.", notes=TEXT
         ),
         tool("update_marks", "Merges marks.", upsert={"type": "array"}, delete={"type": "array"}),
+        tool("move_crate", "Move a crate to another place.", to=TEXT, overwrite=SWITCH),
         tool("crane_send", "Send text to a process's stdin.", process_id=TEXT, text=TEXT),
         tool("create_job", "Create a container job", image=TEXT, command={"type": "array"}),
         tool("load_script", "Loads and executes Lua scripts in the process.", paths=TEXT),
@@ -238,6 +256,7 @@ def test_losses_that_a_word_or_a_parameter_gives_away(definition: dict[str, Any]
     "definition",
     [
         tool("update_fleet", "Update a fleet. This is no destructive operation.", fleet=TEXT),
+        tool("save_log", "Save the log.", path=TEXT, overwrite=SWITCH),
         tool("send_program_change", "Send a program change.", program={"type": "integer"}, channel=TEXT),
         tool("execute_import", "Uploads a CSV file and starts an import.", filePath=TEXT, mappingId=TEXT),
         tool("berth_trend", "Clicks/impressions/position per day, from the harbour's own records.", start_date=TEXT),

@@ -17,6 +17,7 @@ _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sq
 # One leaves a page or a tab as one came.
 _VISITED: Final = frozenset({"browser", "page", "tab", "tabs"})
 _SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
+_KEEPING: Final = frozenset({"download", "export", "save", "upload"})
 _COPY: Final = frozenset(
     {
         "snapshot",
@@ -147,6 +148,8 @@ def _forced(evidence: Evidence) -> str | None:
         return "a parameter names what is deleted"
     if "felling" in flags and evidence.kind in VAGUE:
         return "a switch ends what is found"
+    if "overwriting" in flags and evidence.kind in {"add", "change"} and words.isdisjoint(_KEEPING):
+        return "a switch lets it go over what was there"
     cut = "truncating" in flags and evidence.kind not in VAGUE
     if cut or (evidence.kind in _EMPTYING and "emptying" in flags and not _unsets(evidence)):
         return "a switch empties what was there"

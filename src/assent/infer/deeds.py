@@ -71,6 +71,9 @@ _UNLESS_DOUBTED: Final = {
 _UNDOING: Final = frozenset({"cutoff", "deletion", "erasure", "eviction", "removal", "termination"})
 # Verbs that no words overrule: what they do matters to others, or stays.
 _GIVEN_OUT: Final = _GRAVE | {"add", "share"}
+# Of these it is noted somewhere that they were made, where nothing is given and nothing comes back.
+_NOTED: Final = frozenset({"audit", "check", "checks", "validation", "verification"})
+_PONG: Final = (("respond",), ("reply",), ("answer",))
 _RECORDED: Final = frozenset({"entries", "history", "log", "logs", "requests", "traffic"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 
@@ -122,6 +125,8 @@ def _read(evidence: Evidence) -> Verdict:
     doubt = doubt or continued(evidence) or (begun(evidence) if _may_begin(evidence) else None)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
+    if verb == "ping" and prose.verbs in _PONG and not evidence.inputs.names:
+        return Verdict(READS, "ping, and it is answered")
     grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
     if grave and not _describes(evidence):
         return Verdict(ACTS, f"the name says {verb}, the description {prose.verbs[0]}", _unless_told(evidence, SURE))
@@ -259,6 +264,9 @@ def _titled(evidence: Evidence) -> Verdict:
     chosen = evidence.inputs.names & _CHOOSING
     if topic and not chosen and not evidence.inputs.flags & _GIVING and not any(map(_is_deed, prose.opening)):
         return Verdict(LOOKS, f"no verb at all; it is about {topic}")
+    abroad = "looks_abroad" in prose.statements and "acts_abroad" not in prose.statements
+    if abroad and not prose.unknown and not chosen and not evidence.inputs.flags & (_GIVING | PROGRAM):
+        return Verdict(LOOKS, "the description begins with a look, in another language")
     ends = evidence.words & _UNDOING
     return Verdict(UNCLEAR, "neither name nor description says what it does", FINAL if ends else WEAK)
 
@@ -294,7 +302,9 @@ def _run(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"{verb} of whatever is written")
     if prose.verbs[:1] in {("start",), ("trigger",)}:
         return Verdict(ACTS, f"{verb}, and the description says {prose.verbs[0]}")
-    if evidence.name.words[-1] in NOUNS["report"] and not prose.kinds & ACTING:
+    silent = not evidence.inputs.names and prose.kind == "run" and "returns" not in prose.statements
+    kept = silent and evidence.name.words[-1] in _NOTED
+    if evidence.name.words[-1] in NOUNS["report"] and not kept and not prose.kinds & ACTING:
         return Verdict(LOOKS, f"{verb} of a {evidence.name.words[-1]}")
     if prose.object & {"queries", "query"} and len(evidence.inputs.names & NOUNS["question_part"]) > 1:
         return Verdict(LOOKS, f"{verb} of a query that is put together from its parts")

@@ -156,6 +156,8 @@ def _governed(words: tuple[str, ...], index: int) -> bool:
 
 def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
     """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`, `pull_request`."""
+    if _is_statement(words, index):
+        return True
     if words[index] in COMPOUNDS and not COMPOUNDS[words[index]].isdisjoint(words[index + 1 : index + 2]):
         return True
     if VERBS[words[index]] in READING and not _STATING.isdisjoint(words[:index]):
@@ -164,11 +166,16 @@ def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
     return placed and words[index] in _DONE_TO and words[index] not in said
 
 
+def _is_statement(words: tuple[str, ...], index: int) -> bool:
+    """`show_create_table` is one word of SQL."""
+    return words[index] == "create" and index > 0 and words[index - 1] == "show"
+
+
 def _beside(words: tuple[str, ...], main: int) -> tuple[str, ...]:
     """Verbs joined to the main one: `search_and_replace`, `pause_resume`, `list_update`."""
     found = []
     for i, word in enumerate(words):
-        if i == main or VERBS.get(word, "noun") == "noun" or _governed(words, i):
+        if i == main or VERBS.get(word, "noun") == "noun" or _governed(words, i) or _is_statement(words, i):
             continue
         joined = i > 0 and words[i - 1] in CONJUNCTION
         certain = word not in NOUN_TOO and not (words[main] in _NEVER_NAMED and i == main + 1 == len(words) - 1)

@@ -46,6 +46,7 @@ _SWITCHES: Final = frozenset(
         "emptying",
         "traced",
         "unlisted",
+        "overwriting",
         "fate",
         "pressing",
         "backup",
@@ -176,6 +177,8 @@ def _switched(plain: str) -> Iterator[str]:
     )
     if plain in {"destroy", "is_destroy"}:
         yield "felled"
+    if plain in INPUTS["overwriting"]:
+        yield "overwriting"
     first, _, rest = plain.partition("_")
     if plain in INPUTS["felling"] or first in INPUTS["felling_first"] or _is_after(plain):
         yield "felling"

@@ -47,6 +47,7 @@ _AFTER_A_THING: Final = (
     "(?:amounts?|and|appliances|breakdown|by|data|endpoint|health|info|limits?"
     "|locations|metrics|or|per|restrictions|status|templates)"
 )
+_NUMBERS: Final = frozenset({"a", "b", "x", "y", "num", "number"})
 _CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
@@ -62,10 +63,16 @@ def judge_reading(evidence: Evidence) -> Verdict:
 
 def _worked_on(evidence: Evidence) -> Verdict | None:
     """`Split a string by a delimiter`: what is worked on comes with the call and goes back with the answer."""
-    first = evidence.text[:120].lower().partition(".")[0].strip()
-    if _WORKED.fullmatch(first) is None or any(name.endswith(_ELSEWHERE) for name in evidence.inputs.names):
+    names = evidence.inputs.names
+    if any(name.endswith(_ELSEWHERE) for name in names):
         return None
-    return Verdict(LOOKS, "it works on what it is handed")
+    summed = evidence.name.verb == "add" and bool(names) and names <= _NUMBERS
+    texts = evidence.name.verb in DEEDS["reworking"] and names & {"content", "input", "string", "text"}
+    reworked = texts and evidence.confirmed and "returns" in evidence.prose.statements
+    first = evidence.text[:120].lower().partition(".")[0].strip()
+    if summed or reworked or _WORKED.fullmatch(first):
+        return Verdict(LOOKS, "it works on what it is handed")
+    return None
 
 
 def _choices(evidence: Evidence) -> Verdict | None:

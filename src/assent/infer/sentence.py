@@ -125,6 +125,8 @@ def find_lead(words: list[str]) -> int | None:
         return None
     if word == "clicks" and _is_counted(words, position):
         return None
+    if word == "call" and before in {"one", "single"}:
+        return None
     if verb in _NO_DEED and word_after(words, position) in _NO_DEED[verb]:
         return None
     gerund = word != verb and word.endswith("ing")

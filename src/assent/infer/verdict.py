@@ -1,5 +1,6 @@
 """How sure are we that a tool only reads, and why?"""
 
+import re
 from typing import Final, NamedTuple
 
 from assent.infer.evidence import Evidence
@@ -11,6 +12,12 @@ FINAL, SURE, STRONG, FAIR, WEAK = 2.0, 0.95, 0.9, 0.75, 0.5
 _CLAIMS: Final = (
     *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
     *("select sql", "read query", "read queries", "read cypher", "read sql", "dql"),
+)
+_LINES: Final = 400
+_HEAD: Final = 160
+_SENTENCE = re.compile(r"(?<=[.;])\s+|\n+")
+_REFUSED = re.compile(
+    r"\b(?:are|be|is) (?:blocked|disallowed|forbidden|prohibited|refused|rejected|not (?:allowed|permitted))\b"
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 
@@ -26,11 +33,17 @@ class Verdict(NamedTuple):
     unless: float = FINAL
 
 
+def _without_refusals(evidence: Evidence) -> str:
+    """The title and the first lines, but for the sentences that say what is refused."""
+    sentences = _SENTENCE.split(evidence.text[:_LINES].lower())
+    told = " ".join(one for one in sentences if _REFUSED.search(one) is None)
+    return f"{evidence.title}. {told[:_HEAD]}".lower()
+
+
 def claims_reading(evidence: Evidence) -> bool:
     """Only a claim in the title or the first lines counts, not beside a word of writing, nor where settings decide."""
     headline = evidence.headline
-    claims = any(claim in headline for claim in _CLAIMS)
-    if not claims or any(word in headline for word in _WRITING):
+    if not any(claim in headline for claim in _CLAIMS) or any(word in _without_refusals(evidence) for word in _WRITING):
         return False
     titled = any(claim in evidence.title.lower() for claim in _CLAIMS)
     return titled or "opens_up" not in evidence.prose.statements
