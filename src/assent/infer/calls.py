@@ -78,7 +78,10 @@ def _held(evidence: Evidence) -> str | None:
     if "run" in _verbs(evidence) and evidence.inputs.names & NOUNS["image_input"] and around & NOUNS["vessel"]:
         return "runs any image"
     written = around & NOUNS["script_file"] if evidence.inputs.names & NOUNS["script_path"] else frozenset()
-    held = around & NOUNS["holder"] or (written if evidence.prose.opening.isdisjoint(_ROWS) else frozenset())
+    rows = evidence.prose.opening & _ROWS and (
+        evidence.name.verb == "import" or evidence.prose.verbs[:1] == ("upload",)
+    )
+    held = around & NOUNS["holder"] or (frozenset() if rows else written)
     if held:
         return f"does whatever the {min(held)} holds"
     adhoc = around & {"ad-hoc", "adhoc", "hoc"} and around & {"command", "commands", "host", "hosts", "module"}

@@ -1,5 +1,6 @@
 """What does a verb of this class mean, with these words and parameters around it?"""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -73,7 +74,10 @@ _UNDOING: Final = frozenset({"cutoff", "deletion", "erasure", "eviction", "remov
 _GIVEN_OUT: Final = _GRAVE | {"add", "share"}
 # Of these it is noted somewhere that they were made, where nothing is given and nothing comes back.
 _NOTED: Final = frozenset({"audit", "check", "checks", "validation", "verification"})
+_ALIVE: Final = frozenset({"alive", "connectivity", "health", "pong"})
 _PONG: Final = (("respond",), ("reply",), ("answer",))
+_SELECTED = re.compile(r"\bruns? an? read-?only (?:\w+ )?(?:select|sql|query|statement)\b")
+_ALTERING: Final = frozenset({"alter", "create", "create/merge", "ddl", "dml", "drop", "merge", "other"})
 _RECORDED: Final = frozenset({"entries", "history", "log", "logs", "requests", "traffic"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 
@@ -125,7 +129,7 @@ def _read(evidence: Evidence) -> Verdict:
     doubt = doubt or continued(evidence) or (begun(evidence) if _may_begin(evidence) else None)
     if doubt:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
-    if verb == "ping" and prose.verbs in _PONG and not evidence.inputs.names:
+    if evidence.name.words == ("ping",) and prose.verbs in _PONG and prose.opening & _ALIVE:
         return Verdict(READS, "ping, and it is answered")
     grave = prose.kind in _GRAVE or (prose.kind in ACTING and verb in NOUN_TOO)
     if grave and not _describes(evidence):
@@ -217,7 +221,7 @@ def _thing(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"the description says {prose.verbs[0]}", _unless_told(evidence, WEAK))
     if prose.kind == "make":
         return judge_product(evidence)
-    if prose.kind == "run" and not evidence.inputs.flags & {"code", "command"} and claims_reading(evidence):
+    if prose.kind == "run" and _only_selects(evidence):
         return Verdict(LOOKS, f"the description says {prose.verbs[0]}, and that it only reads")
     if prose.kind == "run":
         looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
@@ -237,6 +241,12 @@ def _thing(evidence: Evidence) -> Verdict:
     if prose.kind in READING:
         return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}")
     return _titled(evidence)
+
+
+def _only_selects(evidence: Evidence) -> bool:
+    """`Run a read-only SELECT`: what is run is said to read only, and nothing else is."""
+    free = evidence.inputs.flags & {"code", "command"} or not _ALTERING.isdisjoint(evidence.headline.split())
+    return _SELECTED.search(evidence.headline) is not None and not free and claims_reading(evidence)
 
 
 def _gives_back(evidence: Evidence) -> bool:

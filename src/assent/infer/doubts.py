@@ -15,7 +15,16 @@ _CARRYING_OUT: Final = frozenset({"aggregate", "evaluate", "explain"})
 _ARGUMENTS: Final = frozenset({"additional_args", "additional_arguments", "extra_args", "extra_arguments"})
 # With one of these a rehearsal is one of the request.
 _EXECUTED = re.compile(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b")
-_WORKING_OUT: Final = (("calculate",), ("compute",), ("differentiate",), ("simplify",), ("solve",))
+_WORKING_OUT: Final = (("calculate",), ("compute",))
+_CONFIRMING: Final = ("apply", "confirm", "execute", "force")
+_SHOWN = re.compile(r"\s*(?:execute|run)s? an? (?:[\w-]+ ){0,2}['`\"]?show['`\"]? command\.")
+_FORM: Final = frozenset({"format", "schema", "structure", "syntax"})
+# `Run the script checker against a folder`, but not the checker's script.
+_CHECKER_RUN = re.compile(
+    r"\s*runs? (?:the|an?) (?:[\w-]+ ){0,4}"
+    r"(?:analy[sz]er|auditor|checker|detector|inspector|linter|profiler|scanner|validator|verifier)"
+    r" ?(?:\(|\.|,|against|for|on|over|to)"
+)
 _PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve", "search"})
 _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
 # They ask how a job is doing.
@@ -42,25 +51,40 @@ def only_reads(evidence: Evidence) -> bool:
 
 def is_treated(evidence: Evidence) -> bool:
     """Whether what is written is only looked at: explained, formatted, calculated, but not run."""
-    prose, verb = evidence.prose, evidence.name.verb
-    if prose.kind == "run" and evidence.kind in READING and not evidence.inputs.flags & PROGRAM:
-        return bool(prose.object & NOUNS["checker"])
+    prose, verb, flags = evidence.prose, evidence.name.verb, evidence.inputs.flags
+    if prose.kind == "run" and evidence.kind in READING and not flags & (PROGRAM | {"query"}):
+        return _CHECKER_RUN.match(evidence.text.lower()) is not None and not evidence.inputs.names & _ARGUMENTS
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
         return False
-    if "code" in evidence.inputs.flags and _EXECUTED.search(evidence.text.lower()) is not None:
+    if "code" in flags and _EXECUTED.search(evidence.text.lower()) is not None:
         return False
-    worked_out = verb == "evaluate" or (evidence.kind in {"none", "noun"} and prose.verbs[:1] in _WORKING_OUT)
-    if worked_out and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
+    if verb == "evaluate" and (evidence.words | prose.opening) & NOUNS["arithmetic"]:
         return True
-    told = evidence.kind in READING and prose.verbs[:1] == ("validate",)
-    return told or (verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words))
+    if _is_worked_out(evidence) or _is_proofread(evidence):
+        return True
+    return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
+
+
+def _is_worked_out(evidence: Evidence) -> bool:
+    """`Compute symbolic derivatives` of an expression, not with code."""
+    prose = evidence.prose
+    formal = evidence.inputs.names & {"equation", "expression", "formula"} and "code" not in evidence.inputs.names
+    worked = evidence.kind in {"none", "noun"} and prose.verbs in _WORKING_OUT and prose.opening & NOUNS["calculus"]
+    return bool(formal and worked) and prose.opening.isdisjoint({"code", "running"})
+
+
+def _is_proofread(evidence: Evidence) -> bool:
+    """`check_syntax` of code, where nothing but the syntax is validated."""
+    prose = evidence.prose
+    validated = evidence.name.verb in _VALIDATING and prose.verbs == ("validate",)
+    return validated and evidence.inputs.flags & PROGRAM == {"code"} and bool(prose.object & _FORM)
 
 
 def _written(evidence: Evidence) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
-    if verb == "show" and "show" in prose.object and prose.kind == "run":
+    if verb == "show" and _SHOWN.match(evidence.text.lower()) is not None:
         return None
     anything = "method" in evidence.inputs.names and "runs_anything" in prose.statements
     if prose.kind == "run" and (anything or prose.object & NOUNS["written"] or is_any_query(evidence)):
@@ -87,7 +111,13 @@ def _looked_up(evidence: Evidence) -> bool:
     """Whether `code` is what something is found by, as in `get_airport`, and no program."""
     prose = evidence.prose
     sought = evidence.name.verb in DEEDS["fetching"] and prose.kind in {"read", "none"}
-    sought = sought or (evidence.kind in {"none", "noun"} and prose.verbs[:1] != () and prose.verbs[0] in _PLAIN)
+    told = (
+        evidence.kind in {"none", "noun"}
+        and evidence.name.words[-1:] != ()
+        and evidence.name.words[-1] in NOUNS["told"]
+    )
+    told = told and prose.verbs == ("get",) and "code" not in prose.opening
+    sought = sought or (told and "language" not in evidence.inputs.names)
     named = sought and evidence.inputs.flags & PROGRAM == {"code"} and evidence.inputs.names & NOUNS["code_input"]
     return bool(named) and not (evidence.words | prose.opening) & NOUNS["coded"]
 
@@ -104,7 +134,7 @@ def requested(evidence: Evidence) -> str | None:
 def saved(evidence: Evidence) -> str | None:
     named = evidence.name.words[-2:] == ("to", "file")
     said = evidence.prose.statements
-    stays = named or _is_filed(evidence) or ("saves" in said and "unwritten" not in said)
+    stays = named or _is_filed(evidence) or ("saves" in said and "writes_no_file" not in said)
     return "the result may be saved" if stays else None
 
 
@@ -174,9 +204,11 @@ def ended(evidence: Evidence) -> str | None:
 
 
 def is_planned(evidence: Evidence) -> bool:
-    """`plan_delete`, where the text looks and says that it only reads."""
-    planned = evidence.name.words[:1] in {("plan",), ("preview",)}
-    return planned and evidence.prose.kind in READING and evidence.prose.kinds <= READING and only_reads(evidence)
+    """`plan_delete`, where the text previews what would be done, says that it only reads, and nothing confirms it."""
+    prose, names = evidence.prose, evidence.inputs.names
+    planned = evidence.name.words[:1] in {("plan",), ("preview",)} and prose.verbs in {("preview",), ("show",)}
+    told = planned and " would " in evidence.text.partition(".")[0] and only_reads(evidence)
+    return told and "in_passing" not in prose.statements and not any(name.startswith(_CONFIRMING) for name in names)
 
 
 def begun(evidence: Evidence) -> str | None:

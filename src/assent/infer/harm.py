@@ -102,7 +102,8 @@ def _is_taken_out(evidence: Evidence) -> bool:
     """`remove_devices_from_group`: they stay; a person who is taken out loses access."""
     words = evidence.name.words
     place = words.index("from") if "from" in words else len(words)
-    return bool(NOUNS["collected"].intersection(words[place + 1 :])) and NOUNS["person"].isdisjoint(words[:place])
+    whole = NOUNS["person"] | {"all", "everything"}
+    return bool(NOUNS["collected"].intersection(words[place + 1 :])) and whole.isdisjoint(words[:place])
 
 
 def _otherwise(verb: str, words: frozenset[str]) -> bool:

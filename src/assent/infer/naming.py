@@ -45,6 +45,7 @@ _STATING = frozenset(
 )
 # What follows one of these is what is wanted, whatever else it could mean: `get_resume`.
 _NEVER_NAMED = frozenset({"fetch", "get", "retrieve"})
+_CREATED = (("database",), ("function",), ("procedure",), ("table",), ("trigger",), ("view",))
 _DONE_TO = frozenset({"balance", "input", "page", "phone", "text"})
 
 
@@ -168,7 +169,7 @@ def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
 
 def _is_statement(words: tuple[str, ...], index: int) -> bool:
     """`show_create_table` is one word of SQL."""
-    return words[index] == "create" and index > 0 and words[index - 1] == "show"
+    return words[max(0, index - 1) : index + 1] == ("show", "create") and words[index + 1 : index + 2] in _CREATED
 
 
 def _beside(words: tuple[str, ...], main: int) -> tuple[str, ...]:

@@ -28,8 +28,8 @@ _FILED: Final = ("_dir", "_directory", "_disk", "_file", "_filename", "_folder",
 _PLACES: Final = ("directory", "file", "filename", "folder", "path")
 _SAVING = re.compile(r"\bsav(?:e|ed|ing)\b")
 _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
+_WORKED_OUT = re.compile(r"\b(?:[Aa]rithmetic|[Cc]alculat|[Cc]omput|[Mm]ath)")
 _FELLED: Final = frozenset({"delete", "deletes", "deletions", "to_delete"})
-_SUMS: Final = frozenset({"divide", "multiply", "subtract"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
@@ -119,9 +119,9 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             chosen |= outer
     if "method" in names and names & {"body", "data", "payload"} and names & {"endpoint", "path", "url"}:
         flags.add("http")
-    if flags & {"query", "sql"}:
+    if flags & {"query", "sql"} and "SELECT" in text:
         choices = [choice for choice in choices if choice.verb != "select"]  # a word of the query's language
-    if any(choice.verb in _SUMS for choice in choices):
+    if any(choice.verb == "multiply" for choice in choices) and _WORKED_OUT.search(text):
         choices = [choice for choice in choices if choice.verb != "add"]
     only_reads = (
         only_reads and all(choice.kind in READING for choice in choices) and any(choice.certain for choice in choices)
@@ -135,6 +135,8 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
     flags = set(meant)
     if flags & _PROGRAMS and is_short(definition):
         flags -= _PROGRAMS
+    if definition.get("type") in ("integer", "number"):
+        flags.discard("code")
     if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
     if own and plain.endswith(_PLACES) and _is_for_saving(definition.get("description")):
@@ -269,6 +271,4 @@ def _is_http(definition: Mapping[str, Any]) -> bool:
     text = definition.get("description")
     described = text if isinstance(text, str) else ""
     values = list_values(definition)
-    if {"get", "post"} <= {value.lower() for value in values}:
-        return True
     return any(method in (values or described) for method in _HTTP_WRITES)

@@ -47,7 +47,7 @@ _AFTER_A_THING: Final = (
     "(?:amounts?|and|appliances|breakdown|by|data|endpoint|health|info|limits?"
     "|locations|metrics|or|per|restrictions|status|templates)"
 )
-_NUMBERS: Final = frozenset({"a", "b", "x", "y", "num", "number"})
+_IN_A_TEXT = re.compile(r"^[^.]* (?:from|in|of) (?:an? |the |given |this )?text\b")
 _CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 
@@ -66,13 +66,19 @@ def _worked_on(evidence: Evidence) -> Verdict | None:
     names = evidence.inputs.names
     if any(name.endswith(_ELSEWHERE) for name in names):
         return None
-    summed = evidence.name.verb == "add" and bool(names) and names <= _NUMBERS
-    texts = evidence.name.verb in DEEDS["reworking"] and names & {"content", "input", "string", "text"}
-    reworked = texts and evidence.confirmed and "returns" in evidence.prose.statements
+    summed = evidence.name.words == ("add",) and names == {"a", "b"}
     first = evidence.text[:120].lower().partition(".")[0].strip()
-    if summed or reworked or _WORKED.fullmatch(first):
+    if summed or _is_reworked(evidence) or _WORKED.fullmatch(first):
         return Verdict(LOOKS, "it works on what it is handed")
     return None
+
+
+def _is_reworked(evidence: Evidence) -> bool:
+    """`Redact all names in a text and return it`: the text is all that is given, and it comes back."""
+    prose, names = evidence.prose, evidence.inputs.names
+    texts = evidence.name.verb in DEEDS["reworking"] and names == {"text"} and _IN_A_TEXT.search(evidence.text)
+    lasting = "lasting" in prose.statements or " in place" in evidence.text
+    return bool(texts) and evidence.confirmed and "returns" in prose.statements and not lasting
 
 
 def _choices(evidence: Evidence) -> Verdict | None:
@@ -105,7 +111,10 @@ def _only_filters(evidence: Evidence) -> bool:
 
 def _only_checks(evidence: Evidence) -> bool:
     """`validate_rows` with an operation checks what is meant for it, where the text says that nothing is changed."""
-    return evidence.name.verb in _CHECKING and evidence.prose.kinds <= READING and only_reads(evidence)
+    name, prose = evidence.name, evidence.prose
+    checks = name.verb in {"validate", "verify"} and name.words[0] == name.verb and prose.kinds <= READING
+    offered = any(choice.kind in READING for choice in evidence.inputs.choices)
+    return checks and not offered and "without making any changes" in evidence.text.lower() and only_reads(evidence)
 
 
 def _avowed(evidence: Evidence) -> Verdict | None:

@@ -16,7 +16,6 @@ _KIND: Final = ("type", "action", "kind", "name")
 _IDENTIFIED: Final = re.compile(
     r"^(?:the |an? )?(?:\w+ ){0,2}(?:id|identifier|uuid|slug)\b(?!,? (?:of|and) \w+ code)", re.IGNORECASE
 )
-_COUNTED: Final = ("boolean", "integer", "number")
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
@@ -57,9 +56,9 @@ def is_switch(definition: Mapping[str, Any]) -> bool:
 
 
 def is_short(definition: Mapping[str, Any]) -> bool:
-    """Whether it is no program: a number, the code of a country, one of a few words, the id of a script."""
+    """Whether it is no program: the code of a country, one of a few words, the id of a script."""
     longest, said = definition.get("maxLength"), definition.get("description")
-    if (isinstance(longest, int) and longest <= _SHORT) or "enum" in definition or definition.get("type") in _COUNTED:
+    if (isinstance(longest, int) and longest <= _SHORT) or "enum" in definition:
         return True
     return isinstance(said, str) and _IDENTIFIED.search(said[:80]) is not None
 

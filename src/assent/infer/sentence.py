@@ -72,6 +72,7 @@ _MEASURES = frozenset(
 # Before a noun they are done to it, more often than they are one.
 _OUTRIGHT = frozenset({"save", "store", "update"})
 _KEEPING = frozenset({"save", "store"})
+_COUNTED = frozenset({"conversions", "ctr", "impressions", "opens", "position", "views"})
 _PROMPT = frozenset({"prompt", "prompts", "query", "question", "questions"})
 _CLAUSE = frozenset({"are", "as", "for", "found", "is", "that", "to", "when", "where", "which", "with"})
 BEING = frozenset({"are", "becomes", "gets", "goes", "is", "was", "were"})
@@ -159,7 +160,7 @@ def _is_thing(words: list[str], position: int, verb: str) -> bool:
 
 def _is_counted(words: list[str], position: int) -> bool:
     """`Clicks/impressions per day`, not `Clicks, drags or scrolls`."""
-    return words[position + 1 : position + 2] in ([","], ["/"]) and find_verb(word_after(words, position + 1)) is None
+    return words[position + 1 : position + 2] in ([","], ["/"]) and word_after(words, position + 1) in _COUNTED
 
 
 def word_after(words: list[str], position: int) -> str:

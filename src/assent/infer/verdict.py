@@ -16,8 +16,10 @@ _CLAIMS: Final = (
 _LINES: Final = 400
 _HEAD: Final = 160
 _SENTENCE = re.compile(r"(?<=[.;])\s+|\n+")
+# All writing, and under no condition.
 _REFUSED = re.compile(
-    r"\b(?:are|be|is) (?:blocked|disallowed|forbidden|prohibited|refused|rejected|not (?:allowed|permitted))\b"
+    r"(?:any|all) (?:other |write |writing |data-modifying )+(?:operations?|quer(?:y|ies)|statements?)(?: \([^)]*\))?"
+    r" (?:are|is|will be) (?:always )?(?:blocked|forbidden|prohibited|refused|rejected|not (?:allowed|permitted))\.?"
 )
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 
@@ -36,14 +38,15 @@ class Verdict(NamedTuple):
 def _without_refusals(evidence: Evidence) -> str:
     """The title and the first lines, but for the sentences that say what is refused."""
     sentences = _SENTENCE.split(evidence.text[:_LINES].lower())
-    told = " ".join(one for one in sentences if _REFUSED.search(one) is None)
+    told = " ".join(one for one in sentences if _REFUSED.fullmatch(one) is None)
     return f"{evidence.title}. {told[:_HEAD]}".lower()
 
 
 def claims_reading(evidence: Evidence) -> bool:
     """Only a claim in the title or the first lines counts, not beside a word of writing, nor where settings decide."""
     headline = evidence.headline
-    if not any(claim in headline for claim in _CLAIMS) or any(word in _without_refusals(evidence) for word in _WRITING):
+    claims = any(claim in headline for claim in _CLAIMS)
+    if not claims or any(word in _without_refusals(evidence) for word in _WRITING):
         return False
     titled = any(claim in evidence.title.lower() for claim in _CLAIMS)
     return titled or "opens_up" not in evidence.prose.statements
