@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gc
 import io
 import os
 import select
@@ -100,7 +101,11 @@ def _tell(judged: Judged) -> Iterator[list[str]]:
 
 
 def _call(cores: int) -> ProcessPoolExecutor:
-    """Helpers that are copies of this process, and leave it to this one to be interrupted."""
-    return ProcessPoolExecutor(
-        cores, mp_context=get_context("fork"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    )
+    """Helpers that are copies of this process."""
+    return ProcessPoolExecutor(cores, mp_context=get_context("fork"), initializer=_settle)
+
+
+def _settle() -> None:
+    """Leave it to the first process to be interrupted, and look for no cycles: what is judged has none."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()
