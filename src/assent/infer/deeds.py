@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from assent.infer.doubts import (
-    PROGRAM,
     begun,
     consulted,
     continued,
@@ -17,7 +16,6 @@ from assent.infer.doubts import (
     let_in,
     made,
     mended,
-    program,
     rehearsed,
     renewed,
     requested,
@@ -41,6 +39,7 @@ from assent.infer.lexicon import (
 )
 from assent.infer.naming import read_name
 from assent.infer.products import judge_product
+from assent.infer.programs import PROGRAM, program
 from assent.infer.verdict import (
     ACTS,
     FAIR,
@@ -78,6 +77,8 @@ _ALIVE: Final = frozenset({"alive", "connectivity", "health", "pong"})
 _PONG: Final = (("respond",), ("reply",), ("answer",))
 _SELECTED = re.compile(r"\bruns? an? read-?only (?:\w+ )?(?:select|sql|query|statement)\b")
 _ALTERING: Final = frozenset({"alter", "create", "create/merge", "ddl", "dml", "drop", "merge", "other"})
+# A first sentence that goes on, in other languages.
+_JOINED_ABROAD = re.compile(r"[^.。\n]*(?:并|並|后|後|然|して|하여|후| (?:e|et|y|и) )")
 _RECORDED: Final = frozenset({"entries", "history", "log", "logs", "requests", "traffic"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 
@@ -275,6 +276,7 @@ def _titled(evidence: Evidence) -> Verdict:
     if topic and not chosen and not evidence.inputs.flags & _GIVING and not any(map(_is_deed, prose.opening)):
         return Verdict(LOOKS, f"no verb at all; it is about {topic}")
     abroad = "looks_abroad" in prose.statements and "acts_abroad" not in prose.statements
+    abroad = abroad and _JOINED_ABROAD.match(evidence.text.lower()) is None
     if abroad and not prose.unknown and not chosen and not evidence.inputs.flags & (_GIVING | PROGRAM):
         return Verdict(LOOKS, "the description begins with a look, in another language")
     ends = evidence.words & _UNDOING

@@ -3,9 +3,9 @@
 from typing import Final
 
 from assent.infer.calls import judge_calls
-from assent.infer.doubts import is_any_query, is_treated, only_reads
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE, VERBS
+from assent.infer.programs import is_any_query, is_treated, only_reads
 
 _STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
 _REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest", "restful"})

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from assent.infer.doubts import PROGRAM, does, saved
+from assent.infer.doubts import does, saved
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, NOUNS, READING
+from assent.infer.programs import PROGRAM
 from assent.infer.verdict import ACTS, FINAL, LOOKS, SURE, UNCLEAR, Verdict, claims_reading
 
 # Parameters by which what was made is found again.

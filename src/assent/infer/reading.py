@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from assent.infer.deeds import BY_KIND, judge_act
-from assent.infer.doubts import PROGRAM, is_planned, only_reads
+from assent.infer.doubts import is_planned
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import (
     ACTING,
@@ -19,6 +19,7 @@ from assent.infer.lexicon import (
     READING,
     VERBS,
 )
+from assent.infer.programs import PROGRAM, only_reads
 from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 
 _ASKING: Final = frozenset({"check", "get", "list", "poll", "query", "read", "retrieve", "return", "show", "view"})
