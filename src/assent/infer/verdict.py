@@ -4,10 +4,13 @@ import re
 from typing import Final, NamedTuple
 
 from assent.infer.evidence import Evidence
+from assent.infer.lexicon import DETERMINER, NOUN_TOO, READING
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 # How likely the words must make it to overrule a verdict: more than they can, and as much as proved right for its kind.
 FINAL, SURE, STRONG, FAIR, WEAK = 2.0, 0.95, 0.9, 0.75, 0.5
+# Classes of verbs that no words overrule.
+GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 
 _CLAIMS: Final = (
     *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
@@ -50,3 +53,16 @@ def claims_reading(evidence: Evidence) -> bool:
         return False
     titled = any(claim in evidence.title.lower() for claim in _CLAIMS)
     return titled or "opens_up" not in evidence.prose.statements
+
+
+def unless_told(evidence: Evidence, unless: float) -> float:
+    """What it takes to overrule the description's verb, which may be a thing: `Text allowance`, not `Sends a text`."""
+    prose = evidence.prose
+    first, second = [*evidence.text[:80].lower().split(maxsplit=2), "", ""][:2]
+    thing = prose.verbs[0] in NOUN_TOO and first == prose.verbs[0] and second not in DETERMINER
+    if first == prose.verbs[0] and second in DETERMINER and prose.kind != "run" and evidence.kind not in READING:
+        unless = max(unless, STRONG)  # `Save a snapshot`
+    if (prose.kinds & (GRAVE | {"share"}) and not thing) or "starts_job" in prose.statements:
+        return FINAL
+    doubtful = (prose.verbs[0] in NOUN_TOO and prose.verbs[0] != "login") or prose.kind == "run"
+    return unless if doubtful else max(unless, SURE)
