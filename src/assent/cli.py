@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -76,5 +77,16 @@ def main() -> None:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        _write_no_more()
+        click.echo(f"error: not everything could be written: {error.strerror}. Make room and try again", err=True)
+        sys.exit(2)
+
+
+def _write_no_more() -> None:
+    """Keep the interpreter from trying once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

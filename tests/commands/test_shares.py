@@ -2,6 +2,7 @@
 
 import io
 import json
+import multiprocessing
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -44,6 +45,29 @@ def test_what_stands_before_a_bad_line_is_answered_and_nothing_after_it(cores: i
         for many in judge_shares(shares(lines), trust_annotations=False, cores=cores):
             answers += many
     assert len(answers) == bad - 1
+
+
+def test_what_a_helper_that_is_killed_leaves_behind_is_judged_all_the_same() -> None:
+    lines = [line(number) for number in range(MANY)]
+    before = {child.pid for child in multiprocessing.active_children()}
+    answers: list[str] = []
+    for many in judge_shares(shares(lines), trust_annotations=False, cores=2):
+        answers += many
+        for child in multiprocessing.active_children():
+            if child.pid not in before:
+                child.kill()
+    assert [json.loads(one)["name"] for one in answers] == [json.loads(one)["name"] for one in lines]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device here")
+def test_a_full_disk_is_told_in_a_sentence() -> None:
+    command = [str(Path(sys.executable).with_name("assent")), "classify"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            command, input=f"{line(1)}\n", stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr == "error: not everything could be written: No space left on device. Make room and try again\n"
 
 
 def test_annotations_are_believed_by_every_process() -> None:

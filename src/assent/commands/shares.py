@@ -9,9 +9,11 @@ import os
 import select
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
+from functools import partial
 from multiprocessing import get_all_start_methods, get_context
 from typing import BinaryIO, Final
 
@@ -62,7 +64,7 @@ def _is_at_hand(file: BinaryIO) -> bool:
 
 def judge_shares(shares: Iterable[list[Line]], *, trust_annotations: bool, cores: int) -> Iterator[list[str]]:
     """The answers to each share, in order; an empty share stands for a pause, before which everything is answered."""
-    waiting: deque[Future[Judged]] = deque()
+    waiting: deque[Callable[[], Judged]] = deque()
     alone = _ALONE
     with ExitStack() as stack:
         helpers: ProcessPoolExecutor | None = None
@@ -75,11 +77,11 @@ def judge_shares(shares: Iterable[list[Line]], *, trust_annotations: bool, cores
                 helpers = _call(cores)
                 stack.callback(helpers.shutdown, cancel_futures=True)
             if share:
-                waiting.append(helpers.submit(judge_share, share, trust_annotations))
+                waiting.append(_hand_over(helpers, share, trust_annotations))
             while waiting and (not share or len(waiting) >= _AHEAD * cores):
-                yield from _tell(waiting.popleft().result())
+                yield from _tell(waiting.popleft()())
         while waiting:
-            yield from _tell(waiting.popleft().result())
+            yield from _tell(waiting.popleft()())
 
 
 def judge_share(share: list[Line], trust_annotations: bool) -> Judged:
@@ -91,6 +93,22 @@ def judge_share(share: list[Line], trust_annotations: bool) -> Judged:
         except FaultsError as error:
             return answers, error.faults
     return answers, ()
+
+
+def _hand_over(helpers: ProcessPoolExecutor, share: list[Line], trust_annotations: bool) -> Callable[[], Judged]:
+    """Give a share to whoever is free; what a helper that ended leaves behind is judged here."""
+    try:
+        answer = helpers.submit(judge_share, share, trust_annotations)
+    except BrokenProcessPool:
+        return partial(judge_share, share, trust_annotations)
+
+    def collect() -> Judged:
+        try:
+            return answer.result()
+        except BrokenProcessPool:
+            return judge_share(share, trust_annotations)
+
+    return collect
 
 
 def _tell(judged: Judged) -> Iterator[list[str]]:
