@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -78,3 +79,16 @@ def test_a_target_without_tools_is_no_table(tmp_path: Path) -> None:
     path.write_text("upstreams: {shop: {url: http://127.0.0.1:9/mcp}}", encoding="utf-8")
     result = CliRunner().invoke(hosts, [str(path)])
     assert isinstance(result.exception, SettingsError) and "there are no tools in it" in str(result.exception)
+
+
+@pytest.mark.parametrize(("form", "code"), [("html", 2), ("text", 2), ("json", 0)])
+def test_a_submission_has_one_form(tmp_path: Path, form: str, code: int) -> None:
+    path = tmp_path / "contracts.yaml"
+    path.write_text("tools: {list_notes: {side_effect: read, open_world: false}}", encoding="utf-8")
+    assert CliRunner().invoke(hosts, [str(path), "--submission", "openai", "--format", form]).exit_code == code
+
+
+def test_a_tool_without_a_name_is_shown_as_such(tmp_path: Path) -> None:
+    server = Path(__file__).parents[1] / "nameless_server.py"
+    result = CliRunner().invoke(hosts, ["--", sys.executable, str(server), "5"])
+    assert "\n(a tool without a name)\n" in result.stdout

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from assent.commands.pin import pin
 from assent.errors import SettingsError
 
+NAMELESS = Path(__file__).parents[1] / "nameless_server.py"
 PROGRAM = """
 import sys
 from mcp.server.mcpserver import MCPServer
@@ -193,3 +194,11 @@ def test_what_is_said_of_a_broken_lock_file_can_be_done(lock: Path) -> None:
         )
     lock.unlink()
     assert run(tools, "--write").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["null", "5", '""'])
+def test_a_tool_without_a_name_cannot_be_accepted(lock: Path, name: str) -> None:
+    result = run("--write", "--", sys.executable, NAMELESS, name)
+    assert isinstance(result.exception, SettingsError)
+    assert "it lists a tool without a name" in str(result.exception)
+    assert not lock.exists()

@@ -194,3 +194,10 @@ def test_a_line_that_is_no_message_is_no_traceback(program: Path, caplog: pytest
     assert result.exit_code == 0, result.output
     assert "1 tool called" in result.stdout
     assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_server_with_a_tool_without_a_name_is_refused() -> None:
+    server = Path(__file__).parents[1] / "nameless_server.py"
+    result = run("--calls", "all", "--", sys.executable, server, "null")
+    assert isinstance(result.exception, SettingsError)
+    assert "it lists a tool without a name" in str(result.exception)

@@ -139,3 +139,8 @@ def test_duplicates_can_be_gathered_for_whoever_reports_more() -> None:
     document = Document("a: 1\na: 2\n", "f.yaml", gather=True)
     assert document.value == {"a": 1}
     assert [fault.line for fault in document.faults] == [2]
+
+
+def test_a_json_file_is_called_one() -> None:
+    with pytest.raises(FaultsError, match=r"tools\.json:2: not valid JSON"):
+        Document('{"a": [', "tools.json")

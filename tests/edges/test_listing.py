@@ -7,8 +7,10 @@ import sys
 from typing import Any
 
 import pytest
+from mcp.server.lowlevel import Server
+from mcp_types import ListToolsResult, Tool
 
-from assent.edges.listing import NotListedError, listed_by
+from assent.edges.listing import NotListedError, listed_by, listed_in
 
 PROGRAM = """
 import json, sys
@@ -37,3 +39,11 @@ async def test_what_is_no_list_of_tools_is_said_and_not_taken_for_an_empty_one(
     with pytest.raises(NotListedError) as told:
         await listed_by([sys.executable, "-c", PROGRAM, json.dumps(answer)], errors=sys.__stderr__ or sys.stderr)
     assert str(told.value) == f"{sys.executable} did not list its tools: {reason}"
+
+
+async def test_the_pages_of_a_server_object_must_end() -> None:
+    async def list_tools(context: Any, params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="a", input_schema={"type": "object"})], next_cursor="same")
+
+    with pytest.raises(NotListedError, match=r"^the server did not list its tools: the pages of tools/list never end$"):
+        await listed_in(Server("notes", on_list_tools=list_tools))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from assent.commands.targets import TargetCommand, chosen, target_options
 from assent.errors import Fault, SettingsError
@@ -35,6 +36,8 @@ def hosts(
 
     With --submission, the contracts of TARGET are said as that directory wants them.
     """
+    if directory and form != "json" and ctx.get_parameter_source("form") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("A directory is handed JSON: leave --format away, or say json.", ctx)
     given = chosen(ctx, target, directory or profile, contracts, headers).read().target
     if not given.subjects:
         raise SettingsError(Fault("there are no tools in it", "Name a server, or a file with definitions or contracts"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from itertools import pairwise
@@ -12,6 +11,7 @@ from typing import Any
 
 import click
 
+from assent.drafts import draft
 from assent.errors import Fault, SettingsError
 
 
@@ -107,11 +107,8 @@ def _replace(link: Path, new: str) -> Path:
     file = link.resolve()  # a link stays one
     try:
         kept = _free(file.with_name(f"{file.name}.before-assent"))
-        mode = file.stat().st_mode & 0o777
-        _write(kept, file.read_bytes(), mode)
-        draft = _free(file.with_name(f".{file.name}.new"))
-        _write(draft, new.encode(), mode)
-        draft.replace(file)
+        draft(file, file.read_bytes()).rename(kept)
+        draft(file, new.encode()).replace(file)
     except OSError as error:
         remedy = "Nothing was changed; run it where you may write"
         raise SettingsError(Fault(f"cannot be written: {error.strerror}", remedy, file=str(link))) from None
@@ -124,10 +121,3 @@ def _free(wanted: Path) -> Path:
         number += 1
         path = wanted.with_name(f"{wanted.name}-{number}")
     return path
-
-
-def _write(file: Path, data: bytes, mode: int) -> None:
-    """A new file nobody may read who may not read the old one, not even for a moment: clients keep secrets there."""
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as made:
-        made.write(data)
-    file.chmod(mode)

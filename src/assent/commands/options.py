@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import getpass
 import os
-import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal
+from assent.drafts import draft
 from assent.errors import Fault, SettingsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -47,21 +47,13 @@ def written_to(place: Path, text: str, option: str) -> None:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    mode = file.stat().st_mode & 0o777 if file.exists() else None
-    if mode is not None and not os.access(file, os.W_OK):
+    if file.exists() and not os.access(file, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}.new")
+    beside = draft(file, data)
     try:
-        with os.fdopen(
-            os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode), "wb"
-        ) as made:
-            made.write(data)
-        if mode is not None:
-            draft.chmod(mode)
-        draft.replace(file)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def to_be_asked(yes: bool) -> bool:

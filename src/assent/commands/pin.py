@@ -12,7 +12,7 @@ import click
 
 from assent.bootstrap import load_pins
 from assent.commands.options import config_option, written_to
-from assent.commands.targets import TargetCommand, chosen, names_nothing
+from assent.commands.targets import TargetCommand, check_tools, chosen, names_nothing
 from assent.core.pins import Change, Pin, compare, pins_of, pins_text
 from assent.core.render import visible
 from assent.edges.listing import listed_at, listed_by
@@ -152,11 +152,14 @@ def _listed(
             remedy = "Name a configuration with -c, or a URL, a file of definitions or a command"
             raise SettingsError(Fault("it holds no definitions of a server to be pinned", remedy, file=target or ""))
         found = [dict(subject.definition) for subject in read.target.subjects]
+        check_tools(found, read.target.name)
         return {"": found}, Path(LOCK)
     settings = find_settings(config)
     if not settings.upstreams:
         raise SettingsError(Fault("there are no upstreams", "Name some, or a TARGET", "upstreams"))
     listed = {name: asyncio.run(_of_upstream(name, one)) for name, one in settings.upstreams.items()}
+    for name, found in listed.items():
+        check_tools(found, name)
     return listed, Path(settings.pins or LOCK)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
@@ -119,6 +119,13 @@ def check_name(target: str) -> None:
     except OSError as error:
         remedy = "Correct the path; the text of a file is given to `-`"
         raise SettingsError(Fault(f"cannot be read: {error.strerror}", remedy, file=visible(target[:60]))) from None
+
+
+def check_tools(definitions: Iterable[Mapping[str, Any]], server: str = "") -> None:
+    """Refuse a tool without a name: nobody can call it, and nothing can be noted about it."""
+    if not all(isinstance(one.get("name"), str) and one["name"] for one in definitions):
+        fault = Fault("it lists a tool without a name", "Have its author name it; `assent lint` describes it", server)
+        raise SettingsError(fault)
 
 
 def names_nothing(ctx: click.Context, target: str | None) -> bool:

@@ -12,7 +12,15 @@ from threading import Timer
 
 import click
 
-from assent.commands.targets import Chosen, TargetCommand, chosen, headers_of, load_server, target_options
+from assent.commands.targets import (
+    Chosen,
+    TargetCommand,
+    check_tools,
+    chosen,
+    headers_of,
+    load_server,
+    target_options,
+)
 from assent.core.render import counted, visible
 from assent.edges.calling import PATIENCE, Caller, calling
 from assent.edges.listing import contracts_in
@@ -104,6 +112,7 @@ def _words(command: str) -> list[str]:
 
 
 def _promises(what: Chosen, target: Target, only: tuple[str, ...]) -> list[Promises]:
+    check_tools([tool.definition for tool in target.subjects], target.name)
     unknown = [name for name in only if name not in target.names]
     if unknown:
         raise SettingsError([Fault("the server has no such tool", "Correct it", name) for name in unknown])

@@ -53,15 +53,16 @@ class Document:
         self.faults: list[Fault] = []
         self._anchors: dict[str, _Built] = {}
         self._weight = 0
+        self._invalid = f"not valid {'JSON' if file.endswith('.json') else 'YAML'}"
         try:
             self._events = yaml.parse(_joined(text) if text.lstrip()[:1] == "{" else text, Loader=_LOADER)
             self.value = self._whole()
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 0
-            raise self._refusal(f"not valid YAML: {error.problem or error.context}", "", line) from None
+            raise self._refusal(f"{self._invalid}: {error.problem or error.context}", "", line) from None
         except (yaml.YAMLError, ValueError) as error:
-            raise self._refusal(f"not valid YAML: {str(error).splitlines()[0]}") from None
+            raise self._refusal(f"{self._invalid}: {str(error).splitlines()[0]}") from None
         if self.faults and not gather:
             raise FaultsError(self.faults)
 

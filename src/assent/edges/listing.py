@@ -41,7 +41,6 @@ from assent.edges.upstreams.target import Target as Address
 from assent.errors import AssentError
 
 _CLIENT = {"name": "assent", "version": "0"}
-_PAGES = 1000
 _CREDENTIALS = "It wants other credentials: give them with --header 'Authorization: Bearer ...'"
 _ENDPOINT = "Name the address at which it speaks MCP; often that ends in /mcp"
 _REMEDIES = {"401": _CREDENTIALS, "403": _CREDENTIALS, "404": _ENDPOINT, "405": _ENDPOINT, "200": _ENDPOINT}
@@ -176,15 +175,14 @@ async def listed_in(server: Any) -> Definitions:
 
 
 async def _pages(client: Client) -> Definitions:
-    found: Definitions = []
-    cursor: str | None = None
-    for _ in range(_PAGES):
-        result = await client.list_tools(cursor=cursor)
-        found += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in result.tools]
-        cursor = result.next_cursor
-        if cursor is None:
-            break
-    return found
+    async def ask(page: dict[str, Any]) -> dict[str, Any]:
+        result = await client.list_tools(cursor=page.get("cursor"))
+        return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    try:
+        return await all_pages("server", "tools/list", "tools", ask)
+    except UpstreamFault as error:
+        raise NotListedError(error.detail) from None
 
 
 def sdk_server(server: Any) -> MCPServer[Any] | Server[Any]:

@@ -21,7 +21,7 @@ def as_text(name: str, rows: Sequence[Row]) -> str:
     """A block of lines for every tool."""
     lines: list[str] = []
     for row in rows:
-        lines.append(visible(row.tool))
+        lines.append(visible(row.tool) or "(a tool without a name)")
         for host in hosts():
             step = row.hosts[host.name]
             lines.append(f"  {host.title:<26} {WORDS[step.does]:<13} {step.because}")

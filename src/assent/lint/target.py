@@ -37,7 +37,7 @@ class Subject:
 
     @property
     def name(self) -> str:
-        return str(self.definition.get("name", ""))
+        return self.text("name")
 
     @property
     def description(self) -> str:

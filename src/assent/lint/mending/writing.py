@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import stat
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from assent.drafts import draft
 from assent.errors import Fault, SettingsError
 from assent.lint.mending.mend import Mended
 
@@ -25,13 +24,13 @@ def write_all(files: Sequence[Mended]) -> None:
                 raise SettingsError(Fault("it is write-protected", "Allow writing to it", file=str(one.file)))
             if home.read_bytes() != one.before:
                 raise SettingsError(Fault("it was changed meanwhile", "Run it again", file=str(one.file)))
-            staged.append((_staged(home, one.after), home, one.before))
+            staged.append((draft(home, one.after), home, one.before))
         for beside, home, before in staged:
             beside.replace(home)
             placed.append((home, before))
     except OSError as error:
         for home, before in placed:
-            _staged(home, before).replace(home)
+            draft(home, before).replace(home)
         raise SettingsError(
             Fault(f"cannot be written: {error.strerror}", "Nothing was changed", file=str(error.filename or ""))
         ) from None
@@ -39,19 +38,3 @@ def write_all(files: Sequence[Mended]) -> None:
         for beside, _, _ in staged:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
-
-
-def _staged(home: Path, content: bytes) -> Path:
-    """A file with this content beside its place, with the same rights, safely on the disk."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{home.name}.", dir=home.parent)
-    beside = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.chmod(home.stat().st_mode & 0o7777)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    return beside
