@@ -12,8 +12,10 @@ _REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest", "restful"
 _SCREEN: Final = frozenset({"page", "browser", "screen"})
 _ERRAND: Final = frozenset({"action", "actions", "task"})
 # What is typed into a process that runs is run by it.
-_FED: Final = frozenset({"data", "input", "keys", "stdin", "text"})
+_FED: Final = frozenset({"data", "input", "input_text", "keys", "stdin", "text"})
+_TYPED: Final = frozenset({"input", "input_text", "keys", "stdin"})
 _PROCESS: Final = frozenset({"console", "process", "pty", "repl", "shell", "stdin", "terminal", "tmux", "tty"})
+_TERMINAL: Final = frozenset({"pane", "process", "shell", "terminal"})
 _ASKED: Final = frozenset({"q", "query", "statement", "text"})
 _ADDED: Final = frozenset({"requests", "steps"})
 _SCRIPTS: Final = frozenset({"code", "script", "scripts"})
@@ -80,13 +82,15 @@ def _given_code(evidence: Evidence) -> str | None:
     verb = evidence.name.verb
     given = (flags & {"code", "command"} and "exchange" not in words) or {"source", "language"} <= evidence.inputs.names
     taken = given and (_running(evidence) or verb in {"evaluate", None})
-    typed = "command" in flags and (words | prose.opening) & {"terminal", "process", "shell"}
+    typed = "command" in flags and (words | prose.opening) & _TERMINAL
     told = prose.verbs[:1]
     sending = verb in {"send", "issue"} or (told in {("send",), ("issue",)} and evidence.kind in VAGUE)
     sent = "command" in flags and sending and bool((words | prose.object) & {"command", "commands"})
     names = evidence.inputs.names
     into = (
-        words & _PROCESS or (names & {"input", "keys", "stdin"} and prose.opening & _PROCESS) or "stdin" in prose.object
+        words & _PROCESS
+        or (names & _TYPED and (prose.opening & _PROCESS or prose.opening >= {"running", "command"}))
+        or "stdin" in prose.object
     )
     fed = names & _FED and into and prose.kind in _FEEDING
     sent = sent or (verb == "send" and "code" in flags)

@@ -102,8 +102,10 @@ def _is_taken_out(evidence: Evidence) -> bool:
     """`remove_devices_from_group`: they stay; a person who is taken out loses access."""
     words = evidence.name.words
     place = words.index("from") if "from" in words else len(words)
+    taken, left = frozenset(words[:place]), frozenset(words[place + 1 :])
     whole = NOUNS["person"] | {"all", "everything"}
-    return bool(NOUNS["collected"].intersection(words[place + 1 :])) and whole.isdisjoint(words[:place])
+    planned = left & {"project", "section"} and taken & {"issue", "issues", "task", "tasks"}
+    return bool(left & NOUNS["collected"] or planned) and whole.isdisjoint(taken)
 
 
 def _otherwise(verb: str, words: frozenset[str]) -> bool:

@@ -46,6 +46,7 @@ _STATING = frozenset(
 # What follows one of these is what is wanted, whatever else it could mean: `get_resume`.
 _NEVER_NAMED = frozenset({"fetch", "get", "retrieve"})
 _CREATED = (("database",), ("function",), ("procedure",), ("table",), ("trigger",), ("view",))
+_ARTICLES = frozenset({"a", "an", "the"})
 _DONE_TO = frozenset({"balance", "input", "page", "phone", "text"})
 
 
@@ -157,7 +158,7 @@ def _governed(words: tuple[str, ...], index: int) -> bool:
 
 def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
     """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`, `pull_request`."""
-    if _is_statement(words, index):
+    if _is_statement(words, index) or words[max(0, index - 1)] in _ARTICLES:  # `update_a_block`
         return True
     if words[index] in COMPOUNDS and not COMPOUNDS[words[index]].isdisjoint(words[index + 1 : index + 2]):
         return True

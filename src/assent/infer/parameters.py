@@ -18,6 +18,8 @@ _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "beha
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _AFTERWARDS: Final = frozenset({"auto", "force", "then"})
 _KEEPING: Final = frozenset({"persist", "save", "store"})
+# `download_url`: what is handed out to be downloaded, not what is downloaded on the way.
+_HANDED_OUT: Final = frozenset({"", "link", "links", "url", "urls"})
 _LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
 # `delete_after_run`: not now, and what was made for one time only.
 _LATER: Final = frozenset({"after_run", "after_use", "each_iteration"})
@@ -192,6 +194,7 @@ def _switched(plain: str) -> Iterator[str]:
         or (first == "confirm" and VERBS.get(rest) in MIXED)
         or plain.startswith("apply_to_")
         or (first in _KEEPING and rest.startswith(("in_", "to_")))
+        or (first == "download" and rest not in _HANDED_OUT)
         or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"])
     ):
         yield "mend"

@@ -49,6 +49,8 @@ def _keyed(evidence: Evidence) -> bool:
     if evidence.kind not in _KEYING:
         return False
     keys = words & _KEYS and not words & NOUNS["locked"]
+    if keys and evidence.name.verb == "send" and "keys" in evidence.inputs.names:
+        return True
     if evidence.kind in {"none", "send"} and prose.object & {"keypresses", "keystrokes"}:
         return True
     typed = keys and evidence.kind not in {"run", "noun"} and prose.opening & NOUNS["keyed"]

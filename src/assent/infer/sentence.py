@@ -84,6 +84,7 @@ _COMPOUND = frozenset(
 # Before one of these they tell how it is called: `Type: one of`, `Leave empty for all`.
 _NO_DEED = {
     "input": frozenset({"", "schema"}),
+    "step": frozenset({""}),
     "leave": frozenset({"blank", "empty", "out", "unset"}),
     "type": frozenset({"", "of"}),
 }

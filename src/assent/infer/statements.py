@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 _BODY: Final = 2500
 # How far before a mark a pattern may begin, and how far after it one may end.
 _REACH: Final = 160
+# A line that goes on in the next one.
+_WRAPPED = re.compile(r"\n(?<=[a-z,]\n)[ \t]*(?=[a-z]+[ ,.])")
 
 
 class _Group(NamedTuple):
@@ -46,7 +48,7 @@ class Statements:
     __slots__ = ("_body", "_found")
 
     def __init__(self, text: str) -> None:
-        self._body = text[:_BODY].lower()
+        self._body = (_WRAPPED.sub(" ", text[:_BODY]) if "\n" in text else text[:_BODY]).lower()
         self._found: dict[str, bool] = {}
 
     def __contains__(self, name: str) -> bool:
