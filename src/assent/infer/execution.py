@@ -59,6 +59,8 @@ def _requests(evidence: Evidence) -> str | None:
     if chosen and bodied and evidence.words & {"raw", "any"}:
         return "sends any request with any method"
     verb = evidence.name.verb
+    if verb == "execute" and "request" in evidence.prose.object and "method" in evidence.inputs.names:
+        return "sends any request with any method"
     free = evidence.kind in VAGUE or verb in DEEDS["requesting"]
     asked = verb in DEEDS["calling"] or (free and evidence.kind not in READING)
     if chosen and asked and evidence.words & _REQUEST:

@@ -22,7 +22,11 @@ _ENDED = re.compile(
 _UNLESS_TOLD: Final = frozenset({"archive", "detach", "disable", "unbind"})
 _OPERATIONS: Final = frozenset({"add", "create", "get", "list", "update"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
-_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"alert", "alerts", "camera", "view", "viewport", "zoom"}
+_SEEN: Final = frozenset({"color", "colors", "panel", "view", "viewport"})
+_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | _SEEN | {"alert", "alerts", "camera", "zoom"}
+_CLEARED_LIGHTLY: Final = (NOUNS["trivial"] - {"cache", "caches"}) | _SEEN
+# Whoever is kept from calling or writing loses nothing else.
+_CALLERS: Final = frozenset({"caller", "contact", "contacts", "sender"})
 # Who or what is kept out when one of these is switched off; anything else is switched on again, and nobody was.
 _BARRED: Final = frozenset(
     (
@@ -33,6 +37,7 @@ _BARRED: Final = frozenset(
         *("secret", "secrets", "sso", "token", "tokens", "user", "users"),
     )
 )
+_OWN_LISTS: Final = frozenset({"favorites", "favourites", "watchlist", "wishlist"})
 _LEAVING: Final = frozenset({"logout", "signout"})
 _FORGETTING: Final = frozenset({"clear", "delete", "end", "remove"})
 _REMEMBERED: Final = frozenset(
@@ -103,6 +108,8 @@ def _is_taken_out(evidence: Evidence) -> bool:
     words = evidence.name.words
     place = words.index("from") if "from" in words else len(words)
     taken, left = frozenset(words[:place]), frozenset(words[place + 1 :])
+    if not left and "from" in evidence.prose.opening:  # `playlist_remove_from`
+        left = taken if words[-1] == "from" else taken & _OWN_LISTS
     whole = NOUNS["person"] | {"all", "everything"}
     planned = left & {"project", "section"} and taken & {"issue", "issues", "task", "tasks"}
     return bool(left & NOUNS["collected"] or planned) and whole.isdisjoint(taken)
@@ -118,7 +125,9 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     if verb in {"deactivate", "disable"}:
         return bool(words & _BARRED) and words.isdisjoint({"filter", "rule", "rules"})
     if verb in DEEDS["sparing"]:
-        return not words & (NOUNS["trivial"] - {"cache", "caches"} if verb == "clear" else NOUNS["trivial"])
+        return not words & (_CLEARED_LIGHTLY if verb == "clear" else NOUNS["trivial"])
+    if verb == "block":
+        return not words & _CALLERS
     if verb == "reset":
         return not words & _RESET_LIGHTLY
     if verb in {"regenerate", "rotate"}:
@@ -138,6 +147,8 @@ def _by_choice(evidence: Evidence) -> str | None:
     lost += sorted(offered & DEEDS["losing_choice"])
     if evidence.words & NOUNS["trivial"]:
         lost = [verb for verb in lost if verb not in DEEDS["sparing"]]
+    if "playback" in evidence.words:
+        lost = [verb for verb in lost if verb != "stop"]
     if lost:
         return f"a parameter offers {', '.join(lost[:3])}"
     if "mode" in evidence.inputs.names and "replace" in offered and offered & {"add", "append", "merge", "prepend"}:

@@ -31,6 +31,7 @@ _PLACES: Final = ("directory", "file", "filename", "folder", "path")
 _SAVING = re.compile(r"\bsav(?:e|ed|ing)\b")
 _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _WORKED_OUT = re.compile(r"\b(?:[Aa]rithmetic|[Cc]alculat|[Cc]omput|[Mm]ath)")
+_CAPITALS = re.compile(r"\b[A-Z][A-Z_]{4,}\b")
 _FELLED: Final = frozenset({"delete", "deletes", "deletions", "to_delete"})
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
@@ -141,6 +142,8 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
         flags.discard("code")
     if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
+    if plain == "output_mode" and any(_names_file(value) for value in list_values(definition)):
+        flags.add("file")
     if own and plain.endswith(_PLACES) and _is_for_saving(definition.get("description")):
         flags.add("file")
     if switched and is_switch(definition):
@@ -224,6 +227,10 @@ def _is_for_saving(said: Any) -> bool:
     return isinstance(said, str) and _SAVING.search(said[:120].lower()) is not None
 
 
+def _names_file(value: str) -> bool:
+    return "file" in split_name(value[:64])
+
+
 def _is_filename(value: Any) -> bool:
     return isinstance(value, str) and _FILENAME.fullmatch(value) is not None
 
@@ -234,7 +241,11 @@ def _grave(choice: Choice) -> bool:
 
 def _ends(definition: Mapping[str, Any]) -> Iterator[str]:
     """The ends among the states a parameter offers: gone, halted, called off."""
-    states = {_plain(value) for value in list_values(definition)}
+    values = list_values(definition)
+    said = definition.get("description")
+    if not values and isinstance(said, str):
+        values = _CAPITALS.findall(said[:200])
+    states = {_plain(value) for value in values}
     for flag, ends in (("fate", NOUNS["gone"]), ("called_off", NOUNS["called_off"])):
         if states & ends:
             yield flag

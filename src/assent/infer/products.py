@@ -28,7 +28,10 @@ _FOUND_BY: Final = ("id", "ids", "key", "uid", "uuid")
 _SOURCES: Final = frozenset({"link", "magnet", "source", "torrent"})
 # What is downloaded to be used where the tool runs.
 _INSTALLED: Final = frozenset(
-    {"dataset", "model", "models", "package", "packages", "phone", "torrent", "update", "updates", "weights"}
+    (
+        *("dataset", "model", "models", "package", "packages", "phone", "release", "remote", "subtitle", "subtitles"),
+        *("torrent", "update", "updates", "weights"),
+    )
 )
 _SPAN: Final = ("date", "end", "from", "since", "start")
 _MEASURED: Final = frozenset({"coordinates", "currencies", "currency", "temperature", "timezone", "units"})
