@@ -245,7 +245,7 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("extract_lessons", "从任务中提取经验并保存到记忆库。", task=TEXT),
         tool("pier_avaliacoes", "Consulta as avaliações e elimina as pendentes.", idEmpresa=TEXT),
         tool("get_canvas", "Get the canvas. Returns its address and saves it for others."),
-        tool("list_voyages", "List voyages.", output_mode={"enum": ["compact", "full_json_file"]}),
+        tool("list_voyages", "List voyages.", mode={"type": "string", "description": "'full' writes all to a file"}),
         tool("download_release", "Download a specific release for a voyage", release_guid=TEXT, voyage_id=TEXT),
         tool("scrape_berth", "Fetch a berth by its address.", url=TEXT, download_media=SWITCH),
         tool("get_manifest", "Download and return the local path to a manifest", voyage=TEXT),

@@ -29,6 +29,10 @@ _OUTWARD: Final = ("dest_", "destination_", "download_", "export_", "out_", "out
 _FILED: Final = ("_dir", "_directory", "_disk", "_file", "_filename", "_folder", "_location", "_path")
 _PLACES: Final = ("directory", "file", "filename", "folder", "path")
 _SAVING = re.compile(r"\bsav(?:e|ed|ing)\b")
+_TO_FILE = re.compile(
+    r"\b(?:dumps?|saves?|saved|writes?|written)\b(?: \w+){0,4} to (?:(?:a|an|the|your|this|local) ){0,2}(?:\w+ )?"
+    r"(?:disk|file|folder|directory)\b"
+)
 _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _WORKED_OUT = re.compile(r"\b(?:[Aa]rithmetic|[Cc]alculat|[Cc]omput|[Mm]ath)")
 _CAPITALS = re.compile(r"\b[A-Z][A-Z_]{4,}\b")
@@ -142,9 +146,9 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
         flags.discard("code")
     if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
-    if plain == "output_mode" and any(_names_file(value) for value in list_values(definition)):
-        flags.add("file")
     if own and plain.endswith(_PLACES) and _is_for_saving(definition.get("description")):
+        flags.add("file")
+    if own and "file" not in flags and _leads_to_file(definition.get("description")):
         flags.add("file")
     if switched and is_switch(definition):
         flags |= switched if own else switched & {"backup"}
@@ -227,8 +231,9 @@ def _is_for_saving(said: Any) -> bool:
     return isinstance(said, str) and _SAVING.search(said[:120].lower()) is not None
 
 
-def _names_file(value: str) -> bool:
-    return "file" in split_name(value[:64])
+def _leads_to_file(said: Any) -> bool:
+    """Whether it is said that something is written to a file: `'json_file' writes to file`."""
+    return isinstance(said, str) and " to " in said and _TO_FILE.search(said[:400].lower()) is not None
 
 
 def _is_filename(value: Any) -> bool:
