@@ -70,7 +70,7 @@ def _kept_apart(text: str) -> bool:
 
 def _restored(evidence: Evidence) -> str | None:
     verb, words = evidence.name.verb, evidence.words
-    copied = words & _COPY or (evidence.confirmed and evidence.prose.object & {"backup", "snapshot"})
+    copied = words & _COPY or (evidence.confirmed and evidence.prose.opening & {"backup", "snapshot"})
     put_back = verb == "deploy" and "restore" in evidence.prose.verbs
     if (verb == "restore" or put_back) and copied and not _kept_apart(evidence.text):
         return "restoring a copy replaces what is there now"

@@ -162,7 +162,7 @@ def _look(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
     if not prose.verbs and "acts_abroad" in prose.statements:
         return Verdict(UNCLEAR, f"the name says {verb}, and the description tells a deed in another language")
-    if prose.kind == "session" and prose.verbs[0] != "authenticate":
+    if prose.kind == "session" and prose.verbs[0] not in {"authenticate", verb}:
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
     if prose.kind == "read" or told:

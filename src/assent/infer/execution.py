@@ -69,7 +69,7 @@ def _requests(evidence: Evidence) -> str | None:
     if not free or not aimed:
         return None
     bare = len(evidence.name.words) <= 2 and evidence.inputs.names & {"body", "data", "payload"}
-    if bare and evidence.name.verb == "post" and evidence.inputs.names & NOUNS["target"]:
+    if bare and evidence.name.verb in {"post", "put"} and evidence.inputs.names & NOUNS["target"]:
         return "sends any request of that method"
     asking = evidence.words & NOUNS["request"] or "url" in evidence.inputs.flags
     any_method = "http" in evidence.inputs.flags and asking
@@ -141,6 +141,9 @@ def _given_errand(evidence: Evidence) -> str | None:
         return "an agent acts as far as it is let"
     if "task" in evidence.inputs.flags and _instructs(evidence):
         return "an agent does what it is told"
+    browsed = evidence.words & {"task"} and prose.opening & {"browser", "browsing"} and evidence.kind not in READING
+    if "task" in evidence.inputs.flags and browsed:
+        return "an agent acts on live pages"
     told = prose.kind == "run" and evidence.kind not in READING
     if (
         (told or "code" in evidence.inputs.flags)
@@ -171,7 +174,7 @@ def _instructs(evidence: Evidence) -> bool:
 
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
-    listed = evidence.inputs.names & (NOUNS["listed"] - (_ADDED if evidence.kind == "add" else set()))
+    listed = evidence.inputs.names & (NOUNS["listed"] - (_ADDED if evidence.kind in {"add", "send"} else set()))
     batch = (evidence.words | evidence.prose.opening) & {"batch", "bulk", "multi", "sequence", "transaction"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 

@@ -37,6 +37,9 @@ _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _WORKED_OUT = re.compile(r"\b(?:[Aa]rithmetic|[Cc]alculat|[Cc]omput|[Mm]ath)")
 _CAPITALS = re.compile(r"\b[A-Z][A-Z_]{4,}\b")
 _FELLED: Final = frozenset({"delete", "deletes", "deletions", "to_delete"})
+_EXPELLED: Final = frozenset(
+    {"ban_members", "ban_users", "remove_admins", "remove_members", "remove_participants", "remove_users"}
+)
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
@@ -166,6 +169,8 @@ def _meaning(name: str) -> _Meaning:
     if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
         flags.add("file")
     if plain in _FELLED or (plain.startswith("delete_") and plain.endswith(("_id", "_ids"))):
+        flags.add("felled")
+    if plain in _EXPELLED:
         flags.add("felled")
     if plain.startswith(("sql_st", "sql_quer", "sql_text")) or plain.endswith("_sql"):
         flags.add("sql")

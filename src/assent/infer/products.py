@@ -33,6 +33,8 @@ _INSTALLED: Final = frozenset(
         *("torrent", "update", "updates", "weights"),
     )
 )
+# `health_check` that reports tells something; `report_bug` does not.
+_REPORTS: Final = frozenset({("check",), ("report",), ("status",), ("summary",)})
 _SPAN: Final = ("date", "end", "from", "since", "start")
 _MEASURED: Final = frozenset({"coordinates", "currencies", "currency", "temperature", "timezone", "units"})
 _HELD: Final = frozenset({"document", "funds", "wallet", "wallets"})
@@ -122,8 +124,9 @@ def _converted(evidence: Evidence, verb: str) -> str | None:
 def _told(evidence: Evidence, verb: str) -> str | None:
     """A summary that is produced, the version that is printed: how something is."""
     told = evidence.kind == "noun" and evidence.words & NOUNS["told"] and verb in {"produce", "build", "generate"}
+    reported = verb == "report" and evidence.prose.verbs[:1] == (verb,) and evidence.name.words[-1:] in _REPORTS
     printed = verb == "print" and evidence.prose.object & {"info", "information", "status", "version"}
-    return " of how something is" if told or printed else None
+    return " of how something is" if told or reported or printed else None
 
 
 def _generated(evidence: Evidence, verb: str) -> str | None:

@@ -51,6 +51,7 @@ _AFTER_A_THING: Final = (
 _IN_A_TEXT = re.compile(r"^[^.]* (?:from|in|of) (?:an? |the |given |this )?text\b")
 _CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
+_PARTICLES: Final = frozenset({"in", "out"})
 
 
 def judge_reading(evidence: Evidence) -> Verdict:
@@ -194,7 +195,8 @@ def _question(evidence: Evidence) -> Verdict | None:
 def _kind(evidence: Evidence) -> str:
     """The class of the name's verb, unless the words around show that it is a thing or another deed."""
     verb, words = evidence.name.verb, evidence.words
-    if verb in OTHERWISE and words & OTHERWISE[verb][1]:
+    meant = words & OTHERWISE[verb][1] if verb in OTHERWISE else frozenset()
+    if verb is not None and meant and not (meant <= _PARTICLES and _leads_on(evidence.name.words, verb)):
         return OTHERWISE[verb][0]
     asked = evidence.prose.kind == "read" or "reads_only" in evidence.prose.statements or "looks_up" in evidence.outset
     if verb == "resolve" and not asked and not words & NOUNS["named"]:
@@ -218,6 +220,13 @@ def _kind(evidence: Evidence) -> str:
     if verb == "operations" and evidence.name.place == "first":
         return "none"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
+
+
+def _leads_on(words: tuple[str, ...], verb: str) -> bool:
+    """`check_in` and `check_guest_in` check somebody in, `check_cargo_in_hold` does not."""
+    return words[-1] not in _PARTICLES and not any(
+        one == verb and next_ in _PARTICLES for one, next_ in pairwise(words)
+    )
 
 
 def _is_rehearsal(evidence: Evidence) -> bool:

@@ -66,7 +66,7 @@ _MEASURES = frozenset(
             "rate",
             "rates",
         ),
-        *("settings", "state", "status", "time", "times"),
+        *("settings", "state", "status", "time", "times", "tracking"),
     )
 )
 # Before a noun they are done to it, more often than they are one.
@@ -122,6 +122,8 @@ def find_lead(words: list[str]) -> int | None:
     if verb is None or before in DETERMINER or _is_thing(words, position, verb):
         return None
     if verb == "take" and verb_at(words, position) == "take":
+        return None
+    if before in {"what", "which"} and verb in NOUN_TOO:  # `Which page the browser is on`
         return None
     if verb == "act" and word_after(words, position) == "as":
         return None
