@@ -19,6 +19,8 @@ _ENDED = re.compile(
     r"(?<!not )(?<!without )(?<!be )\b(?:abort|cancel|delet|remov|revok|terminat)(?:e?d|es|l?ing|l?ed)\b"
     r"|\b(?:are|is) (?:shut down|stopped)\b|\bpowered off\b|\bcan no longer\b|\breleased\b"
 )
+# What was to go out stays.
+_DRAFTED = re.compile(r"\b(?:back to|kept as|returning it to|stays(?: as)?) (?:an? )?`?draft\b")
 _UNLESS_TOLD: Final = frozenset({"archive", "detach", "disable", "unbind"})
 _OPERATIONS: Final = frozenset({"add", "create", "get", "list", "update"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
@@ -87,6 +89,8 @@ def _ends_for_good(evidence: Evidence) -> bool:
 def _spared(evidence: Evidence) -> bool:
     """What sounds like a loss and only takes back an assignment, or what was staged."""
     verb, said = evidence.name.verb, evidence.prose.verbs
+    if verb in {"cancel", "reset", "stop"} and _DRAFTED.search(evidence.text[:300].lower()):
+        return True
     if verb == "reset":
         return bool(said) and said[0] in DEEDS["mild"]
     if said and said[0] in DEEDS["loosening"]:

@@ -138,6 +138,8 @@ def _from_first(words: tuple[str, ...], pure: list[int], acting: list[int]) -> i
     """The first word can be a verb; when it can be a thing as well, a certain verb beside or last wins."""
     last = len(words) - 1
     final = VERBS.get(words[last], "none")
+    if pure and VERBS[words[pure[0]]] == "destroy" and words[0] in NOUN_TOO:  # `post_delete_reply`
+        return pure[0]
     if words[0] in NOUN_FIRST and (final == "noun" or (final in ACTING | {"read"} and acting[-1] == last)):
         return last
     if words[0] in DEEDS["namesakes"] and acting[1:]:

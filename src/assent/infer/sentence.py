@@ -86,7 +86,7 @@ _NO_DEED = {
     "input": frozenset({"", "schema"}),
     "step": frozenset({""}),
     "leave": frozenset({"blank", "empty", "out", "unset"}),
-    "type": frozenset({"", "of"}),
+    "type": frozenset({"", "definitions", "errors", "information", "of"}),
 }
 _DEPENDING = frozenset(
     {
