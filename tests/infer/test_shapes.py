@@ -259,6 +259,7 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("get_chart", "Look up one chart and make sure it is saved locally.", chart=TEXT),
         tool("show_sidebar", "Show the sidebar in the app."),
         tool("check_guest_in", "Check a guest in.", guest=TEXT),
+        tool("analyze_rivals", "WRITE tool - generates a fresh insight about rivals.", app_id=TEXT),
         tool("berth_scrape", "Extracts a berth's page. Auto-indexes into the archive.", url=TEXT),
         tool("get_alarms", "Returns alarms; those that went off are marked 'triggered'."),
         tool("scrape_berth", "Fetch a berth by its address.", url=TEXT, download_media=SWITCH),
@@ -278,6 +279,8 @@ def test_what_is_done_beside_a_look_makes_it_none(definition: dict[str, Any]) ->
     "definition",
     [
         tool("update_fleet", "Update a fleet. Destructive mutation; asks first.", fleet=TEXT),
+        tool("update_policy", "Update a policy by providing the entire policy entity in the body.", policy=TEXT),
+        tool("update_layout", "Replace a screen's layout. Whole-document replace.", layout={}),
         tool("update_rota", "Updates a rota. The entire rota must be provided, not just what changes.", rota=TEXT),
         tool(
             "update_barge_notes", "Set notes of a barge. The endpoint replaces the notes field wholesale.", notes=TEXT
