@@ -1,5 +1,6 @@
 """Which deeds lose something only because of the words, parameters or warnings around them?"""
 
+import re
 from typing import Final
 
 from assent.infer.evidence import Evidence
@@ -18,6 +19,7 @@ _DATABASE: Final = frozenset({"database", "db", "ddl", "postgres", "schema", "sq
 _VISITED: Final = frozenset({"browser", "page", "tab", "tabs"})
 _SCHEMA: Final = frozenset({"ddl", "migration", "migrations"})
 _KEEPING: Final = frozenset({"download", "export", "save", "upload"})
+_COPIED = re.compile(r"\s*restores? [^.]*\b(?:backup|snapshot)\b")
 _COPY: Final = frozenset(
     {
         "snapshot",
@@ -70,7 +72,7 @@ def _kept_apart(text: str) -> bool:
 
 def _restored(evidence: Evidence) -> str | None:
     verb, words = evidence.name.verb, evidence.words
-    copied = words & _COPY or (evidence.confirmed and evidence.prose.opening & {"backup", "snapshot"})
+    copied = words & _COPY or (evidence.confirmed and _COPIED.match(evidence.text.lower()))
     put_back = verb == "deploy" and "restore" in evidence.prose.verbs
     if (verb == "restore" or put_back) and copied and not _kept_apart(evidence.text):
         return "restoring a copy replaces what is there now"

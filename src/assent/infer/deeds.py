@@ -53,6 +53,7 @@ _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement"
 # What is got may be loaded first.
 _LOADING: Final = frozenset({"load", "select"})
 _EXPRESSIONS: Final = frozenset({"code", "expr", "expression", "expressions", "script"})
+_BEYOND_ASKING: Final = frozenset({"export", "job", "mutate", "mutation"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 # Doubts that rest on the meaning of a word.
 _UNLESS_DOUBTED: Final = {
@@ -162,7 +163,7 @@ def _look(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"the name says {verb}, but {doubt}", _UNLESS_DOUBTED.get(doubt, FINAL))
     if not prose.verbs and "acts_abroad" in prose.statements:
         return Verdict(UNCLEAR, f"the name says {verb}, and the description tells a deed in another language")
-    if prose.kind == "session" and prose.verbs[0] not in {"authenticate", verb}:
+    if prose.kind == "session" and prose.verbs[0] != "authenticate":
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
     if prose.kind == "read" or told:
@@ -181,7 +182,8 @@ def _run(evidence: Evidence) -> Verdict:
     program = evidence.words & NOUNS["program"] or (prose.kind == "run" and prose.object & NOUNS["dialect"])
     if flags & (PROGRAM | {"http", "task"}) or program:
         return Verdict(ACTS, f"{verb} with a program, request or task of the caller's")
-    if (evidence.words | prose.object) & NOUNS["asked"] and not flags & {"code", "command"}:
+    asked = (evidence.words | prose.object) & NOUNS["asked"] and not evidence.words & _BEYOND_ASKING
+    if asked and not flags & {"code", "command"}:
         return Verdict(LOOKS, f"{verb} of a query in a language that only reads")
     queried = evidence.name.words[-1] in {"query", "queries"}
     if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):

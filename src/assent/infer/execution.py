@@ -141,7 +141,12 @@ def _given_errand(evidence: Evidence) -> str | None:
         return "an agent acts as far as it is let"
     if "task" in evidence.inputs.flags and _instructs(evidence):
         return "an agent does what it is told"
-    browsed = evidence.words & {"task"} and prose.opening & {"browser", "browsing"} and evidence.kind not in READING
+    browsed = (
+        "task" in evidence.words
+        and prose.verbs[:1] == ("start",)
+        and prose.opening & {"browser", "browsing"}
+        and evidence.kind not in READING
+    )
     if "task" in evidence.inputs.flags and browsed:
         return "an agent acts on live pages"
     told = prose.kind == "run" and evidence.kind not in READING
@@ -174,9 +179,16 @@ def _instructs(evidence: Evidence) -> bool:
 
 def _listed(evidence: Evidence) -> str | None:
     """A batch of whatever operations its caller lists."""
-    listed = evidence.inputs.names & (NOUNS["listed"] - (_ADDED if evidence.kind in {"add", "send"} else set()))
+    listed = evidence.inputs.names & (
+        NOUNS["listed"] - (_ADDED if evidence.kind == "add" or _writes(evidence) else set())
+    )
     batch = (evidence.words | evidence.prose.opening) & {"batch", "bulk", "multi", "sequence", "transaction"} and listed
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
+
+
+def _writes(evidence: Evidence) -> bool:
+    """A batch of letters is no batch of deeds."""
+    return evidence.name.verb == "send" and bool(evidence.words & {"email", "emails", "messages", "sms"})
 
 
 def _offered(evidence: Evidence) -> str | None:

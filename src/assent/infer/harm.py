@@ -20,15 +20,12 @@ _ENDED = re.compile(
     r"|\b(?:are|is) (?:shut down|stopped)\b|\bpowered off\b|\bcan no longer\b|\breleased\b"
 )
 # What was to go out stays.
-_DRAFTED = re.compile(r"\b(?:back to|kept as|returning it to|stays(?: as)?) (?:an? )?`?draft\b")
+_DRAFTED = re.compile(r"\s*(?:cancel|reset) an? `?scheduled`? [\w ]+,? (?:back|returning it) to `?draft`?[.;]")
 _UNLESS_TOLD: Final = frozenset({"archive", "detach", "disable", "unbind"})
 _OPERATIONS: Final = frozenset({"add", "create", "get", "list", "update"})
 _TWOFOLD: Final = DEEDS["shelving"] | DEEDS["sparing"]
-_SEEN: Final = frozenset({"color", "colors", "panel", "view", "viewport"})
-_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | _SEEN | {"alert", "alerts", "camera", "zoom"}
-_CLEARED_LIGHTLY: Final = (NOUNS["trivial"] - {"cache", "caches"}) | _SEEN
-# Whoever is kept from calling or writing loses nothing else.
-_CALLERS: Final = frozenset({"caller", "contact", "contacts", "sender"})
+_RESET_LIGHTLY: Final = (NOUNS["trivial"] - {"default"}) | {"alert", "alerts", "camera", "view", "viewport", "zoom"}
+_CLEARED_LIGHTLY: Final = NOUNS["trivial"] - {"cache", "caches"}
 # Who or what is kept out when one of these is switched off; anything else is switched on again, and nobody was.
 _BARRED: Final = frozenset(
     (
@@ -39,7 +36,7 @@ _BARRED: Final = frozenset(
         *("secret", "secrets", "sso", "token", "tokens", "user", "users"),
     )
 )
-_OWN_LISTS: Final = frozenset({"favorites", "favourites", "watchlist", "wishlist"})
+_OWN_LISTS: Final = frozenset({"favorites", "favourites", "playlist", "watchlist", "wishlist"})
 _LEAVING: Final = frozenset({"logout", "signout"})
 _FORGETTING: Final = frozenset({"clear", "delete", "end", "remove"})
 _REMEMBERED: Final = frozenset(
@@ -89,7 +86,7 @@ def _ends_for_good(evidence: Evidence) -> bool:
 def _spared(evidence: Evidence) -> bool:
     """What sounds like a loss and only takes back an assignment, or what was staged."""
     verb, said = evidence.name.verb, evidence.prose.verbs
-    if verb in {"cancel", "reset", "stop"} and _DRAFTED.search(evidence.text[:300].lower()):
+    if verb in {"cancel", "reset"} and _DRAFTED.match(evidence.text.lower()):
         return True
     if verb == "reset":
         return bool(said) and said[0] in DEEDS["mild"]
@@ -112,11 +109,12 @@ def _is_taken_out(evidence: Evidence) -> bool:
     words = evidence.name.words
     place = words.index("from") if "from" in words else len(words)
     taken, left = frozenset(words[:place]), frozenset(words[place + 1 :])
-    if not left and "from" in evidence.prose.opening:  # `playlist_remove_from`
-        left = taken if words[-1] == "from" else taken & _OWN_LISTS
+    if not left and "from" in evidence.prose.opening:  # `playlist_remove_from`, `watchlist_remove`
+        left = taken & _OWN_LISTS if words[-1] in {"from", "remove"} else left
     whole = NOUNS["person"] | {"all", "everything"}
     planned = left & {"project", "section"} and taken & {"issue", "issues", "task", "tasks"}
-    return bool(left & NOUNS["collected"] or planned) and whole.isdisjoint(taken)
+    stays = planned and "scheduled" not in taken and "delet" not in evidence.text.lower()
+    return bool(left & NOUNS["collected"] or stays) and whole.isdisjoint(taken)
 
 
 def _otherwise(verb: str, words: frozenset[str]) -> bool:
@@ -130,8 +128,6 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
         return bool(words & _BARRED) and words.isdisjoint({"filter", "rule", "rules"})
     if verb in DEEDS["sparing"]:
         return not words & (_CLEARED_LIGHTLY if verb == "clear" else NOUNS["trivial"])
-    if verb == "block":
-        return not words & _CALLERS
     if verb == "reset":
         return not words & _RESET_LIGHTLY
     if verb in {"regenerate", "rotate"}:
@@ -151,7 +147,7 @@ def _by_choice(evidence: Evidence) -> str | None:
     lost += sorted(offered & DEEDS["losing_choice"])
     if evidence.words & NOUNS["trivial"]:
         lost = [verb for verb in lost if verb not in DEEDS["sparing"]]
-    if "playback" in evidence.words:
+    if evidence.name.words[-2:] == ("control", "playback"):
         lost = [verb for verb in lost if verb != "stop"]
     if lost:
         return f"a parameter offers {', '.join(lost[:3])}"

@@ -1,5 +1,6 @@
 """What does this tool probably do?"""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ _GIVING: Final = frozenset({"add", "send", "share", "spend"})
 # Parameters that say what something is turned to.
 _TURNED: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent", "position", "speed", "value"})
 _DEEDS: Final = MIXED | {"session"}
+# `Report a card as lost`: somebody is told.
+_HANDED_IN = re.compile(r"\s*Reports? an? ")
 _WORDED: Final = "its words are those of tools that lose something"
 # How likely a loss the words must make it to count as one, and how likely a read at most.
 _LOST: Final = 0.75
@@ -83,8 +86,10 @@ def _deed_is_told(evidence: Evidence) -> bool:
 
 
 def _soothes(evidence: Evidence) -> bool:
-    """Whether a deed is told in passing, or in another language: then what the other words say is no answer."""
+    """Whether a deed is told in passing, to somebody, or in another language: then the other words are no answer."""
     said = evidence.prose.statements
+    if _HANDED_IN.match(evidence.text):
+        return True
     return "in_passing" in said or "traces" in said or is_foreign(evidence.text)
 
 

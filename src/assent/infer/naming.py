@@ -138,8 +138,8 @@ def _from_first(words: tuple[str, ...], pure: list[int], acting: list[int]) -> i
     """The first word can be a verb; when it can be a thing as well, a certain verb beside or last wins."""
     last = len(words) - 1
     final = VERBS.get(words[last], "none")
-    if pure and VERBS[words[pure[0]]] == "destroy" and words[0] in NOUN_TOO:  # `post_delete_reply`
-        return pure[0]
+    if words[0] == "post" and pure[:1] == [1] and VERBS[words[1]] == "destroy":  # `post_delete_reply`
+        return 1
     if words[0] in NOUN_FIRST and (final == "noun" or (final in ACTING | {"read"} and acting[-1] == last)):
         return last
     if words[0] in DEEDS["namesakes"] and acting[1:]:
@@ -160,7 +160,7 @@ def _governed(words: tuple[str, ...], index: int) -> bool:
 
 def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
     """Whether the word is what something is done to: `hash_text`, `profile_page`, `text_to_speech`, `pull_request`."""
-    if _is_statement(words, index) or words[max(0, index - 1)] in _ARTICLES:  # `update_a_block`
+    if _is_statement(words, index) or _is_told_of(words, index):
         return True
     if words[index] in COMPOUNDS and not COMPOUNDS[words[index]].isdisjoint(words[index + 1 : index + 2]):
         return True
@@ -168,6 +168,11 @@ def _named(words: tuple[str, ...], index: int, said: Collection[str]) -> bool:
         return words[index] == "read" or index < len(words) - 1
     placed = index > 0 or words[1:2] == ("to",)
     return placed and words[index] in _DONE_TO and words[index] not in said
+
+
+def _is_told_of(words: tuple[str, ...], index: int) -> bool:
+    """`update_a_block`, but not `motor_a_stop`: an article follows a verb."""
+    return index > 1 and words[index - 1] in _ARTICLES and words[index - 2] in VERBS
 
 
 def _is_statement(words: tuple[str, ...], index: int) -> bool:

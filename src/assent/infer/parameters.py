@@ -18,8 +18,8 @@ _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "beha
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _AFTERWARDS: Final = frozenset({"auto", "force", "then"})
 _KEEPING: Final = frozenset({"persist", "save", "store"})
-# `download_url`: what is handed out to be downloaded, not what is downloaded on the way.
-_HANDED_OUT: Final = frozenset({"", "link", "links", "url", "urls"})
+# What is downloaded on the way.
+_FETCHED: Final = frozenset({"assets", "attachments", "files", "images", "media", "pdf", "pdfs", "photos", "videos"})
 _LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
 # `delete_after_run`: not now, and what was made for one time only.
 _LATER: Final = frozenset({"after_run", "after_use", "each_iteration"})
@@ -29,10 +29,7 @@ _OUTWARD: Final = ("dest_", "destination_", "download_", "export_", "out_", "out
 _FILED: Final = ("_dir", "_directory", "_disk", "_file", "_filename", "_folder", "_location", "_path")
 _PLACES: Final = ("directory", "file", "filename", "folder", "path")
 _SAVING = re.compile(r"\bsav(?:e|ed|ing)\b")
-_TO_FILE = re.compile(
-    r"\b(?:dumps?|saves?|saved|writes?|written)\b(?: \w+){0,4} to (?:(?:a|an|the|your|this|local) ){0,2}(?:\w+ )?"
-    r"(?:disk|file|folder|directory)\b"
-)
+_TO_FILE = re.compile(r"\b(?:dumps|saves|writes)\b(?: \w+){0,4} to (?:(?:a|an|the|your|local) ){0,2}(?:disk|file)\b")
 _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _WORKED_OUT = re.compile(r"\b(?:[Aa]rithmetic|[Cc]alculat|[Cc]omput|[Mm]ath)")
 _CAPITALS = re.compile(r"\b[A-Z][A-Z_]{4,}\b")
@@ -206,7 +203,7 @@ def _switched(plain: str) -> Iterator[str]:
         or (first == "confirm" and VERBS.get(rest) in MIXED)
         or plain.startswith("apply_to_")
         or (first in _KEEPING and rest.startswith(("in_", "to_")))
-        or (first == "download" and rest not in _HANDED_OUT)
+        or (first == "download" and rest in _FETCHED)
         or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"])
     ):
         yield "mend"
@@ -254,7 +251,8 @@ def _ends(definition: Mapping[str, Any]) -> Iterator[str]:
     values = list_values(definition)
     said = definition.get("description")
     if not values and isinstance(said, str):
-        values = _CAPITALS.findall(said[:200])
+        listed = _CAPITALS.findall(said[:200])
+        values = listed if len(listed) > 1 else []
     states = {_plain(value) for value in values}
     for flag, ends in (("fate", NOUNS["gone"]), ("called_off", NOUNS["called_off"])):
         if states & ends:

@@ -1,5 +1,6 @@
 """Is what a tool makes kept, or only given back?"""
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -35,6 +36,9 @@ _INSTALLED: Final = frozenset(
 )
 # `health_check` that reports tells something; `report_bug` does not.
 _REPORTS: Final = frozenset({("check",), ("report",), ("status",), ("summary",)})
+_TELLING = re.compile(
+    r"\s*reports? (?:expected \w+,|how|progress|this (?:mcp )?server|what|whether|which|why)\b(?![^.]* (?:as|to) )"
+)
 _SPAN: Final = ("date", "end", "from", "since", "start")
 _MEASURED: Final = frozenset({"coordinates", "currencies", "currency", "temperature", "timezone", "units"})
 _HELD: Final = frozenset({"document", "funds", "wallet", "wallets"})
@@ -80,7 +84,7 @@ def _read(evidence: Evidence, verb: str) -> str | None:
     prose = evidence.prose
     if prose.kind in READING:
         return f", but the description says {prose.verbs[0]}"
-    says = verb != "download" and "reads_only" in prose.statements and "file" not in evidence.inputs.flags
+    says = verb != "download" and "avows" in prose.statements and "file" not in evidence.inputs.flags
     return ", but says that it only reads" if says or (prose.kind == "run" and claims_reading(evidence)) else None
 
 
@@ -124,7 +128,7 @@ def _converted(evidence: Evidence, verb: str) -> str | None:
 def _told(evidence: Evidence, verb: str) -> str | None:
     """A summary that is produced, the version that is printed: how something is."""
     told = evidence.kind == "noun" and evidence.words & NOUNS["told"] and verb in {"produce", "build", "generate"}
-    reported = verb == "report" and evidence.prose.verbs[:1] == (verb,) and evidence.name.words[-1:] in _REPORTS
+    reported = verb == "report" and evidence.name.words[-1:] in _REPORTS and _TELLING.match(evidence.text.lower())
     printed = verb == "print" and evidence.prose.object & {"info", "information", "status", "version"}
     return " of how something is" if told or reported or printed else None
 

@@ -27,7 +27,7 @@ _CHECKER_RUN = re.compile(
 def program(evidence: Evidence) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
     doubt = None if is_treated(evidence) else _written(evidence)
-    avowed = "code" not in evidence.inputs.flags and "reads_only" in evidence.outset and only_reads(evidence)
+    avowed = "code" not in evidence.inputs.flags and "avows" in evidence.outset and only_reads(evidence)
     cleared = doubt and ("select" in evidence.prose.object or avowed)
     return None if cleared else doubt
 
@@ -35,7 +35,7 @@ def program(evidence: Evidence) -> str | None:
 def only_reads(evidence: Evidence) -> bool:
     """Whether the text says so, and not that settings or parameters change it."""
     said = evidence.prose.statements
-    return "reads_only" in said and "opens_up" not in said
+    return "avows" in said and "opens_up" not in said
 
 
 def is_treated(evidence: Evidence) -> bool:

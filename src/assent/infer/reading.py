@@ -51,12 +51,14 @@ _AFTER_A_THING: Final = (
 _IN_A_TEXT = re.compile(r"^[^.]* (?:from|in|of) (?:an? |the |given |this )?text\b")
 _CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
+# `check_in` checks somebody in, unless what is checked is whether something is so.
 _PARTICLES: Final = frozenset({"in", "out"})
+_WHETHER = re.compile(r"\s*[Cc]hecks? (?:if|whether)\b")
 
 
 def judge_reading(evidence: Evidence) -> Verdict:
     """The first rule that has something to say decides; acting evidence is asked first."""
-    for rule in (_choices, _worked_on, _avowed, _joined_verbs, _guidance, _question):
+    for rule in (_choices, _worked_on, _recalled, _avowed, _joined_verbs, _guidance, _question):
         verdict = rule(evidence)
         if verdict is not None:
             return verdict
@@ -72,6 +74,14 @@ def _worked_on(evidence: Evidence) -> Verdict | None:
     first = evidence.text[:120].lower().partition(".")[0].strip()
     if summed or _is_reworked(evidence) or _WORKED.fullmatch(first):
         return Verdict(LOOKS, "it works on what it is handed")
+    return None
+
+
+def _recalled(evidence: Evidence) -> Verdict | None:
+    """`open_nodes` of the servers that remember in a graph."""
+    opened = evidence.name.words[-2:] == ("open", "nodes") and evidence.inputs.names == {"names"}
+    if opened and evidence.prose.opening >= {"graph", "knowledge"}:
+        return Verdict(LOOKS, "nodes of a graph are looked up by their names")
     return None
 
 
@@ -196,7 +206,7 @@ def _kind(evidence: Evidence) -> str:
     """The class of the name's verb, unless the words around show that it is a thing or another deed."""
     verb, words = evidence.name.verb, evidence.words
     meant = words & OTHERWISE[verb][1] if verb in OTHERWISE else frozenset()
-    if verb is not None and meant and not (meant <= _PARTICLES and _leads_on(evidence.name.words, verb)):
+    if verb is not None and meant and not (meant <= _PARTICLES and _WHETHER.match(evidence.text)):
         return OTHERWISE[verb][0]
     asked = evidence.prose.kind == "read" or "reads_only" in evidence.prose.statements or "looks_up" in evidence.outset
     if verb == "resolve" and not asked and not words & NOUNS["named"]:
@@ -220,13 +230,6 @@ def _kind(evidence: Evidence) -> str:
     if verb == "operations" and evidence.name.place == "first":
         return "none"
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
-
-
-def _leads_on(words: tuple[str, ...], verb: str) -> bool:
-    """`check_in` and `check_guest_in` check somebody in, `check_cargo_in_hold` does not."""
-    return words[-1] not in _PARTICLES and not any(
-        one == verb and next_ in _PARTICLES for one, next_ in pairwise(words)
-    )
 
 
 def _is_rehearsal(evidence: Evidence) -> bool:

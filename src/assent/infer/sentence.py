@@ -66,7 +66,7 @@ _MEASURES = frozenset(
             "rate",
             "rates",
         ),
-        *("settings", "state", "status", "time", "times", "tracking"),
+        *("settings", "state", "status", "time", "times"),
     )
 )
 # Before a noun they are done to it, more often than they are one.
@@ -123,7 +123,7 @@ def find_lead(words: list[str]) -> int | None:
         return None
     if verb == "take" and verb_at(words, position) == "take":
         return None
-    if before in {"what", "which"} and verb in NOUN_TOO:  # `Which page the browser is on`
+    if position == 1 and before in {"what", "which"} and verb in NOUN_TOO:  # `Which page the browser is on`
         return None
     if verb == "act" and word_after(words, position) == "as":
         return None
@@ -236,6 +236,8 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
             continue
         place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
         verb = verb_at(words, place) or None
+        if verb == "click" and word_after(words, place) == "tracking":
+            continue
         if verb is None or verb in _WEAK or _ending(words[place]) != ending or _is_answer(words, place, verb):
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
