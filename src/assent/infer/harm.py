@@ -151,7 +151,8 @@ def _by_choice(evidence: Evidence) -> str | None:
         lost = [verb for verb in lost if verb != "stop"]
     if lost:
         return f"a parameter offers {', '.join(lost[:3])}"
-    if "mode" in evidence.inputs.names and "replace" in offered and offered & {"add", "append", "merge", "prepend"}:
+    replacing = offered & {"overwrite", "replace", "rewrite"}
+    if "mode" in evidence.inputs.names and replacing and offered & {"add", "append", "merge", "prepend"}:
         return "one of its modes replaces what was there"
     pressed = {choice.verb for choice in evidence.inputs.choices if choice.kind == "drive"}
     return "a parameter offers a press on a live screen" if pressed & DEEDS["pressing"] else None

@@ -97,8 +97,10 @@ def is_any_query(evidence: Evidence) -> bool:
 
 
 def _looked_up(evidence: Evidence) -> bool:
-    """Whether `code` is what something is found by, as in `get_airport`, and no program."""
+    """Whether `code` is what something is found by, as in `get_airport`, or a command what help is asked about."""
     prose = evidence.prose
+    if prose.verbs == ("get",) and evidence.kind in READING and prose.object & {"documentation", "help"}:
+        return True
     sought = evidence.name.verb in DEEDS["fetching"] and prose.kind in {"read", "none"}
     told = evidence.kind in {"none", "noun"} and not NOUNS["told"].isdisjoint(evidence.name.words[-1:])
     told = told and prose.verbs == ("get",) and "code" not in prose.opening
