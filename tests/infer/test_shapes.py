@@ -276,6 +276,7 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("slot_a_erase", "Firmware slot A erasure. Returns the status of the controller."),
         tool("fetch_media", "Download media of a letter and get the local file path.", letter_id=TEXT),
         tool("get_replay", "Get a replay.", delivery={"enum": ["resource", "file"]}),
+        tool("produce_message", "Produces a single message to a topic. Use it to send events.", topic=TEXT, value=TEXT),
         tool("berth_scrape", "Extracts a berth's page. Auto-indexes into the archive.", url=TEXT),
         tool("scrape_berth", "Fetch a berth by its address.", url=TEXT, download_media=SWITCH),
         tool("get_manifest", "Download and return the local path to a manifest", voyage=TEXT),

@@ -235,7 +235,8 @@ def _is_for_saving(said: Any) -> bool:
 
 def _leads_to_file(said: Any) -> bool:
     """Whether it is said that something is written to a file: `'json_file' writes to file`."""
-    return isinstance(said, str) and " to " in said and _TO_FILE.search(said[:400].lower()) is not None
+    told = isinstance(said, str) and ("file" in said or "disk" in said) and " to " in said
+    return told and _TO_FILE.search(said[:400].lower()) is not None
 
 
 def _is_filename(value: Any) -> bool:
