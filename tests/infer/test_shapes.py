@@ -343,6 +343,7 @@ def test_what_is_done_beside_a_look_makes_it_none(definition: dict[str, Any]) ->
         tool("motor_a_stop", "Emergency stop for motor A."),
         tool("write_file", "Write or append.", path=TEXT, content=TEXT, mode={"enum": ["rewrite", "append"]}),
         tool("execute_query", "Execute a SQL query. Read-only connections allow only reading.", query=TEXT),
+        tool("shop_refund_order", "Issue a refund for an order.", orderId=TEXT),
         tool("send_keys", "Send special keys to a session.", host=TEXT, keys=TEXT),
         tool("split_window", "Split a window to create a new pane.", target=TEXT, command=TEXT),
         tool("write_file", "Write content to a remote file.", remote_path=TEXT, content=TEXT),

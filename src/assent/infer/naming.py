@@ -121,6 +121,8 @@ def _last(words: tuple[str, ...], candidates: list[int]) -> int:
     last = candidates[-1]
     if words[last] == "type" and candidates[:-1]:
         return candidates[-2]
+    if words[last] in NOUN_TOO and last - 1 in candidates and VERBS[words[last - 1]] == "destroy":
+        return last - 1  # `shop_refund_order`
     ended = last - 1 in candidates and VERBS[words[last]] in READING and words[last - 1] in {"cancel", "start", "stop"}
     return last - 1 if ended else last
 
