@@ -17,7 +17,7 @@ PATTERNS = [
     pytest.param(group["marks"], pattern, id=f"{name}-{number}-{place}")
     for name, groups in TABLE.items()
     for number, group in enumerate(groups)
-    for place, pattern in enumerate(group["patterns"])
+    for place, pattern in enumerate(group.get("patterns", []))
 ]
 SAMPLES = 60
 LONGEST_REPEAT = 2

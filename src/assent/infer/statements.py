@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 _BODY: Final = 2500
 # How far before a mark a pattern may begin, and how far after it one may end.
@@ -24,7 +24,13 @@ _Statement = tuple[tuple[str, tuple[_Group, ...]], ...]
 
 def _load() -> Mapping[str, _Statement]:
     text = resources.files("assent.infer").joinpath("statements.toml").read_text(encoding="utf-8")
-    return {name: _compile(rows) for name, rows in tomllib.loads(text).items()}
+    table = tomllib.loads(text)
+    return {name: _compile([one for row in rows for one in _rows(row, table)]) for name, rows in table.items()}
+
+
+def _rows(row: Mapping[str, Any], table: Mapping[str, Any]) -> Sequence[Mapping[str, Sequence[str]]]:
+    """A group, or those of the statement it is like."""
+    return table[row["like"]] if "like" in row else [row]
 
 
 def _compile(rows: Sequence[Mapping[str, Sequence[str]]]) -> _Statement:
