@@ -92,3 +92,13 @@ def test_a_tool_without_a_name_is_shown_as_such(tmp_path: Path) -> None:
     server = Path(__file__).parents[1] / "nameless_server.py"
     result = CliRunner().invoke(hosts, ["--", sys.executable, str(server), "5"])
     assert "\n(a tool without a name)\n" in result.stdout
+    page = CliRunner().invoke(hosts, ["--format", "html", "--", sys.executable, str(server), '" "'])
+    assert ">(a tool without a name)<" in page.stdout
+
+
+def test_names_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([{"name": "a\x1b[2Jz\nerror: b"}]), encoding="utf-8")
+    result = CliRunner().invoke(hosts, [str(path), "--submission", "openai"])
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stderr and "\nerror: b" not in result.stderr

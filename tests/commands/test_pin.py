@@ -196,7 +196,7 @@ def test_what_is_said_of_a_broken_lock_file_can_be_done(lock: Path) -> None:
     assert run(tools, "--write").exit_code == 0
 
 
-@pytest.mark.parametrize("name", ["null", "5", '""'])
+@pytest.mark.parametrize("name", ["null", "5", '""', '" "'])
 def test_a_tool_without_a_name_cannot_be_accepted(lock: Path, name: str) -> None:
     result = run("--write", "--", sys.executable, NAMELESS, name)
     assert isinstance(result.exception, SettingsError)

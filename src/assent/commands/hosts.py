@@ -6,6 +6,7 @@ import click
 from click.core import ParameterSource
 
 from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.core.render import visible
 from assent.errors import Fault, SettingsError
 from assent.hosts import matrix, submission
 from assent.hosts.pages import FORMATS
@@ -46,10 +47,10 @@ def hosts(
         return
     unseen = [tool.name for tool in given.subjects if is_unseen(tool)]
     if unseen:
-        click.echo(f"Left out, since nobody is shown them: {', '.join(unseen)}", err=True)
+        click.echo(f"Left out, since nobody is shown them: {visible(', '.join(unseen))}", err=True)
     try:
         click.echo(written(submission(given, directory)))
     except SettingsError as error:
         for fault in error.faults:
-            click.echo(f"error: {fault}", err=True)
+            click.echo(f"error: {visible(str(fault))}", err=True)
         ctx.exit(1)

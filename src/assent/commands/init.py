@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import sys
 from itertools import pairwise
@@ -11,7 +13,7 @@ from typing import Any
 
 import click
 
-from assent.drafts import draft
+from assent.drafts import draft, is_protected
 from assent.errors import Fault, SettingsError
 
 
@@ -105,19 +107,29 @@ def _servers(document: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
 def _replace(link: Path, new: str) -> Path:
     """Write the new text; the old file stays beside it under a name that is not taken, as readable as it was."""
     file = link.resolve()  # a link stays one
+    made: list[Path] = []
     try:
+        if is_protected(file):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        made.append(draft(file, file.read_bytes()))
+        made.append(draft(file, new.encode()))
         kept = _free(file.with_name(f"{file.name}.before-assent"))
-        draft(file, file.read_bytes()).rename(kept)
-        draft(file, new.encode()).replace(file)
+        made[0].rename(kept)
+        made[0] = kept
+        made[1].replace(file)
+        made.clear()
     except OSError as error:
         remedy = "Nothing was changed; run it where you may write"
         raise SettingsError(Fault(f"cannot be written: {error.strerror}", remedy, file=str(link))) from None
+    finally:
+        for one in made:
+            one.unlink(missing_ok=True)
     return kept
 
 
 def _free(wanted: Path) -> Path:
     path, number = wanted, 1
-    while path.exists():
+    while path.exists() or path.is_symlink():
         number += 1
         path = wanted.with_name(f"{wanted.name}-{number}")
     return path

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal
-from assent.drafts import draft
+from assent.drafts import draft, is_protected
 from assent.errors import Fault, SettingsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -35,19 +35,20 @@ def written_to(place: Path, text: str, option: str) -> None:
 
     A link stays one, and the rights of a file stay as they were. Raises SettingsError where that cannot be.
     """
-    data, file = text.encode(), place.resolve()
+    data = text.encode()
     try:
-        if file.exists() and not file.is_file():
-            file.write_bytes(data)  # a pipe or a terminal is nothing to be replaced
+        if place.exists() and not place.is_file():
+            place.write_bytes(data)  # a pipe or a terminal is nothing to be replaced
         else:
-            _replace(file, data)
-    except OSError as error:
-        fault = Fault(f"{place} cannot be written: {error.strerror}", "Choose another place", option)
+            _replace(place.resolve(), data)
+    except (OSError, RuntimeError) as error:  # the latter for links that lead to each other
+        reason = getattr(error, "strerror", None) or "it is a link to itself"
+        fault = Fault(f"{place} cannot be written: {reason}", "Choose another place", option)
         raise SettingsError(fault) from None
 
 
 def _replace(file: Path, data: bytes) -> None:
-    if file.exists() and not os.access(file, os.W_OK):
+    if is_protected(file):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     beside = draft(file, data)
     try:

@@ -123,8 +123,9 @@ def check_name(target: str) -> None:
 
 def check_tools(definitions: Iterable[Mapping[str, Any]], server: str = "") -> None:
     """Refuse a tool without a name: nobody can call it, and nothing can be noted about it."""
-    if not all(isinstance(one.get("name"), str) and one["name"] for one in definitions):
-        fault = Fault("it lists a tool without a name", "Have its author name it; `assent lint` describes it", server)
+    if not all(isinstance(one.get("name"), str) and one["name"].strip() for one in definitions):
+        remedy = "Have its author name it; `assent lint` describes it"
+        fault = Fault("it lists a tool without a name", remedy, visible(server[:60]))
         raise SettingsError(fault)
 
 

@@ -80,13 +80,13 @@ def verify(
     read = what.read(env=os.environ)
     observers: list[Observer] = [Command(_words(snapshot))] if snapshot is not None else []
     observers += [database_at(database)] if database is not None else []
+    promises = _promises(what, read.target, only)
     if calls == "all":
         click.echo("Calling every tool of the server: this has effects.", err=True)
     else:
         click.echo("Only tools that claim to read are called; --calls all calls the others, with effects.", err=True)
     watch = Watch(timeout)
     run = partial(try_out, observers=observers, calls=calls, examples=examples, only=only)
-    promises = _promises(what, read.target, only)
 
     async def work() -> tuple[int, Timer]:
         async with _connection(what, timeout) as session:

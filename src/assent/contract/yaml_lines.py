@@ -53,7 +53,7 @@ class Document:
         self.faults: list[Fault] = []
         self._anchors: dict[str, _Built] = {}
         self._weight = 0
-        self._invalid = f"not valid {'JSON' if file.endswith('.json') else 'YAML'}"
+        self._invalid = f"not valid {'JSON' if file.lower().endswith('.json') else 'YAML'}"
         try:
             self._events = yaml.parse(_joined(text) if text.lstrip()[:1] == "{" else text, Loader=_LOADER)
             self.value = self._whole()

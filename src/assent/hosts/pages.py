@@ -21,7 +21,7 @@ def as_text(name: str, rows: Sequence[Row]) -> str:
     """A block of lines for every tool."""
     lines: list[str] = []
     for row in rows:
-        lines.append(visible(row.tool) or "(a tool without a name)")
+        lines.append(_name(row))
         for host in hosts():
             step = row.hosts[host.name]
             lines.append(f"  {host.title:<26} {WORDS[step.does]:<13} {step.because}")
@@ -69,8 +69,12 @@ def _link(source: str) -> str:
     return f'<a href="{escape(source)}">{escape(source)}</a>' if source else "(our own survey)"
 
 
+def _name(row: Row) -> str:
+    return visible(row.tool) if row.tool.strip() else "(a tool without a name)"
+
+
 def _row(row: Row) -> str:
-    cells = [f"<th scope=row>{escape(visible(row.tool))}</th>"]
+    cells = [f"<th scope=row>{escape(_name(row))}</th>"]
     for host in hosts():
         step = row.hosts[host.name]
         cells.append(f'<td class="{step.does}" title="{escape(step.because)}">{WORDS[step.does]}</td>')

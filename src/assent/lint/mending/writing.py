@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from assent.drafts import draft
+from assent.drafts import draft, is_protected
 from assent.errors import Fault, SettingsError
 from assent.lint.mending.mend import Mended
 
 
 def write_all(files: Sequence[Mended]) -> None:
-    """Write every file beside its place first, and only then put them there, one rename each."""
-    changed = [one for one in files if one.after != one.before]
-    staged: list[tuple[Path, Path, bytes]] = []
-    placed: list[tuple[Path, bytes]] = []
+    """Write every file beside its place first, its old text too, and only then put them there, one rename each."""
+    drafts: list[Path] = []
+    steps: list[tuple[Path, Path, Path]] = []
+    placed: list[tuple[Path, Path]] = []
+    at = ""
     try:
-        for one in changed:
-            home = one.file.resolve()
-            if not home.stat().st_mode & stat.S_IWUSR:
-                raise SettingsError(Fault("it is write-protected", "Allow writing to it", file=str(one.file)))
+        for one in files:
+            if one.after == one.before:
+                continue
+            at, home = str(one.file), one.file.resolve()
+            if is_protected(home):
+                raise SettingsError(Fault("it is write-protected", "Allow writing to it", file=at))
             if home.read_bytes() != one.before:
-                raise SettingsError(Fault("it was changed meanwhile", "Run it again", file=str(one.file)))
-            staged.append((draft(home, one.after), home, one.before))
-        for beside, home, before in staged:
-            beside.replace(home)
-            placed.append((home, before))
+                raise SettingsError(Fault("it was changed meanwhile", "Run it again", file=at))
+            drafts.append(old := draft(home, one.before))
+            drafts.append(new := draft(home, one.after))
+            steps.append((new, old, home))
+        for new, old, home in steps:
+            at = str(home)
+            placed.append((old, home))
+            new.replace(home)
     except OSError as error:
-        for home, before in placed:
-            draft(home, before).replace(home)
-        raise SettingsError(
-            Fault(f"cannot be written: {error.strerror}", "Nothing was changed", file=str(error.filename or ""))
-        ) from None
+        raise SettingsError(Fault(f"cannot be written: {error.strerror}", "Nothing was changed", file=at)) from None
+    else:
+        placed.clear()
     finally:
-        for beside, _, _ in staged:
+        for old, home in placed:
             with suppress(OSError):
-                beside.unlink(missing_ok=True)
+                old.replace(home)
+        for left in drafts:
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
