@@ -10,7 +10,7 @@ import pytest
 from mcp.server.lowlevel import Server
 from mcp_types import ListToolsResult, Tool
 
-from assent.edges.listing import NotListedError, listed_by, listed_in
+from assent.edges.listing import NotListedError, listed_by, listed_in, why_unlisted
 
 PROGRAM = """
 import json, sys
@@ -47,3 +47,9 @@ async def test_the_pages_of_a_server_object_must_end() -> None:
 
     with pytest.raises(NotListedError, match=r"^the server did not list its tools: the pages of tools/list never end$"):
         await listed_in(Server("notes", on_list_tools=list_tools))
+
+
+def test_an_answer_that_cannot_be_read_is_no_silence() -> None:
+    assert why_unlisted(TimeoutError(), [ValueError("no message")]) == "what it answered could not be read"
+    assert why_unlisted(TimeoutError(), []) == "it took too long"
+    assert why_unlisted(OSError("gone"), [ValueError("no message")]) == "gone"

@@ -113,10 +113,16 @@ async def listed_by(
             async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
                 return await _ask(reading, writing, noise)
     except (OSError, TimeoutError, BaseExceptionGroup) as error:
-        raise NotListedError(f"{command[0]} did not list its tools: {visible(reason_of(error))}") from None
+        raise NotListedError(f"{command[0]} did not list its tools: {why_unlisted(error, noise)}") from None
     finally:
         if noise:
             errors.write(f"{command[0]}: a line on its standard output is no message; logs belong on standard error\n")
+
+
+def why_unlisted(error: BaseException, noise: Sequence[Exception]) -> str:
+    """Why no list came: a server that answered what cannot be read was not slow."""
+    unread = isinstance(error, TimeoutError) and bool(noise)
+    return "what it answered could not be read" if unread else visible(reason_of(error))
 
 
 @contextmanager
