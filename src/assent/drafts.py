@@ -1,5 +1,6 @@
 """How does a file come to stand where another stood, whole, without anybody seeing a half of it?"""
 
+import errno
 import os
 import secrets
 import stat
@@ -16,8 +17,10 @@ def draft(home: Path, content: bytes) -> Path:
     """A file beside its place with this content, safely on the disk; one rename puts it there.
 
     It has the owner and the rights of what stands there now, and nobody who may not read that reads it, not even for a
-    moment.
+    moment. Raises OSError where it cannot be made, or what stands there is protected.
     """
+    if is_protected(home):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     was = home.stat() if home.exists() else None
     beside = home.with_name(f".{home.name}.{secrets.token_hex(4)}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if was is None else 0o600)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import shutil
 import sys
 from itertools import pairwise
@@ -13,7 +11,7 @@ from typing import Any
 
 import click
 
-from assent.drafts import draft, is_protected
+from assent.drafts import draft
 from assent.errors import Fault, SettingsError
 
 
@@ -109,8 +107,6 @@ def _replace(link: Path, new: str) -> Path:
     file = link.resolve()  # a link stays one
     made: list[Path] = []
     try:
-        if is_protected(file):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         made.append(draft(file, file.read_bytes()))
         made.append(draft(file, new.encode()))
         kept = _free(file.with_name(f"{file.name}.before-assent"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import getpass
 import os
 import sys
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal
-from assent.drafts import draft, is_protected
+from assent.drafts import draft
 from assent.errors import Fault, SettingsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,8 +47,6 @@ def written_to(place: Path, text: str, option: str) -> None:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    if is_protected(file):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     beside = draft(file, data)
     try:
         beside.replace(file)
