@@ -278,6 +278,15 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("get_replay", "Get a replay.", delivery={"enum": ["resource", "file"]}),
         tool("produce_message", "Produces a single message to a topic. Use it to send events.", topic=TEXT, value=TEXT),
         tool("screen_on", "Rallume l'ecran apres un screen_off"),
+        tool("invoke_promql_job", "Runs a scheduled PromQL job.", job_id=TEXT),
+        tool("open_nodes", "Open the given nodes in the user's graph view window.", names={"type": "array"}),
+        tool(
+            "query_berths",
+            "Query berths with SQL; the call does not change the settings. "
+            + "It is meant for those who know them. " * 4
+            + "The copy beside it is read-only.",
+            sql=TEXT,
+        ),
         tool("berth_scrape", "Extracts a berth's page. Auto-indexes into the archive.", url=TEXT),
         tool("scrape_berth", "Fetch a berth by its address.", url=TEXT, download_media=SWITCH),
         tool("get_manifest", "Download and return the local path to a manifest", voyage=TEXT),
@@ -344,6 +353,7 @@ def test_what_is_done_beside_a_look_makes_it_none(definition: dict[str, Any]) ->
         tool("write_file", "Write or append.", path=TEXT, content=TEXT, mode={"enum": ["rewrite", "append"]}),
         tool("execute_query", "Execute a SQL query. Read-only connections allow only reading.", query=TEXT),
         tool("shop_refund_order", "Issue a refund for an order.", orderId=TEXT),
+        tool("look_up_berths", "Execute a query against the harbour. Does not change the settings.", query=TEXT),
         tool("send_keys", "Send special keys to a session.", host=TEXT, keys=TEXT),
         tool("split_window", "Split a window to create a new pane.", target=TEXT, command=TEXT),
         tool("write_file", "Write content to a remote file.", remote_path=TEXT, content=TEXT),
@@ -378,6 +388,7 @@ def test_losses_that_a_word_or_a_parameter_gives_away(definition: dict[str, Any]
         tool("playlist_remove_from", "Remove songs from a playlist.", songs=TEXT),
         tool("watchlist_remove", "Remove a ship from the account's watchlist.", ship=TEXT),
         tool("control_playback", "Control playback.", action={"enum": ["play", "pause", "stop"]}),
+        tool("update_note", "Update a note.", status={"type": "string", "description": "DELETED notes are rejected"}),
         tool("remove_issue_from_project", "Remove an issue from a project.", issue=TEXT),
         tool("remove_berth_from_initiative", "Remove a berth from an initiative.", berth=TEXT),
         tool("API-update-a-block", "Harbour | Update a block", block_id=TEXT),

@@ -43,6 +43,11 @@ def test_a_statement_is_found_wherever_it_stands_in_a_long_text() -> None:
     assert "reads_only" not in Statements(filler)
 
 
+def test_a_line_that_goes_on_in_the_next_is_read_as_one() -> None:
+    assert "reads_only" in Statements("Looks around. It does not\n    modify anything.")
+    assert "reads_only" not in Statements("What it does not\nModify: nothing")
+
+
 def _write(tree: Any, dice: random.Random) -> str:
     """A text that a parsed pattern may match; what must not stand there is left to chance."""
     return "".join(_part(kind, value, dice) for kind, value in tree)
