@@ -152,7 +152,6 @@ def test_a_verb_that_means_something_else_beside_certain_words_needs_no_descript
 @pytest.mark.parametrize(
     "definition",
     [
-        tool("CraneSafetyChecker", "Run the crane script checker against a directory. Returns findings.", target=TEXT),
         tool("berth_sql", "Run a read-only SELECT on the berths.", sql=TEXT),
         tool("harbourGetAction", "`input_schema`, `output_schema` and effects of an action.", actionId=TEXT),
         tool("plan_delete", "Preview what a delete tool would target. Read-only; does not modify berths.", id=TEXT),
@@ -162,7 +161,6 @@ def test_a_verb_that_means_something_else_beside_certain_words_needs_no_descript
         tool("check_syntax", "Validates the syntax of a block of harbour code.", code=TEXT),
         tool("ping", "Responds with 'pong' to test connectivity"),
         tool("tagmanager_list_berths", 'Tag Manager berths (path like "berths/1").'),
-        tool("show_create_table", "The statement of a table.", table=TEXT),
         tool("add", "Works out a sum.", a={"type": "number"}, b={"type": "number"}),
         tool("redact_names", "Redact all names in a text and return the cleaned version.", text=TEXT),
         tool("pier_avaliacoes", "Consulta as avaliações de clientes pendentes.", idEmpresa=TEXT),
@@ -172,7 +170,6 @@ def test_a_verb_that_means_something_else_beside_certain_words_needs_no_descript
             "Execute a read-only SQL query. Any write operations (INSERT, UPDATE, etc.) will be rejected.",
             query=TEXT,
         ),
-        tool("pier_show", "Run an operational-mode 'show' command.", path={"type": "array"}),
         tool(
             "validate_rows",
             "Validate rows without making any changes.",
@@ -209,7 +206,6 @@ def test_a_verb_that_means_something_else_beside_certain_words_needs_no_descript
         tool("health_check", "Report this server's safety posture"),
         tool("getPageInfo", "Which page the browser is currently on."),
         tool("list_opt_outs", "List addresses left out of open and click tracking.", email=TEXT),
-        tool("think", "REQUIRED FIRST STEP: Perform structured thinking before a search.", thought=TEXT),
     ],
     ids=lambda definition: definition["name"],
 )

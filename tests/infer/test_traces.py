@@ -439,7 +439,6 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool("eval_consistency", "Evaluate the consistency of a text against its sources", text=TEXT),
         tool("harbour_summary", "Produces a condensed snapshot of a harbour", when=TEXT),
         tool("generate_cypher", "Generate a query from a description", words=TEXT),
-        tool("backtest_course", "Backtest a course given its id", id=TEXT),
         tool("list_buoys", "List all buoys with their status, version, and update availability"),
         tool("tides_run_report", "Realtime report of the tides.", metrics=TEXT),
         tool("get_cash_movements", "Every movement between two dates: deposits, withdrawals, fees.", since=TEXT),

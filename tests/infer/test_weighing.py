@@ -1,4 +1,4 @@
-"""Where a verdict rests on the meaning of one word, all the words together have a say; nowhere else."""
+"""Where a verdict rests on the meaning of one word, all the words together have a say; and they find losses."""
 
 import json
 import math
@@ -103,10 +103,14 @@ def test_no_words_overrule_a_loss_that_a_rule_has_seen() -> None:
     assert (found.read_only, found.destructive) == (False, True)
 
 
-def test_a_loss_needs_more_words_than_a_read() -> None:
-    some = tool("enrich_vessel", "Everything that is known of a vessel and of the crew that sails her.")
-    assert classify_with(some, READERS).read_only
-    assert not classify_with(some, LOSERS).destructive
+def test_ten_words_are_enough_for_a_loss_and_nine_are_not() -> None:
+    nine = "Everything that is known of a vessel and crew."
+    assert not classify_with(tool("enrich_vessel", nine), LOSERS).destructive
+    assert classify_with(tool("enrich_vessel", f"{nine} All"), LOSERS).destructive
+
+
+def test_words_find_a_loss_where_something_is_given_too() -> None:
+    assert classify_with(tool("send_manifest", f"Send a manifest {LONG}"), LOSERS).destructive
 
 
 def test_what_a_rule_spared_is_no_loss_by_its_words() -> None:
@@ -126,13 +130,48 @@ def test_a_likely_loss_is_enough_to_keep_a_tool_from_being_a_read() -> None:
     assert (found.read_only, found.destructive) == (False, False)
 
 
-def test_a_look_whose_words_are_those_of_deeds_is_in_doubt() -> None:
-    look = tool("scan_vessel", f"Scan what is known {LONG}")
+@pytest.mark.parametrize(
+    "look",
+    [
+        tool("scan_vessel", f"Scan what is known {LONG}"),
+        tool("get_manifest", f"Get the manifest {LONG}"),
+        tool("get_manifest", "The manifest."),
+        tool("export_manifest", "Export a manifest. Returns it as text."),
+    ],
+)
+def test_a_look_that_its_name_alone_tells_is_in_doubt_if_its_words_are_sooner_those_of_deeds(
+    look: dict[str, Any],
+) -> None:
     assert classify_with(look, SILENT).read_only
-    doubted = classify_with(look, ACTORS)
+    assert classify_with(look, Weights(0.1, -30.0, {})).read_only
+    doubted = classify_with(look, Weights(-0.1, -30.0, {}))
     assert not doubted.read_only
+    assert not doubted.destructive
     assert doubted.confidence < 0.5
     assert "not those of tools that only read" in doubted.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        tool("manifests", f"List manifests {LONG}"),
+        tool("generate_query", f"Generate a query {LONG} Returns it as text, does not execute."),
+    ],
+)
+def test_any_other_look_is_in_doubt_only_if_its_words_are_hardly_ever_those_of_a_read(look: dict[str, Any]) -> None:
+    assert classify_with(look, SILENT).read_only
+    assert classify_with(look, Weights(-2.0, -30.0, {})).read_only
+    assert not classify_with(look, Weights(-2.4, -30.0, {})).read_only
+
+
+def test_guidance_is_not_in_doubt_for_the_words_of_what_it_tells() -> None:
+    told = tool("push_manifest", f"Provides instructions on how to push a manifest {LONG} Returns documentation.")
+    assert classify_with(told, ACTORS).read_only
+
+
+def test_a_look_in_another_language_is_not_in_doubt_for_words_that_were_not_learnt() -> None:
+    look = tool("get_manifest", "Holt das Manifest und alles was dazu gehört, und die Ladung " * 2)
+    assert classify_with(look, ACTORS).read_only
 
 
 def test_a_look_whose_words_are_those_of_losses_is_destructive() -> None:
@@ -140,8 +179,20 @@ def test_a_look_whose_words_are_those_of_losses_is_destructive() -> None:
     assert (found.read_only, found.destructive) == (False, True)
 
 
-def test_what_is_plainly_got_is_not_weighed() -> None:
-    assert classify_with(tool("get_manifest", f"Get the manifest {LONG}"), LOSERS).read_only
+@pytest.mark.parametrize(
+    "look",
+    [
+        tool("CraneSafetyChecker", "Run the crane script checker against a directory. Returns findings.", target={}),
+        tool("show_create_table", "The statement of a table.", table={}),
+        tool("pier_show", "Run an operational-mode 'show' command.", path={"type": "array"}),
+        tool("backtest_course", "Backtest a course given its id", id={}),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_few_words_that_sound_like_a_deed_leave_a_look_in_doubt(look: dict[str, Any]) -> None:
+    assert classify_with(look, SILENT).read_only
+    found = classify(look)
+    assert (found.read_only, found.confidence) == (False, 0.3)
 
 
 def test_a_trusted_declaration_stands_above_the_words() -> None:
@@ -176,8 +227,15 @@ def test_the_sum_does_not_grow_with_the_length_of_the_text() -> None:
 
 
 def test_a_definition_without_words_leans_nowhere() -> None:
-    assert 0.1 < weigh(gather({}), SILENT).reading < 0.5
     assert 0.1 < weigh(gather({})).reading < 0.9
+
+
+def test_a_line_ends_where_a_sentence_or_the_line_does_and_twenty_are_read() -> None:
+    text = "Boats: all… of them — at 3.5 knots.Fast\n\n  * quays! docks?\tberths\r\npiers " + "a. b\n" * 20
+    lines = list_traits(gather(tool("x", text)))
+    assert [*lines["line"]] == ["boats", "all", "quays", "docks", "berths", "piers", "b", "a"]
+    assert "knot" in lines["text"] and "fast" in lines["text"]
+    assert "c" not in list_traits(gather(tool("x", "a\n" * 20 + "c")))["text"]
 
 
 def test_the_shipped_weights_are_whole() -> None:

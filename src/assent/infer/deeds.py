@@ -44,6 +44,7 @@ from assent.infer.verdict import (
     STRONG,
     SURE,
     UNCLEAR,
+    WEAK,
     Verdict,
     claims_reading,
     unless_told,
@@ -115,7 +116,7 @@ def _read(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}", unless_told(evidence, FAIR))
     if VERBS.get(verb or "") in ACTING:
         return Verdict(READS, f"the name has {verb}, but the description only looks: {prose.verbs[0]}")
-    return Verdict(READS, f"the name's verb is {verb}")
+    return Verdict(READS, f"the name's verb is {verb}", WEAK)
 
 
 def _may_begin(evidence: Evidence) -> bool:
@@ -168,7 +169,7 @@ def _look(evidence: Evidence) -> Verdict:
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
     if prose.kind == "read" or told:
         return Verdict(READS, f"name and description look: {verb}, {prose.verbs[0]}")
-    return Verdict(LOOKS, f"the name's verb is {verb}")
+    return Verdict(LOOKS, f"the name's verb is {verb}", WEAK)
 
 
 def _run(evidence: Evidence) -> Verdict:

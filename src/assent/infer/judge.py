@@ -13,29 +13,25 @@ from assent.infer.ranking import choose_risk, choose_tier
 from assent.infer.reach import label, reaches_out
 from assent.infer.reading import judge_reading
 from assent.infer.verdict import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, Verdict
-from assent.infer.weighing import Weights, is_foreign, tell_readers, weigh
+from assent.infer.weighing import SILENT, Weights, is_foreign, tell_readers, weigh
 
 _HARMLESS: Final = Harm(None, None, None)
 _SILENT: Final = Declared()
-# What they do adds something; that a description confirms it leaves no question.
-_GIVING: Final = frozenset({"add", "send", "share", "spend"})
 # Parameters that say what something is turned to.
 _TURNED: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent", "position", "speed", "value"})
 _DEEDS: Final = MIXED | {"session"}
 # `Report a card as lost`: somebody is told.
 _HANDED_IN = re.compile(r"\s*Reports? an? ")
 _WORDED: Final = "its words are those of tools that lose something"
-# How likely a loss the words must make it to count as one, and how likely a read at most.
-_LOST: Final = 0.75
-_READ: Final = 0.5
-# How likely a loss keeps a tool from being taken for a read, and how unlikely a read puts one in doubt.
+# How likely a loss the words must make it to count as one.
+_LOST: Final = 0.5
+# How likely a loss keeps a tool from being taken for a read, and how unlikely a read puts any look in doubt.
 _HARMED: Final = 0.1
 _UNREAD: Final = 0.1
-# How many words a description must have for them to say that a tool only reads, and that it loses something; where no
+# How many words a description must have for them to say that a tool only reads, or that it loses something; where no
 # verb tells a deed fewer will do, if they are sure.
 _HEAD: Final = 300
-_FEW: Final = 10
-_ENOUGH: Final = 15
+_ENOUGH: Final = 10
 
 
 def classify(definition: Mapping[str, Any], *, trust_annotations: bool = False) -> Inference:
@@ -54,24 +50,21 @@ def classify_with(
 
 
 def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> tuple[Verdict, Harm]:
-    """Where a verdict rests on the meaning of one word, all the words together may overrule it, if they are enough."""
+    """Where a verdict rests on the meaning of one word, all words together may overrule it; and they find losses."""
     looks = verdict.level in {READS, LOOKS}
     harm = _HARMLESS if looks else judge_harm(evidence)
-    settled = verdict.level == READS and evidence.kind == "read"
-    settled = settled or (verdict.unless == FINAL and evidence.kind in _GIVING) or harm.destructive
-    said = 0 if settled else len(evidence.text[:_HEAD].split())
-    if said < (1 if verdict.unless == WEAK and not _deed_is_told(evidence) else _FEW):
+    said = 0 if harm.destructive or weights is SILENT else len(evidence.text[:_HEAD].split())
+    if said < (1 if verdict.unless == WEAK and (looks or not _deed_is_told(evidence)) else _ENOUGH):
         return verdict, harm
     leaning = weigh(evidence, weights)
-    loses = leaning.losing >= _LOST and leaning.reading < _READ and said >= _ENOUGH and evidence.kind != "destroy"
     if looks:
-        if loses or leaning.reading < _UNREAD:
-            verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
-            harm = judge_harm(evidence)
-        return verdict, harm._replace(destroys=_WORDED) if loses else harm
-    if loses:
-        return verdict, harm._replace(destroys=_WORDED)
-    reads = leaning.reading >= (verdict.unless if said >= _FEW else SURE) and leaning.losing < _HARMED
+        if leaning.reading >= (_UNREAD if verdict.unless == FINAL else verdict.unless) or is_foreign(evidence.text):
+            return verdict, harm
+        verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
+        harm = judge_harm(evidence)
+    if leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and evidence.kind != "destroy":
+        return verdict, harm._replace(destroys=harm.destroys or _WORDED)
+    reads = leaning.reading >= (verdict.unless if said >= _ENOUGH else SURE) and leaning.losing < _HARMED
     if reads and not _soothes(evidence):
         readers = tell_readers(evidence, weights)
         return Verdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS

@@ -8,7 +8,7 @@ from assent.infer.doubts import does, saved
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ACTING, NOUNS, READING
 from assent.infer.programs import PROGRAM
-from assent.infer.verdict import ACTS, FINAL, LOOKS, SURE, UNCLEAR, Verdict, claims_reading
+from assent.infer.verdict import ACTS, FINAL, LOOKS, SURE, UNCLEAR, WEAK, Verdict, claims_reading
 
 # Parameters by which what was made is found again.
 _NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
@@ -58,7 +58,7 @@ def judge_product(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"{verb}, and {kept}")
     back = next(filter(None, (rule(evidence, verb) for rule in _GIVEN_BACK)), None)
     if back:
-        return Verdict(LOOKS, f"{verb}{back}")
+        return Verdict(LOOKS, f"{verb}{back}", WEAK if verb in _HANDING_OUT else FINAL)
     pictured = (evidence.words | prose.object) & _PICTURED
     return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said", FINAL if pictured else SURE)
 

@@ -20,7 +20,7 @@ from assent.infer.lexicon import (
     VERBS,
 )
 from assent.infer.programs import PROGRAM, only_reads
-from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
+from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, TOLD, Verdict
 
 _ASKING: Final = frozenset({"check", "get", "list", "poll", "query", "read", "retrieve", "return", "show", "view"})
 _LOST_TOLD = re.compile(
@@ -183,10 +183,10 @@ def _guidance(evidence: Evidence) -> Verdict | None:
         return None
     advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
     if advised and evidence.name.verb not in DEEDS["heeding"]:
-        return Verdict(LOOKS, "the description offers advice, not the deed")
+        return Verdict(LOOKS, "the description offers advice, not the deed", TOLD)
     teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
-        return Verdict(LOOKS, "the description offers guidance, not the deed")
+        return Verdict(LOOKS, "the description offers guidance, not the deed", TOLD)
     return None
 
 

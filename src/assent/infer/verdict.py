@@ -9,6 +9,8 @@ from assent.infer.lexicon import DETERMINER, NOUN_TOO, READING
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 # How likely the words must make it to overrule a verdict: more than they can, and as much as proved right for its kind.
 FINAL, SURE, STRONG, FAIR, WEAK = 2.0, 0.95, 0.9, 0.75, 0.5
+# A look that no words put in doubt.
+TOLD: Final = 0.0
 # Classes of verbs that no words overrule.
 GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 
@@ -30,7 +32,8 @@ _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any
 class Verdict(NamedTuple):
     """How sure we are that the tool only reads, and the sentence that says why.
 
-    `unless`: how likely a read the words must make it to overrule a verdict that rests on the meaning of one word.
+    `unless`: how likely a read the words must make it, where the verdict rests on the meaning of one word: an act to be
+    overruled, a look to be left alone.
     """
 
     level: str

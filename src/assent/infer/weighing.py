@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Final, NamedTuple
 
 from assent.infer.evidence import Evidence
@@ -15,9 +15,14 @@ from assent.infer.lexicon import ELSEWHERE, HERE
 _BODY: Final = 2500
 _LINES: Final = 20
 _OPENING: Final = 40
-# After a stop or a colon, or where a line ends.
-_LINE = re.compile(r"\s(?:(?<=[.!?:]\s)\s*|(?<=\n)\n*)")
 _WORD = re.compile(r"[a-z]+")
+_LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"
+# Whether a character is part of a word, a space, ends a line, or ends a sentence if a space follows.
+_SORTS: Final = bytes(
+    code if code in _LETTERS else 46 if code in b".!?:" else 10 if code == 10 else 32 if chr(code).isspace() else 45
+    for code in range(256)
+)
+_APART: Final = bytes.maketrans(b".-", b"  ")
 # Greek or Cyrillic beside one of ours, or something between two letters that is not seen.
 _DISGUISED = re.compile(r"[a-z][\u00ad\u0370-\u052f\u200b-\u200f\u2060-\u2064\ufeff]|[\u0370-\u052f][a-z]")
 _ENDINGS: Final = ("ing", "ed", "es", "s")
@@ -51,8 +56,8 @@ class Weights(NamedTuple):
     places: Mapping[str, Mapping[Words, tuple[float, float, float]]]
 
 
-# Scales that lean nowhere far enough.
-SILENT: Final = Weights(-0.5, -30.0, {})
+# Scales that are not asked.
+SILENT: Final = Weights(0.0, 0.0, {})
 
 
 def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
@@ -97,8 +102,7 @@ def is_foreign(text: str) -> bool:
 
 def list_traits(evidence: Evidence) -> Traits:
     """Every word that is said, by the place where it is said."""
-    text = evidence.text[:_BODY].lower()
-    lines = [words for line in _LINE.split(text.strip(), maxsplit=_LINES)[:_LINES] if (words := _WORD.findall(line))]
+    lines = _list_lines(evidence.text[:_BODY].lower())
     opening = lines[0][:_OPENING] if lines else []
     name = evidence.name.words
     return {
@@ -113,6 +117,13 @@ def list_traits(evidence: Evidence) -> Traits:
         "input": dict.fromkeys(word for name in sorted(evidence.inputs.names) for word in name.split("_")),
         "choice": dict.fromkeys(choice.verb for choice in evidence.inputs.choices),
     }
+
+
+def _list_lines(text: str) -> list[list[str]]:
+    """The words of each line or sentence that has any, as far as they are read; other letters become numbers."""
+    sorts = text.encode("ascii", "xmlcharrefreplace").translate(_SORTS).replace(b". ", b"\n")
+    lines = map(str.split, sorts.translate(_APART).decode("ascii").split("\n"))
+    return list(islice(filter(None, lines), _LINES))
 
 
 def join_words(words: Words) -> str:
