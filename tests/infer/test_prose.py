@@ -32,6 +32,7 @@ def test_the_verb_of_the_first_sentence_is_what_the_tool_does(text: str, verb: s
         ("Read or replace the harbour log.", {"read", "replace"}),
         ("Fetches a letter and marks it as read.", {"fetch", "mark"}),
         ("Finds stale crates and deletes them.", {"find", "delete"}),
+        ("Searches the web and returns the top web and news results.", {"search", "return"}),
     ],
 )
 def test_verbs_joined_to_it_are_heard_too(text: str, verbs: set[str]) -> None:

@@ -118,6 +118,10 @@ def test_what_a_rule_spared_is_no_loss_by_its_words() -> None:
     assert not classify_with(spared, LOSERS).destructive
 
 
+def test_what_brings_back_what_was_lost_is_no_loss_by_its_words() -> None:
+    assert not classify_with(tool("undelete_manifest", f"Restores a deleted manifest {LONG}"), LOSERS).destructive
+
+
 def test_a_job_that_goes_on_is_no_read_by_its_words() -> None:
     begun = tool("validate_manifest", f"Apply a check {LONG} Returns a job id.")
     assert not classify_with(begun, READERS).read_only

@@ -22,6 +22,8 @@ _TURNED: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent"
 _DEEDS: Final = MIXED | {"session"}
 # `Report a card as lost`: somebody is told.
 _HANDED_IN = re.compile(r"\s*Reports? an? ")
+# What was lost comes back; the words around tell of the loss.
+_REGAINING: Final = frozenset({"unarchive", "undelete", "untrash"})
 _WORDED: Final = "its words are those of tools that lose something"
 # How likely a loss the words must make it to count as one.
 _LOST: Final = 0.5
@@ -62,7 +64,8 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
             return verdict, harm
         verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
         harm = judge_harm(evidence)
-    if leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and evidence.kind != "destroy":
+    spared = evidence.kind == "destroy" or evidence.name.verb in _REGAINING
+    if leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and not spared:
         return verdict, harm._replace(destroys=harm.destroys or _WORDED)
     reads = leaning.reading >= (verdict.unless if said >= _ENOUGH else SURE) and leaning.losing < _HARMED
     if reads and not _soothes(evidence):

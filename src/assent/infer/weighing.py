@@ -63,14 +63,16 @@ SILENT: Final = Weights(0.0, 0.0, {})
 def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
     """Add up the words, however many there are."""
     scales = weights or load_weights()
-    reading = losing = share = 0.0
-    for place, said in list_traits(evidence).items():
-        known = scales.places.get(place, {})
-        for added in filter(None, map(known.get, said)):
-            reading += added[0]
-            losing += added[1]
-            share += added[2]
-    size = math.sqrt(share) or 1.0
+    places = scales.places
+    heard = [
+        added
+        for place, said in list_traits(evidence).items()
+        if place in places
+        for added in map(places[place].get, said)
+        if added
+    ]
+    reading, losing, share = map(sum, zip(*heard, strict=True)) if heard else (0.0, 0.0, 1.0)
+    size = math.sqrt(share)
     return Leaning(_likelihood(reading / size + scales.reading), _likelihood(losing / size + scales.losing))
 
 

@@ -7,6 +7,8 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIGIT = re.compile(r"[0-9]")
 _PARTS = re.compile(r"[A-Za-z]+")
 _VERSION = re.compile(r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?![A-Za-z0-9])")
+# They only look like a verb in the third person.
+_THINGS = frozenset({"news"})
 
 
 @lru_cache(maxsize=65536)
@@ -21,6 +23,8 @@ def split_name(name: str) -> tuple[str, ...]:
 @lru_cache(maxsize=65536)
 def plain_forms(word: str) -> tuple[str, ...]:
     """What a verb in the third person or a gerund may come from, likeliest first."""
+    if word in _THINGS:
+        return (word,)
     forms = [word]
     if word.endswith("ies") and len(word) > 4:
         forms.append(word[:-3] + "y")
