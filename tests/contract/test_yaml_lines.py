@@ -144,3 +144,18 @@ def test_duplicates_can_be_gathered_for_whoever_reports_more() -> None:
 def test_a_json_file_is_called_one() -> None:
     with pytest.raises(FaultsError, match=r"tools\.json:2: not valid JSON"):
         Document('{"a": [', "tools.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "named"),
+    [
+        ("a.json", "{", "not valid JSON:"),
+        ("a.yaml", "{", "not valid YAML:"),
+        ("standard input", "{", "not valid JSON or YAML:"),
+        ("standard input", " [", "not valid JSON or YAML:"),
+        ("standard input", "a: [", "not valid YAML:"),
+    ],
+)
+def test_what_cannot_be_read_is_called_what_its_writer_calls_it(file: str, text: str, named: str) -> None:
+    with pytest.raises(FaultsError, match=named):
+        Document(text, file)

@@ -53,7 +53,7 @@ class Document:
         self.faults: list[Fault] = []
         self._anchors: dict[str, _Built] = {}
         self._weight = 0
-        self._invalid = f"not valid {'JSON' if file.lower().endswith('.json') else 'YAML'}"
+        self._invalid = f"not valid {_name_language(text, file.lower())}"
         try:
             self._events = yaml.parse(_joined(text) if text.lstrip()[:1] == "{" else text, Loader=_LOADER)
             self.value = self._whole()
@@ -184,6 +184,14 @@ def _span(event: Any, text: str) -> tuple[int, int]:
     if event.style in ("|", ">"):
         begins = text.find("\n", begins, ends) if "\n" in text[begins:ends] else ends
     return begins, ends
+
+
+def _name_language(text: str, file: str) -> str:
+    """What somebody who wrote it would call it; a brace with no ending beside it may be either."""
+    if file.endswith(".json"):
+        return "JSON"
+    braced = text.lstrip()[:1] in ("{", "[") and not file.endswith((".yaml", ".yml"))
+    return "JSON or YAML" if braced else "YAML"
 
 
 def _joined(text: str) -> str:
