@@ -407,6 +407,7 @@ def test_a_read_that_leaves_a_trace_is_not_read_only(definition: dict[str, Any])
         tool("harbour_version", "Print the version information of the harbour"),
         tool("show_all", "Show all information of a chart", chart=TEXT),
         tool("download_manifest", "Downloads a manifest as base64-encoded content", manifest=TEXT),
+        tool("backtest_course", "Backtest a course given its id", id=TEXT),
         tool("test_dns", "Tests a name", name_of=TEXT),
         tool(
             "get_statements", "Get statements of an account", statement={"type": "string", "enum": ["income", "cash"]}

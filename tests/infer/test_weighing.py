@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from importlib import resources
@@ -103,23 +104,45 @@ def test_no_words_overrule_a_loss_that_a_rule_has_seen() -> None:
     assert (found.read_only, found.destructive) == (False, True)
 
 
-def test_ten_words_are_enough_for_a_loss_and_nine_are_not() -> None:
-    nine = "Everything that is known of a vessel and crew."
-    assert not classify_with(tool("enrich_vessel", nine), LOSERS).destructive
-    assert classify_with(tool("enrich_vessel", f"{nine} All"), LOSERS).destructive
+@pytest.mark.parametrize(
+    "definition",
+    [tool("enrich_vessel", "{}"), tool("vessel_wreck", "{}"), tool("get_vessel", "{}"), tool("vessels", "List {}")],
+    ids=lambda definition: definition["name"],
+)
+def test_ten_words_are_enough_for_a_loss_and_nine_are_not(definition: dict[str, Any]) -> None:
+    count = 9 - definition["description"].count(" ")
+    few, enough = (definition["description"].format("berth " * number) for number in (count, count + 1))
+    assert not classify_with({**definition, "description": few}, LOSERS).destructive
+    assert classify_with({**definition, "description": enough}, LOSERS).destructive
 
 
-def test_words_find_a_loss_where_something_is_given_too() -> None:
-    assert classify_with(tool("send_manifest", f"Send a manifest {LONG}"), LOSERS).destructive
+@pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
+def test_a_loss_counts_if_it_is_likelier_than_not_and_a_read_is_not(definition: dict[str, Any]) -> None:
+    assert classify_with(definition, Weights(-0.1, 0.1, {})).destructive
+    assert not classify_with(definition, Weights(-0.1, -0.1, {})).destructive
+    assert not classify_with(definition, Weights(0.1, 0.1, {})).destructive
+
+
+def test_words_find_a_loss_where_something_is_added_too() -> None:
+    assert classify_with(tool("create_manifest", f"Create a manifest {LONG}"), LOSERS).destructive
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("send_password_reset", f"Send a link that resets the password {LONG}"),
+        tool("restore_vessel", f"Restore a vessel that had been deleted {LONG}"),
+        tool("undelete_manifest", f"Restores a deleted manifest {LONG}"),
+    ],
+    ids=lambda definition: definition["name"],
+)
+def test_what_tells_of_a_loss_or_brings_back_what_was_lost_is_no_loss_by_its_words(definition: dict[str, Any]) -> None:
+    assert not classify_with(definition, LOSERS).destructive
 
 
 def test_what_a_rule_spared_is_no_loss_by_its_words() -> None:
     spared = tool("remove_reaction", f"Remove a reaction from a message {LONG}")
     assert not classify_with(spared, LOSERS).destructive
-
-
-def test_what_brings_back_what_was_lost_is_no_loss_by_its_words() -> None:
-    assert not classify_with(tool("undelete_manifest", f"Restores a deleted manifest {LONG}"), LOSERS).destructive
 
 
 def test_a_job_that_goes_on_is_no_read_by_its_words() -> None:
@@ -134,18 +157,24 @@ def test_a_likely_loss_is_enough_to_keep_a_tool_from_being_a_read() -> None:
     assert (found.read_only, found.destructive) == (False, False)
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        tool("scan_vessel", f"Scan what is known {LONG}"),
-        tool("get_manifest", f"Get the manifest {LONG}"),
-        tool("get_manifest", "The manifest."),
-        tool("export_manifest", "Export a manifest. Returns it as text."),
-    ],
-)
-def test_a_look_that_its_name_alone_tells_is_in_doubt_if_its_words_are_sooner_those_of_deeds(
-    look: dict[str, Any],
-) -> None:
+WEAK_LOOKS = [
+    tool("scan_vessel", f"Scan what is known {LONG}"),
+    tool("get_manifest", f"Get the manifest {LONG}"),
+    tool("export_manifest", f"Export a manifest {LONG} Returns it as text."),
+    tool("vessel", f"Run a report {LONG}"),
+]
+OTHER_LOOKS = [
+    tool("manifests", f"List manifests {LONG}"),
+    tool("generate_query", f"Generate a query {LONG} Returns it as text, does not execute."),
+]
+TOLD_LOOKS = [
+    tool("push_manifest", f"Provides instructions on how to push a manifest {LONG} Returns documentation."),
+    tool("push_manifest", f"Get recommendations on pushing a manifest {LONG}"),
+]
+
+
+@pytest.mark.parametrize("look", WEAK_LOOKS, ids=lambda definition: definition["name"])
+def test_a_look_that_rests_on_one_word_is_in_doubt_if_it_is_sooner_none(look: dict[str, Any]) -> None:
     assert classify_with(look, SILENT).read_only
     assert classify_with(look, Weights(0.1, -30.0, {})).read_only
     doubted = classify_with(look, Weights(-0.1, -30.0, {}))
@@ -155,48 +184,53 @@ def test_a_look_that_its_name_alone_tells_is_in_doubt_if_its_words_are_sooner_th
     assert "not those of tools that only read" in doubted.reasons[0]
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        tool("manifests", f"List manifests {LONG}"),
-        tool("generate_query", f"Generate a query {LONG} Returns it as text, does not execute."),
-    ],
-)
+@pytest.mark.parametrize("look", OTHER_LOOKS, ids=lambda definition: definition["name"])
 def test_any_other_look_is_in_doubt_only_if_its_words_are_hardly_ever_those_of_a_read(look: dict[str, Any]) -> None:
     assert classify_with(look, SILENT).read_only
     assert classify_with(look, Weights(-2.0, -30.0, {})).read_only
     assert not classify_with(look, Weights(-2.4, -30.0, {})).read_only
 
 
-def test_guidance_is_not_in_doubt_for_the_words_of_what_it_tells() -> None:
-    told = tool("push_manifest", f"Provides instructions on how to push a manifest {LONG} Returns documentation.")
-    assert classify_with(told, ACTORS).read_only
-
-
-def test_a_look_in_another_language_is_not_in_doubt_for_words_that_were_not_learnt() -> None:
-    look = tool("get_manifest", "Holt das Manifest und alles was dazu gehört, und die Ladung " * 2)
+@pytest.mark.parametrize("look", TOLD_LOOKS)
+def test_guidance_is_not_in_doubt_for_the_words_of_what_it_tells(look: dict[str, Any]) -> None:
     assert classify_with(look, ACTORS).read_only
 
 
-def test_a_look_whose_words_are_those_of_losses_is_destructive() -> None:
-    found = classify_with(tool("scan_vessel", f"Scan what is known {LONG}"), LOSERS)
+@pytest.mark.parametrize("look", TOLD_LOOKS)
+def test_guidance_is_in_doubt_if_it_tells_a_deed_in_passing(look: dict[str, Any]) -> None:
+    acting = {**look, "description": look["description"] + " Stale ones are deleted."}
+    assert not classify_with(acting, ACTORS).read_only
+
+
+@pytest.mark.parametrize("look", [*WEAK_LOOKS, *OTHER_LOOKS, *TOLD_LOOKS])
+def test_a_look_whose_words_are_sooner_those_of_losses_is_destructive(look: dict[str, Any]) -> None:
+    found = classify_with(look, Weights(-0.8, 2.2, {}))
     assert (found.read_only, found.destructive) == (False, True)
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        tool("CraneSafetyChecker", "Run the crane script checker against a directory. Returns findings.", target={}),
-        tool("show_create_table", "The statement of a table.", table={}),
-        tool("pier_show", "Run an operational-mode 'show' command.", path={"type": "array"}),
-        tool("backtest_course", "Backtest a course given its id", id={}),
-    ],
-    ids=lambda definition: definition["name"],
-)
-def test_few_words_that_sound_like_a_deed_leave_a_look_in_doubt(look: dict[str, Any]) -> None:
-    assert classify_with(look, SILENT).read_only
-    found = classify(look)
-    assert (found.read_only, found.confidence) == (False, 0.3)
+def test_a_look_of_a_few_words_is_not_in_doubt() -> None:
+    assert classify_with(tool("get_manifest", "The manifest of one vessel, with its flag."), LOSERS).read_only
+
+
+def test_words_of_another_language_put_a_look_in_doubt_only_if_they_are_hardly_ever_those_of_a_read() -> None:
+    look = tool("get_manifest", "Holt das Manifest und alles was dazu gehört, und die Ladung " * 2)
+    assert classify_with(look, Weights(-2.0, -30.0, {})).read_only
+    assert not classify_with(look, ACTORS).read_only
+
+
+@pytest.mark.parametrize("trick", ["Fast\u200b.", "For n\u043edes.", "Data\u00adbase."])
+def test_a_letter_that_is_not_what_it_seems_soothes_nothing(trick: str) -> None:
+    for look in WEAK_LOOKS:
+        disguised = {**look, "description": f"{look['description']} {trick}"}
+        assert not classify_with(disguised, Weights(-0.1, -30.0, {})).read_only
+
+
+def test_a_look_in_doubt_is_judged_by_what_it_may_lose() -> None:
+    listed = f"Run a command if it is on the read-only list {LONG}"
+    run = tool("harbour_run_readonly_command", listed, command={"type": "string"})
+    assert classify_with(run, SILENT).read_only
+    found = classify_with(run, ACTORS)
+    assert (found.read_only, found.destructive) == (False, True), found.reasons
 
 
 def test_a_trusted_declaration_stands_above_the_words() -> None:
@@ -239,6 +273,7 @@ def test_a_line_ends_where_a_sentence_or_the_line_does_and_twenty_are_read() -> 
     lines = list_traits(gather(tool("x", text)))
     assert [*lines["line"]] == ["boats", "all", "quays", "docks", "berths", "piers", "b", "a"]
     assert "knot" in lines["text"] and "fast" in lines["text"]
+    assert [*list_traits(gather(tool("x", "caf\u00e9s quay\u2014boat")))["opening"]] == ["caf", "s", "quay", "boat"]
     assert "c" not in list_traits(gather(tool("x", "a\n" * 20 + "c")))["text"]
 
 
@@ -261,17 +296,20 @@ def test_the_same_words_weigh_the_same_in_every_process() -> None:
         "from assent.infer.weighing import weigh\n"
         "print(json.dumps([weigh(gather(one)) for one in json.load(sys.stdin)]))"
     )
-    asked = json.dumps([*LEXICAL, *KNOWN])
+    several = tool(
+        "get_berths", f"Get berths {LONG}", **{name: {} for name in ("since", "query", "force", "limit", "id")}
+    )
+    asked = json.dumps([several, *LEXICAL, *KNOWN])
     answers = {
         subprocess.run(
             [sys.executable, "-c", script],
             input=asked,
-            env={"PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-        for seed in ("1", "2")
+        for seed in ("1", "2", "3", "4")
     }
     assert len(answers) == 1
 

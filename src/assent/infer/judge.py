@@ -13,7 +13,7 @@ from assent.infer.ranking import choose_risk, choose_tier
 from assent.infer.reach import label, reaches_out
 from assent.infer.reading import judge_reading
 from assent.infer.verdict import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, Verdict
-from assent.infer.weighing import SILENT, Weights, is_foreign, tell_readers, weigh
+from assent.infer.weighing import Weights, is_disguised, is_foreign, tell_readers, weigh
 
 _HARMLESS: Final = Harm(None, None, None)
 _SILENT: Final = Declared()
@@ -22,8 +22,12 @@ _TURNED: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent"
 _DEEDS: Final = MIXED | {"session"}
 # `Report a card as lost`: somebody is told.
 _HANDED_IN = re.compile(r"\s*Reports? an? ")
-# What was lost comes back; the words around tell of the loss.
-_REGAINING: Final = frozenset({"unarchive", "undelete", "untrash"})
+# What a rule has spared, and what tells somebody of a loss: their words are those of losses.
+_UNHARMED: Final = frozenset({"destroy", "send"})
+# So are those of what brings something back.
+_REGAINING: Final = frozenset(
+    {"reactivate", "recover", "reenable", "reinstate", "restore", "unarchive", "undelete", "unsuspend", "untrash"}
+)
 _WORDED: Final = "its words are those of tools that lose something"
 # How likely a loss the words must make it to count as one.
 _LOST: Final = 0.5
@@ -55,23 +59,31 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     """Where a verdict rests on the meaning of one word, all words together may overrule it; and they find losses."""
     looks = verdict.level in {READS, LOOKS}
     harm = _HARMLESS if looks else judge_harm(evidence)
-    said = 0 if harm.destructive or weights is SILENT else len(evidence.text[:_HEAD].split())
-    if said < (1 if verdict.unless == WEAK and (looks or not _deed_is_told(evidence)) else _ENOUGH):
+    said = 0 if harm.destructive else len(evidence.text[:_HEAD].split())
+    if said < (1 if not looks and verdict.unless == WEAK and not _deed_is_told(evidence) else _ENOUGH):
         return verdict, harm
     leaning = weigh(evidence, weights)
+    spared = evidence.kind in _UNHARMED or evidence.name.verb in _REGAINING
+    loses = leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and not spared
     if looks:
-        if leaning.reading >= (_UNREAD if verdict.unless == FINAL else verdict.unless) or is_foreign(evidence.text):
+        if not loses and leaning.reading >= _least(evidence, verdict):
             return verdict, harm
         verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
         harm = judge_harm(evidence)
-    spared = evidence.kind == "destroy" or evidence.name.verb in _REGAINING
-    if leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and not spared:
+    if loses:
         return verdict, harm._replace(destroys=harm.destroys or _WORDED)
     reads = leaning.reading >= (verdict.unless if said >= _ENOUGH else SURE) and leaning.losing < _HARMED
     if reads and not _soothes(evidence):
         readers = tell_readers(evidence, weights)
         return Verdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS
     return verdict, harm
+
+
+def _least(evidence: Evidence, verdict: Verdict) -> float:
+    """How likely a read the words must leave a look; those of another language say little."""
+    if verdict.unless == FINAL or (verdict.unless == WEAK and is_foreign(evidence.text)):
+        return _UNREAD
+    return verdict.unless
 
 
 def _deed_is_told(evidence: Evidence) -> bool:
@@ -86,7 +98,7 @@ def _soothes(evidence: Evidence) -> bool:
     said = evidence.prose.statements
     if _HANDED_IN.match(evidence.text):
         return True
-    return "in_passing" in said or "traces" in said or is_foreign(evidence.text)
+    return "in_passing" in said or "traces" in said or is_foreign(evidence.text) or is_disguised(evidence.text)
 
 
 def _agrees(evidence: Evidence) -> bool:

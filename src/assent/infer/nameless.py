@@ -51,9 +51,9 @@ def judge_nameless(evidence: Evidence) -> Verdict:
     if prose.kind == "run":
         looking = prose.object & NOUNS["report"] and not prose.object & NOUNS["written"] and not saved(evidence)
         looking = looking and prose.verbs[0] not in {"operate", "orchestrate"}
-        return Verdict(
-            LOOKS if looking else ACTS, f"the description says {prose.verbs[0]}", unless_told(evidence, WEAK)
-        )
+        if looking:
+            return Verdict(LOOKS, f"the description says {prose.verbs[0]}", WEAK)
+        return Verdict(ACTS, f"the description says {prose.verbs[0]}", unless_told(evidence, WEAK))
     doubt = program(evidence) or saved(evidence) or errand(evidence) or mended(evidence) or traced(evidence)
     doubt = doubt or consulted(evidence) or dispatched(evidence) or continued(evidence) or let_in(evidence)
     if doubt:

@@ -7,9 +7,9 @@ from assent.infer.evidence import Evidence
 from assent.infer.lexicon import DETERMINER, NOUN_TOO, READING
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
-# How likely the words must make it to overrule a verdict: more than they can, and as much as proved right for its kind.
+# How likely a read the words must make an act to overrule it: more than they can, and as much as proved right.
 FINAL, SURE, STRONG, FAIR, WEAK = 2.0, 0.95, 0.9, 0.75, 0.5
-# A look that no words put in doubt.
+# A look that is told outright: how unlikely a read the words make it is no matter.
 TOLD: Final = 0.0
 # Classes of verbs that no words overrule.
 GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
@@ -32,8 +32,8 @@ _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any
 class Verdict(NamedTuple):
     """How sure we are that the tool only reads, and the sentence that says why.
 
-    `unless`: how likely a read the words must make it, where the verdict rests on the meaning of one word: an act to be
-    overruled, a look to be left alone.
+    `unless`: how likely a read the words must make it, an act to be overruled, a look to be left alone. A look that
+    rests on one word is `WEAK`, one that is said outright `TOLD`; any other is doubted if hardly ever a read.
     """
 
     level: str

@@ -96,10 +96,14 @@ def _hear(traits: Traits, scales: Weights, places: tuple[str, ...]) -> Mapping[s
 
 
 def is_foreign(text: str) -> bool:
-    """Whether it is said in another language, or a word is spelt with letters of one: that has not been learnt."""
-    body = text[:_BODY].lower()
-    words = frozenset(_WORD.findall(body))
-    return len(words & ELSEWHERE) > len(words & HERE) or not words or _DISGUISED.search(body) is not None
+    """Whether it is said in another language: that has not been learnt."""
+    words = frozenset(_WORD.findall(text[:_BODY].lower()))
+    return len(words & ELSEWHERE) > len(words & HERE) or not words
+
+
+def is_disguised(text: str) -> bool:
+    """Whether a word is spelt with letters of another language, or with some that are not seen."""
+    return _DISGUISED.search(text[:_BODY].lower()) is not None
 
 
 def list_traits(evidence: Evidence) -> Traits:
