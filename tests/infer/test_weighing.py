@@ -159,7 +159,7 @@ def test_a_likely_loss_is_enough_to_keep_a_tool_from_being_a_read() -> None:
 
 WEAK_LOOKS = [
     tool("scan_vessel", f"Scan what is known {LONG}"),
-    tool("get_manifest", f"Get the manifest {LONG}"),
+    tool("get_manifest", f"The manifest {LONG}"),
     tool("export_manifest", f"Export a manifest {LONG} Returns it as text."),
     tool("vessel", f"Run a report {LONG}"),
 ]
@@ -206,6 +206,10 @@ def test_guidance_is_in_doubt_if_it_tells_a_deed_in_passing(look: dict[str, Any]
 def test_a_look_whose_words_are_sooner_those_of_losses_is_destructive(look: dict[str, Any]) -> None:
     found = classify_with(look, Weights(-0.8, 2.2, {}))
     assert (found.read_only, found.destructive) == (False, True)
+
+
+def test_what_is_plainly_got_is_not_weighed() -> None:
+    assert classify_with(tool("get_manifest", f"Get the manifest {LONG}"), LOSERS).read_only
 
 
 def test_a_look_of_a_few_words_is_not_in_doubt() -> None:

@@ -8,7 +8,7 @@ from assent.infer.declared import Declared, read_annotations
 from assent.infer.evidence import Evidence, gather
 from assent.infer.harm import Harm, judge_harm
 from assent.infer.inference import Inference
-from assent.infer.lexicon import MIXED, READING
+from assent.infer.lexicon import DEEDS, MIXED, READING
 from assent.infer.ranking import choose_risk, choose_tier
 from assent.infer.reach import label, reaches_out
 from assent.infer.reading import judge_reading
@@ -59,14 +59,15 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     """Where a verdict rests on the meaning of one word, all words together may overrule it; and they find losses."""
     looks = verdict.level in {READS, LOOKS}
     harm = _HARMLESS if looks else judge_harm(evidence)
-    said = 0 if harm.destructive else len(evidence.text[:_HEAD].split())
+    settled = harm.destructive or _is_plain(evidence, verdict)
+    said = 0 if settled else len(evidence.text[:_HEAD].split())
     if said < (1 if not looks and verdict.unless == WEAK and not _deed_is_told(evidence) else _ENOUGH):
         return verdict, harm
     leaning = weigh(evidence, weights)
     spared = evidence.kind in _UNHARMED or evidence.name.verb in _REGAINING
     loses = leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and not spared
     if looks:
-        if not loses and leaning.reading >= _least(evidence, verdict):
+        if not loses and _is_left(evidence, verdict, leaning.reading):
             return verdict, harm
         verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
         harm = judge_harm(evidence)
@@ -79,11 +80,16 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     return verdict, harm
 
 
-def _least(evidence: Evidence, verdict: Verdict) -> float:
-    """How likely a read the words must leave a look; those of another language say little."""
-    if verdict.unless == FINAL or (verdict.unless == WEAK and is_foreign(evidence.text)):
-        return _UNREAD
-    return verdict.unless
+def _is_plain(evidence: Evidence, verdict: Verdict) -> bool:
+    """`get_boat` that gets a boat."""
+    return verdict.level == READS and evidence.confirmed and evidence.name.verb in DEEDS["fetching"]
+
+
+def _is_left(evidence: Evidence, verdict: Verdict, reading: float) -> bool:
+    """Whether the words make a look likely enough a read; those of another language say little."""
+    if reading >= (_UNREAD if verdict.unless == FINAL else verdict.unless):
+        return True
+    return reading >= _UNREAD and is_foreign(evidence.text)
 
 
 def _deed_is_told(evidence: Evidence) -> bool:

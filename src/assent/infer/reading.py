@@ -181,14 +181,18 @@ def _guidance(evidence: Evidence) -> Verdict | None:
         return None
     if evidence.inputs.flags & (PROGRAM | {"mend", "felling", "emptying"}):
         return None
-    surely = FINAL if "in_passing" in prose.statements else TOLD
     advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
     if advised and evidence.name.verb not in DEEDS["heeding"]:
-        return Verdict(LOOKS, "the description offers advice, not the deed", surely)
+        return Verdict(LOOKS, "the description offers advice, not the deed", _surely(evidence))
     teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
-        return Verdict(LOOKS, "the description offers guidance, not the deed", surely)
+        return Verdict(LOOKS, "the description offers guidance, not the deed", _surely(evidence))
     return None
+
+
+def _surely(evidence: Evidence) -> float:
+    """No words put guidance in doubt, unless a deed is told in passing."""
+    return FINAL if "in_passing" in evidence.prose.statements else TOLD
 
 
 def _question(evidence: Evidence) -> Verdict | None:

@@ -3,11 +3,11 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import chain, islice, pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from assent.infer.evidence import Evidence
 from assent.infer.lexicon import ELSEWHERE, HERE
@@ -48,12 +48,14 @@ class Leaning(NamedTuple):
 class Weights(NamedTuple):
     """What was learnt: where the scales stand when they are empty, and at each place what each word adds.
 
-    A word speaks for reading, for losing something, and has its share of all that is said.
+    A word speaks for reading, for losing something, and has its share of all that is said. `stems` has the stem of each
+    form of a word that is known by its stem.
     """
 
     reading: float
     losing: float
     places: Mapping[str, Mapping[Words, tuple[float, float, float]]]
+    stems: Mapping[str, str] | None = None
 
 
 # Scales that are not asked.
@@ -66,7 +68,7 @@ def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
     places = scales.places
     heard = [
         added
-        for place, said in list_traits(evidence).items()
+        for place, said in list_traits(evidence, _stem if scales.stems is None else scales.stems.get).items()
         if place in places
         for added in map(places[place].get, said)
         if added
@@ -106,8 +108,9 @@ def is_disguised(text: str) -> bool:
     return _DISGUISED.search(text[:_BODY].lower()) is not None
 
 
-def list_traits(evidence: Evidence) -> Traits:
-    """Every word that is said, by the place where it is said."""
+def list_traits(evidence: Evidence, stem: Callable[[str], Any] | None = None) -> Traits:
+    """Every word that is said, by the place where it is said; `stem` may know no stem of some."""
+    stem = stem or _stem
     lines = _list_lines(evidence.text[:_BODY].lower())
     opening = lines[0][:_OPENING] if lines else []
     name = evidence.name.words
@@ -116,11 +119,11 @@ def list_traits(evidence: Evidence) -> Traits:
         "names": dict.fromkeys(pairwise(name)),
         "named": dict.fromkeys(name[:1]),
         "line": dict.fromkeys(line[0] for line in lines),
-        "begins": dict.fromkeys(map(_stem, opening[:1])),
-        "opening": dict.fromkeys(map(_stem, opening)),
+        "begins": dict.fromkeys(map(stem, opening[:1])),
+        "opening": dict.fromkeys(map(stem, opening)),
         "phrase": dict.fromkeys(pairwise(opening)),
-        "text": dict.fromkeys(map(_stem, dict.fromkeys(chain.from_iterable(lines)))),
-        "input": dict.fromkeys(word for name in sorted(evidence.inputs.names) for word in name.split("_")),
+        "text": dict.fromkeys(map(stem, chain.from_iterable(lines))),
+        "input": dict.fromkeys(filter(None, "_".join(sorted(evidence.inputs.names)).split("_"))),
         "choice": dict.fromkeys(choice.verb for choice in evidence.inputs.choices),
     }
 
@@ -163,7 +166,9 @@ def parse_weights(data: Mapping[str, Mapping[str, list[float]]]) -> Weights:
         for place, table in data.items()
         if place != "rest"
     }
-    return Weights(reading, losing, places)
+    known = {words for place in ("begins", "opening", "text") for words in data.get(place, ())}
+    forms = ((stem + ending, stem) for stem in known for ending in ("", *_ENDINGS))
+    return Weights(reading, losing, places, {form: stem for form, stem in forms if _stem(form) == stem})
 
 
 def _parse_words(text: str) -> Words:
