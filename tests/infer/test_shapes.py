@@ -162,6 +162,8 @@ def test_a_verb_that_means_something_else_beside_certain_words_needs_no_descript
         tool("ping", "Responds with 'pong' to test connectivity"),
         tool("tagmanager_list_berths", 'Tag Manager berths (path like "berths/1").'),
         tool("show_create_table", "The statement of a table.", table=TEXT),
+        tool("ledger_insight_transfers", "Insight into transfers, grouped by account.", params={"type": "object"}),
+        tool("executeSafeQuery", "Execute a query that can only read data", query=TEXT),
         tool("pier_show", "Run an operational-mode 'show' command.", path={"type": "array"}),
         tool("think", "REQUIRED FIRST STEP: Perform structured thinking before a search.", thought=TEXT),
         tool("add", "Works out a sum.", a={"type": "number"}, b={"type": "number"}),

@@ -39,6 +39,8 @@ _COPY: Final = frozenset(
 
 def judge_circumstances(evidence: Evidence) -> str | None:
     """The first rule that finds a loss tells it."""
+    if "protection" in evidence.words and "delete" in evidence.inputs.names:
+        return None  # what something is protected against
     for rule in _RULES:
         because = rule(evidence)
         if because:

@@ -17,7 +17,7 @@ _STANDING: Final = frozenset(
 )
 _ENDED = re.compile(
     r"(?<!not )(?<!without )(?<!be )\b(?:abort|cancel|delet|remov|revok|terminat)(?:e?d|es|l?ing|l?ed)\b"
-    r"|\b(?:are|is) (?:shut down|stopped)\b|\bpowered off\b|\bcan no longer\b|\breleased\b"
+    r"|\b(?:are|is) (?:shut down|stopped)\b|\bpowered off\b|\bcan no longer\b|\breleased\b|\(deletes?\)"
 )
 # What was to go out stays.
 _DRAFTED = re.compile(r"\s*(?:cancel|reset) an? `?scheduled`? [\w ]+,? (?:back|returning it) to `?draft`?[.;]")
