@@ -58,7 +58,7 @@ class Weights(NamedTuple):
     stems: Mapping[str, str] | None = None
 
 
-# Scales that are not asked.
+# Scales that lean nowhere.
 SILENT: Final = Weights(0.0, 0.0, {})
 
 
