@@ -235,6 +235,7 @@ def test_a_look_in_doubt_is_judged_by_what_it_may_lose() -> None:
     assert classify_with(run, SILENT).read_only
     found = classify_with(run, ACTORS)
     assert (found.read_only, found.destructive) == (False, True), found.reasons
+    assert found == classify_with(run, LOSERS)
 
 
 def test_a_trusted_declaration_stands_above_the_words() -> None:
@@ -259,6 +260,7 @@ def test_each_word_counts_at_its_place_and_once() -> None:
     assert [*traits["phrase"]] == [("list", "boats"), ("boats", "and"), ("and", "boats")]
     assert [*traits["text"]] == ["list", "boat", "and", "return"]
     assert [*traits["input"]] == ["since"]
+    assert [*list_traits(gather(tool("list_boats", "List boats.")))["input"]] == []
 
 
 def test_the_sum_does_not_grow_with_the_length_of_the_text() -> None:
@@ -297,8 +299,9 @@ def test_the_same_words_weigh_the_same_in_every_process() -> None:
     script = (
         "import json, sys\n"
         "from assent.infer.evidence import gather\n"
-        "from assent.infer.weighing import weigh\n"
-        "print(json.dumps([weigh(gather(one)) for one in json.load(sys.stdin)]))"
+        "from assent.infer.weighing import list_traits, weigh\n"
+        "read = [gather(one) for one in json.load(sys.stdin)]\n"
+        "print(json.dumps([[weigh(one), [*list_traits(one)['input']]] for one in read]))"
     )
     several = tool(
         "get_berths", f"Get berths {LONG}", **{name: {} for name in ("since", "query", "force", "limit", "id")}

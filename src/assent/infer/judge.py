@@ -72,7 +72,7 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
         verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
         harm = judge_harm(evidence)
     if loses:
-        return verdict, harm._replace(destroys=harm.destroys or _WORDED)
+        return verdict, harm if harm.destructive else harm._replace(destroys=_WORDED)
     reads = leaning.reading >= (verdict.unless if said >= _ENOUGH else SURE) and leaning.losing < _HARMED
     if reads and not _soothes(evidence):
         readers = tell_readers(evidence, weights)
