@@ -35,11 +35,13 @@ _COPY: Final = frozenset(
         "version",
     }
 )
+# Where a description says what it is about.
+_HEAD: Final = 120
 
 
 def judge_circumstances(evidence: Evidence) -> str | None:
     """The first rule that finds a loss tells it."""
-    if "protection" in evidence.words and "delete" in evidence.inputs.names:
+    if "delete" in evidence.inputs.names and "delete protection" in evidence.text[:_HEAD].lower():
         return None  # what something is protected against
     for rule in _RULES:
         because = rule(evidence)

@@ -16,7 +16,7 @@ GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 
 _CLAIMS: Final = (
     *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
-    *("select sql", "read query", "read queries", "read cypher", "read sql", "dql", "can only read data"),
+    *("select sql", "read query", "read queries", "read cypher", "read sql", "dql", "that can only read data"),
 )
 _LINES: Final = 400
 _HEAD: Final = 160
