@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ BENCHES = (
 
 
 def main() -> int:
+    argparse.ArgumentParser(prog="python -m bench", description=__doc__).parse_args()
     worst = 0
     for module, *arguments in BENCHES:
         print(f"\n== {module}", flush=True)
