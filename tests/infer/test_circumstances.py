@@ -28,6 +28,7 @@ LOSING = [
     tool("archive_account", "Archive an account", account=TEXT),
     tool("crates_archive", "Archive (delete) a crate", crate=TEXT),
     tool("set_berth_protection", "Set or lift the protection of a berth", delete={"type": "boolean"}),
+    tool("patch_pool", "Set delete to drop it; one with delete protection is refused", delete={"type": "boolean"}),
     tool("create_device_action", "Create an action", action={"enum": ["wipe", "reboot"]}),
     tool("reset_database", "Reset the materialized view of a store and its data"),
     tool("manage_nodes", "Add or remove nodes. Removed nodes are deleted.", add_nodes=TEXT, remove_nodes=TEXT),

@@ -221,6 +221,9 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
 @pytest.mark.parametrize(
     "definition",
     [
+        tool("memo_insight", "Insight for the memo.", insight=TEXT),
+        tool("insight_tile", "Insight on a dashboard, added as a tile.", dashboard=TEXT),
+        tool("execute_query", "Execute a query as owner, not in the role that can only read data.", query=TEXT),
         tool("plan_delete", "Preview and delete what is named.", id=TEXT),
         tool("preview_delete", "Find a preview berth and tear it down. Does not modify the pier.", id=TEXT),
         tool("preview_delete", "Show what would go without making changes.", id=TEXT, confirm=SWITCH),

@@ -131,7 +131,8 @@ def test_words_find_a_loss_where_something_is_added_too() -> None:
     "definition",
     [
         tool("send_password_reset", f"Send a link that resets the password {LONG}"),
-        tool("restore_vessel", f"Restore a vessel that had been deleted {LONG}"),
+        tool("restore_vessel", f"Restore a suspended or deleted vessel {LONG}"),
+        tool("recover_key", f"Recovers the previously soft-deleted key {LONG}"),
         tool("undelete_manifest", f"Restores a deleted manifest {LONG}"),
     ],
     ids=lambda definition: definition["name"],
@@ -143,6 +144,19 @@ def test_what_tells_of_a_loss_or_brings_back_what_was_lost_is_no_loss_by_its_wor
 def test_what_a_rule_spared_is_no_loss_by_its_words() -> None:
     spared = tool("remove_reaction", f"Remove a reaction from a message {LONG}")
     assert not classify_with(spared, LOSERS).destructive
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        tool("restore_vessel", f"Restore a vessel {LONG}"),
+        tool("restore_vessel", f"Restore a deleted vessel, deleting those that are not in the file, {LONG}"),
+        tool("undelete_vessel", f"Undelete a vessel. The crew that is aboard is removed {LONG}"),
+        tool("vessel_restore_points", f"Check the restore points {LONG}"),
+    ],
+)
+def test_what_brings_something_back_at_the_cost_of_another_may_be_a_loss(definition: dict[str, Any]) -> None:
+    assert classify_with(definition, LOSERS).destructive
 
 
 def test_a_job_that_goes_on_is_no_read_by_its_words() -> None:
@@ -192,14 +206,21 @@ def test_any_other_look_is_in_doubt_only_if_its_words_are_hardly_ever_those_of_a
 
 
 @pytest.mark.parametrize("look", TOLD_LOOKS)
-def test_guidance_is_not_in_doubt_for_the_words_of_what_it_tells(look: dict[str, Any]) -> None:
-    assert classify_with(look, ACTORS).read_only
+def test_guidance_is_later_in_doubt_for_the_words_of_what_it_tells(look: dict[str, Any]) -> None:
+    assert classify_with(look, Weights(-2.8, -30.0, {})).read_only
+    assert not classify_with(look, Weights(-3.0, -30.0, {})).read_only
 
 
-@pytest.mark.parametrize("look", TOLD_LOOKS)
-def test_guidance_is_in_doubt_if_it_tells_a_deed_in_passing(look: dict[str, Any]) -> None:
-    acting = {**look, "description": look["description"] + " Stale ones are deleted."}
-    assert not classify_with(acting, ACTORS).read_only
+@pytest.mark.parametrize(
+    "acting",
+    [
+        *({**look, "description": look["description"] + " Stale ones are deleted."} for look in TOLD_LOOKS),
+        *({**look, "name": "configure_manifest"} for look in TOLD_LOOKS),
+    ],
+)
+def test_guidance_on_a_change_or_with_a_deed_in_passing_is_in_doubt_like_any_other_look(acting: dict[str, Any]) -> None:
+    assert classify_with(acting, Weights(-2.0, -30.0, {})).read_only
+    assert not classify_with(acting, Weights(-2.4, -30.0, {})).read_only
 
 
 @pytest.mark.parametrize("look", [*WEAK_LOOKS, *OTHER_LOOKS, *TOLD_LOOKS])
@@ -208,8 +229,9 @@ def test_a_look_whose_words_are_sooner_those_of_losses_is_destructive(look: dict
     assert (found.read_only, found.destructive) == (False, True)
 
 
-def test_what_is_plainly_got_is_not_weighed() -> None:
-    assert classify_with(tool("get_manifest", f"Get the manifest {LONG}"), LOSERS).read_only
+@pytest.mark.parametrize("verb", ["get", "list", "peek", "enumerate"])
+def test_what_is_plainly_got_is_not_weighed(verb: str) -> None:
+    assert classify_with(tool(f"{verb}_manifest", f"{verb.title()} the manifest {LONG}"), LOSERS).read_only
 
 
 def test_a_look_of_a_few_words_is_not_in_doubt() -> None:
@@ -268,6 +290,11 @@ def test_the_sum_does_not_grow_with_the_length_of_the_text() -> None:
     one, two = (weigh(gather(tool("x", text)), weights).reading for text in ("boat", "boat quay"))
     assert one == pytest.approx(1 / (1 + math.exp(-1)))
     assert two == pytest.approx(1 / (1 + math.exp(-math.sqrt(2))))
+
+
+def test_words_that_say_nothing_lean_nowhere() -> None:
+    empty = Weights(0.0, 0.0, {"text": {"boat": (0.0, 0.0, 0.0)}})
+    assert weigh(gather(tool("x", "boat")), empty) == (0.5, 0.5)
 
 
 def test_a_definition_without_words_leans_nowhere() -> None:

@@ -35,13 +35,12 @@ _COPY: Final = frozenset(
         "version",
     }
 )
-# Where a description says what it is about.
-_HEAD: Final = 120
+_PROTECTED = re.compile(r"\bdelet(?:e|ion)[- ](?:and \w+ )?protection\b")
 
 
 def judge_circumstances(evidence: Evidence) -> str | None:
     """The first rule that finds a loss tells it."""
-    if "delete" in evidence.inputs.names and "delete protection" in evidence.text[:_HEAD].lower():
+    if "protection" in evidence.words and _PROTECTED.search(evidence.text[:120].lower()):
         return None  # what something is protected against
     for rule in _RULES:
         because = rule(evidence)

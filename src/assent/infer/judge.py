@@ -24,10 +24,17 @@ _DEEDS: Final = MIXED | {"session"}
 _HANDED_IN = re.compile(r"\s*Reports? an? ")
 # What a rule has spared, and what tells somebody of a loss: their words are those of losses.
 _UNHARMED: Final = frozenset({"destroy", "send"})
-# So are those of what brings something back.
-_REGAINING: Final = frozenset(
-    {"reactivate", "recover", "reenable", "reinstate", "restore", "unarchive", "undelete", "unsuspend", "untrash"}
+# So are those of what brings something back, unless it says that something else goes.
+_REGAINING: Final = frozenset({"reactivate", "reenable", "reinstate", "unarchive", "undelete", "unsuspend", "untrash"})
+_REGAINED = re.compile(
+    r"\s*(?:recover|restore)s? (?:an? |the |previously )*(?:\w+ or )?"
+    r"(?:soft[- ])?(?:archived|deleted|disabled|suspended|trashed)\b"
 )
+_LOST_INSTEAD = re.compile(
+    r"\b(?:delet|discard|overwrit|remov|replac|truncat|wip)(?:es|ing|s)\b|\b(?:are|gets?|is) (?:deleted|removed|shut)\b"
+)
+# Verbs of a look that nothing else is meant by.
+_PLAIN: Final = DEEDS["fetching"] | {"describe", "enumerate", "peek", "read"}
 _WORDED: Final = "its words are those of tools that lose something"
 # How likely a loss the words must make it to count as one.
 _LOST: Final = 0.5
@@ -64,7 +71,7 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     if said < (1 if not looks and verdict.unless == WEAK and not _deed_is_told(evidence) else _ENOUGH):
         return verdict, harm
     leaning = weigh(evidence, weights)
-    spared = evidence.kind in _UNHARMED or evidence.name.verb in _REGAINING
+    spared = evidence.kind in _UNHARMED or (not looks and _regains(evidence))
     loses = leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and not spared
     if looks:
         if not loses and _is_left(evidence, verdict, leaning.reading):
@@ -82,7 +89,14 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
 
 def _is_plain(evidence: Evidence, verdict: Verdict) -> bool:
     """`get_boat` that gets a boat."""
-    return verdict.level == READS and evidence.confirmed and evidence.name.verb in DEEDS["fetching"]
+    return verdict.level == READS and evidence.confirmed and evidence.name.verb in _PLAIN
+
+
+def _regains(evidence: Evidence) -> bool:
+    """`restore_user`: a deleted user comes back, and nothing else goes for it."""
+    text = evidence.text[:_HEAD].lower()
+    brings = evidence.name.verb in _REGAINING or _REGAINED.match(text) is not None
+    return brings and _LOST_INSTEAD.search(text) is None
 
 
 def _is_left(evidence: Evidence, verdict: Verdict, reading: float) -> bool:

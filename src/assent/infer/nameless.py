@@ -96,6 +96,7 @@ def _titled(evidence: Evidence) -> Verdict:
         return Verdict(LOOKS, "the description says that it only reads")
     named = evidence.kind == "noun" and prose.opening
     topic = prose.topic or (evidence.name.verb if named else None)
+    topic = topic or ("insight" if evidence.text.startswith("Insight into ") else None)
     chosen = evidence.inputs.names & _CHOOSING
     if topic and not chosen and not evidence.inputs.flags & _GIVING and not any(map(_is_deed, prose.opening)):
         return Verdict(LOOKS, f"no verb at all; it is about {topic}")

@@ -50,6 +50,7 @@ _AFTER_A_THING: Final = (
 )
 _IN_A_TEXT = re.compile(r"^[^.]* (?:from|in|of) (?:an? |the |given |this )?text\b")
 _CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
+_GIVING: Final = frozenset({"add", "send", "share", "spend"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 # `check_in` checks somebody in, unless what is checked is whether something is so.
 _PARTICLES: Final = frozenset({"in", "out"})
@@ -191,8 +192,9 @@ def _guidance(evidence: Evidence) -> Verdict | None:
 
 
 def _surely(evidence: Evidence) -> float:
-    """No words put guidance in doubt, unless a deed is told in passing."""
-    return FINAL if "in_passing" in evidence.prose.statements else TOLD
+    """How to add or send something is told in the words of that; with any other deed they count as for any look."""
+    told = evidence.kind in _GIVING and "in_passing" not in evidence.prose.statements
+    return TOLD if told else FINAL
 
 
 def _question(evidence: Evidence) -> Verdict | None:

@@ -73,8 +73,8 @@ def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
         for added in map(places[place].get, said)
         if added
     ]
-    reading, losing, share = map(sum, zip(*heard, strict=True)) if heard else (0.0, 0.0, 1.0)
-    size = math.sqrt(share)
+    reading, losing, share = map(sum, zip(*heard, strict=True)) if heard else (0.0, 0.0, 0.0)
+    size = math.sqrt(share) or 1.0
     return Leaning(_likelihood(reading / size + scales.reading), _likelihood(losing / size + scales.losing))
 
 
