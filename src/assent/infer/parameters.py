@@ -59,6 +59,7 @@ _SWITCHES: Final = frozenset(
         "backup",
     }
 )
+_LINED = re.compile(r"^[ \t*-]*[`'\"]?([a-z]+(?:_[a-z]+)*)[`'\"]?[ \t]+[\u2014\u2013][ \t]", re.MULTILINE)
 _LISTED = re.compile(
     r"['\"`]([a-z][a-z_-]+)['\"`]"
     r"|\b([a-z]+(?:[-_][a-z]+)+)\b"
@@ -120,7 +121,7 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
         elif role == "operation":
             values = _values(definition, name, text, schema)
             offered = list(_choices(values, plain, listed=bool(list_values(definition))))
-            choices += offered
+            choices += offered or _list_acts(text, plain)
             said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
             only_reads |= said and (outer or not chosen)
             chosen |= outer
@@ -280,6 +281,14 @@ def _values(definition: Mapping[str, Any], name: str, text: str, root: Any) -> l
     if values or not isinstance(said, str) or "filter" in said.lower():
         return values
     return [next(filter(None, groups)) for groups in _LISTED.findall(said[:500])]
+
+
+def _list_acts(text: str, parameter: str) -> list[Choice]:
+    """The acts among operations that the description of a tool lists, one to a line: `erase — entity_id`."""
+    dashed = parameter in _OPERATION and ("\u2014" in text or "\u2013" in text)
+    lined = _LINED.findall(text[:_LONGEST]) if dashed else []
+    acts = [choice for choice in _choices(lined, parameter, listed=True) if choice.kind not in READING]
+    return acts if len(lined) > 1 else []
 
 
 def _told_of(name: str, text: str) -> str | None:
