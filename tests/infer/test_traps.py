@@ -44,7 +44,9 @@ ACTING = {
 # What sounds like a deed and only tells.
 TELLING = {
     "push that returns a text": tool(
-        "push_signal", "Provides instructions on how to push a signal to the flag store. Returns documentation."
+        "push_signal",
+        "Provides instructions on how to push a signal to the flag store. Call this when you need to understand how"
+        " signals are pushed. Returns documentation with an example of the code.",
     ),
     "a noun without a verb": tool("tide_table", "Returns the tide table of a port."),
     "a noun about a noun": tool("harbour_overview", "Overview of the harbour."),

@@ -180,8 +180,6 @@ WEAK_LOOKS = [
 OTHER_LOOKS = [
     tool("manifests", f"List manifests {LONG}"),
     tool("generate_query", f"Generate a query {LONG} Returns it as text, does not execute."),
-]
-TOLD_LOOKS = [
     tool("push_manifest", f"Provides instructions on how to push a manifest {LONG} Returns documentation."),
     tool("push_manifest", f"Get recommendations on pushing a manifest {LONG}"),
 ]
@@ -205,25 +203,7 @@ def test_any_other_look_is_in_doubt_only_if_its_words_are_hardly_ever_those_of_a
     assert not classify_with(look, Weights(-2.4, -30.0, {})).read_only
 
 
-@pytest.mark.parametrize("look", TOLD_LOOKS)
-def test_guidance_is_later_in_doubt_for_the_words_of_what_it_tells(look: dict[str, Any]) -> None:
-    assert classify_with(look, Weights(-2.8, -30.0, {})).read_only
-    assert not classify_with(look, Weights(-3.0, -30.0, {})).read_only
-
-
-@pytest.mark.parametrize(
-    "acting",
-    [
-        *({**look, "description": look["description"] + " Stale ones are deleted."} for look in TOLD_LOOKS),
-        *({**look, "name": "configure_manifest"} for look in TOLD_LOOKS),
-    ],
-)
-def test_guidance_on_a_change_or_with_a_deed_in_passing_is_in_doubt_like_any_other_look(acting: dict[str, Any]) -> None:
-    assert classify_with(acting, Weights(-2.0, -30.0, {})).read_only
-    assert not classify_with(acting, Weights(-2.4, -30.0, {})).read_only
-
-
-@pytest.mark.parametrize("look", [*WEAK_LOOKS, *OTHER_LOOKS, *TOLD_LOOKS])
+@pytest.mark.parametrize("look", [*WEAK_LOOKS, *OTHER_LOOKS])
 def test_a_look_whose_words_are_sooner_those_of_losses_is_destructive(look: dict[str, Any]) -> None:
     found = classify_with(look, Weights(-0.8, 2.2, {}))
     assert (found.read_only, found.destructive) == (False, True)

@@ -20,7 +20,7 @@ from assent.infer.lexicon import (
     VERBS,
 )
 from assent.infer.programs import PROGRAM, only_reads
-from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, TOLD, Verdict
+from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 
 _ASKING: Final = frozenset({"check", "get", "list", "poll", "query", "read", "retrieve", "return", "show", "view"})
 _LOST_TOLD = re.compile(
@@ -50,7 +50,6 @@ _AFTER_A_THING: Final = (
 )
 _IN_A_TEXT = re.compile(r"^[^.]* (?:from|in|of) (?:an? |the |given |this )?text\b")
 _CHECKING: Final = frozenset({"check", "echo", "test", "validate", "verify"})
-_GIVING: Final = frozenset({"add", "send", "share", "spend"})
 _GRAVE: Final = frozenset({"destroy", "spend", "send", "share", "drive"})
 # `check_in` checks somebody in, unless what is checked is whether something is so.
 _PARTICLES: Final = frozenset({"in", "out"})
@@ -184,17 +183,11 @@ def _guidance(evidence: Evidence) -> Verdict | None:
         return None
     advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
     if advised and evidence.name.verb not in DEEDS["heeding"]:
-        return Verdict(LOOKS, "the description offers advice, not the deed", _surely(evidence))
+        return Verdict(LOOKS, "the description offers advice, not the deed")
     teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
-        return Verdict(LOOKS, "the description offers guidance, not the deed", _surely(evidence))
+        return Verdict(LOOKS, "the description offers guidance, not the deed")
     return None
-
-
-def _surely(evidence: Evidence) -> float:
-    """How to add or send something is told in the words of that; with any other deed they count as for any look."""
-    told = evidence.kind in _GIVING and "in_passing" not in evidence.prose.statements
-    return TOLD if told else FINAL
 
 
 def _question(evidence: Evidence) -> Verdict | None:

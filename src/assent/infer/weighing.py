@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from itertools import chain, islice, pairwise
 from typing import Any, Final, NamedTuple
@@ -68,7 +68,7 @@ def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
     places = scales.places
     heard = [
         added
-        for place, said in list_traits(evidence, _stem if scales.stems is None else scales.stems.get).items()
+        for place, said in list_traits(evidence, scales.stems.get if scales.stems else _stem).items()
         if place in places
         for added in map(places[place].get, said)
         if added
@@ -109,7 +109,7 @@ def is_disguised(text: str) -> bool:
 
 
 def list_traits(evidence: Evidence, stem: Callable[[str], Any] | None = None) -> Traits:
-    """Every word that is said, by the place where it is said; `stem` may know no stem of some."""
+    """Every word that is said, by the place where it is said; a `stem` that is given may know none of some."""
     stem = stem or _stem
     lines = _list_lines(evidence.text[:_BODY].lower())
     opening = lines[0][:_OPENING] if lines else []
@@ -139,7 +139,6 @@ def join_words(words: Words) -> str:
     return words if isinstance(words, str) else " ".join(words)
 
 
-@lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _STEM:
