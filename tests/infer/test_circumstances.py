@@ -227,6 +227,7 @@ KEEPING = [
     tool("restore_version", "Restore a version. It creates a new version.", version=TEXT),
     tool("archive_project", "Archive a project", project=TEXT),
     tool("crate", "Crates.\n\n  create  \u2014 name, size\n  erase   \u2014 crate_id", number=TEXT),
+    tool("crate", "Crates.\n\n  create  \u2014 name, size\n  erase   \u2014 crate_id", task=TEXT),
     tool("create_crate", "Create a crate.\n\n  erase \u2014 is another tool", operation=TEXT),
     tool("change_berth_protection", "Enable or disable delete protection on a berth.", delete={"type": "boolean"}),
     tool("reset", "Resets the view of a chart", chart=TEXT),

@@ -71,8 +71,8 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     if said < (1 if not looks and verdict.unless == WEAK and not _deed_is_told(evidence) else _ENOUGH):
         return verdict, harm
     leaning = weigh(evidence, weights)
-    loses = leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH and evidence.kind not in _UNHARMED
-    loses = loses and (looks or not _regains(evidence))
+    loses = leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH
+    loses = loses and evidence.kind not in _UNHARMED and not _regains(evidence)
     if looks:
         if not loses and _is_left(evidence, verdict, leaning.reading):
             return verdict, harm
