@@ -211,6 +211,8 @@ def test_a_verb_that_means_something_else_beside_certain_words_needs_no_descript
         tool("health_check", "Report this server's safety posture"),
         tool("getPageInfo", "Which page the browser is currently on."),
         tool("list_opt_outs", "List addresses left out of open and click tracking.", email=TEXT),
+        tool("check_winch_code", "Perform static code analysis on a winch script.", script_path=TEXT),
+        tool("query", "Executes a LogsQL query expression to search the log.", query=TEXT),
     ],
     ids=lambda definition: definition["name"],
 )
@@ -259,6 +261,7 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("grid_get_value", "Get the value of a cell. Clicks the cell and reads from its field.", row=TEXT),
         tool("validate_rows", "Validate rows and then apply them.", operation={"enum": ["create", "update"]}),
         tool("run_checker", "Run the checker that is given.", code=TEXT),
+        tool("check_winch_code", "Perform static code analysis of a script, then run it.", script=TEXT),
         tool("extract_lessons", "从任务中提取经验并保存到记忆库。", task=TEXT),
         tool("pier_avaliacoes", "Consulta as avaliações e elimina as pendentes.", idEmpresa=TEXT),
         tool("get_canvas", "Get the canvas. Returns its address and saves it for others."),

@@ -184,6 +184,17 @@ OTHER_LOOKS = [
     tool("push_manifest", f"Get recommendations on pushing a manifest {LONG}"),
 ]
 
+ASKED = tool("run_gaql_query", f"Run any GAQL query {LONG}", query={"type": "string"})
+
+
+def test_a_query_in_a_language_that_only_reads_is_not_doubted() -> None:
+    assert classify_with(ASKED, Weights(-30.0, 30.0, {})).read_only
+
+
+def test_such_a_query_is_doubted_where_a_deed_is_told_beside_it() -> None:
+    beside = {**ASKED, "description": f"Run any GAQL query and pause its campaigns {LONG}"}
+    assert not classify_with(beside, Weights(-30.0, -30.0, {})).read_only
+
 
 @pytest.mark.parametrize("look", WEAK_LOOKS, ids=lambda definition: definition["name"])
 def test_a_look_that_rests_on_one_word_is_in_doubt_if_it_is_sooner_none(look: dict[str, Any]) -> None:

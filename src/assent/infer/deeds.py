@@ -36,6 +36,7 @@ from assent.infer.products import judge_product
 from assent.infer.programs import PROGRAM, program
 from assent.infer.verdict import (
     ACTS,
+    CERTAIN,
     FAIR,
     FINAL,
     GRAVE,
@@ -185,7 +186,8 @@ def _run(evidence: Evidence) -> Verdict:
         return Verdict(ACTS, f"{verb} with a program, request or task of the caller's")
     asked = (evidence.words | prose.object) & NOUNS["asked"] and not evidence.words & _BEYOND_ASKING
     if asked and not flags & {"code", "command"}:
-        return Verdict(LOOKS, f"{verb} of a query in a language that only reads")
+        alone = prose.kinds <= READING | {"run"} and not traced(evidence)
+        return Verdict(LOOKS, f"{verb} of a query in a language that only reads", CERTAIN if alone else FINAL)
     queried = evidence.name.words[-1] in {"query", "queries"}
     if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):
         return Verdict(UNCLEAR, f"{verb} of whatever query is written")

@@ -15,12 +15,20 @@ _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
 _EXECUTED = re.compile(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b")
 _WORKING_OUT: Final = (("calculate",), ("compute",))
 _SHOWN = re.compile(r"\s*(?:execute|run)s? an? (?:[\w-]+ ){0,2}['`\"]?show['`\"]? command\.")
+_HEAD: Final = 700
 _FORM: Final = frozenset({"format", "schema", "structure", "syntax"})
 # `Run the script checker against a folder`, but not the checker's script.
 _CHECKER_RUN = re.compile(
     r"\s*runs? (?:the|an?) (?:[\w-]+ ){0,4}"
     r"(?:analy[sz]er|auditor|checker|detector|inspector|linter|profiler|scanner|validator|verifier)"
     r" ?(?:\(|\.|,|against|for|on|over|to)"
+)
+
+# `Perform static code analysis`, of code that stays as it is.
+_STATIC = re.compile(
+    r"\s*(?:execute|perform|run)s? (?:an? |basic )?static (?:[\w-]+ ){0,3}(?:analysis|testing)\b"
+    r"(?!.*\b(?:and|then) (?:also |then )?(?:appl|execut|fix|run))",
+    re.DOTALL,
 )
 
 
@@ -41,6 +49,8 @@ def only_reads(evidence: Evidence) -> bool:
 def is_treated(evidence: Evidence) -> bool:
     """Whether what is written is only looked at: explained, formatted, calculated, but not run."""
     prose, verb, flags = evidence.prose, evidence.name.verb, evidence.inputs.flags
+    if prose.kind == "run" and _STATIC.match(evidence.text[:_HEAD].lower()) is not None:
+        return True
     if prose.kind == "run" and evidence.kind in READING and not flags & (PROGRAM | {"query"}):
         return _CHECKER_RUN.match(evidence.text.lower()) is not None and not evidence.inputs.names & EXTRAS
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
