@@ -37,7 +37,10 @@ async def test_messages_nobody_can_read_are_noise_and_the_rest_goes_on(kind: str
     assert (code, "printed on its standard output" in said, "Traceback" in said) == (0, True, False)
 
 
-@pytest.mark.parametrize(("kind", "reason"), [("deep", "nested too deep"), ("long", "longer than 16 MB")])
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("deep", "nested too deep"), ("long", "longer than 16 MB"), ("torn", "not JSON"), ("bare", "not JSON-RPC")],
+)
 async def test_an_answer_that_cannot_be_used_is_a_failure_at_once(kind: str, reason: str, tmp_path: Path) -> None:
     async with running(home(tmp_path), *FORGING, kind) as client:
         await client.greet()

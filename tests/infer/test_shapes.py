@@ -262,6 +262,7 @@ def test_what_sounds_like_a_deed_and_only_looks_is_read_only(definition: dict[st
         tool("validate_rows", "Validate rows and then apply them.", operation={"enum": ["create", "update"]}),
         tool("run_checker", "Run the checker that is given.", code=TEXT),
         tool("check_winch_code", "Perform static code analysis of a script, then run it.", script=TEXT),
+        tool("find_in_chart", "Find and highlight a buoy on the chart of the bridge.", buoy=TEXT),
         tool("extract_lessons", "从任务中提取经验并保存到记忆库。", task=TEXT),
         tool("pier_avaliacoes", "Consulta as avaliações e elimina as pendentes.", idEmpresa=TEXT),
         tool("get_canvas", "Get the canvas. Returns its address and saves it for others."),
@@ -367,6 +368,9 @@ def test_what_is_done_beside_a_look_makes_it_none(definition: dict[str, Any]) ->
         tool("create_job", "Create a container job", image=TEXT, command={"type": "array"}),
         tool("load_script", "Loads and executes Lua scripts in the process.", paths=TEXT),
         tool("launch_app", "Launch an application.", app=TEXT, appArguments=TEXT),
+        tool("close_all_hatches", "Close all hatches of a hold.", hold=TEXT),
+        tool("close_position", "Close a position in freight futures.", symbol=TEXT),
+        tool("application_reload", "", application=TEXT),
         tool("skipper", "Invokes the skipper's CLI to do a task.", PROMPT=TEXT, sandbox=SWITCH),
         tool(
             "harbour_write_raw",
@@ -400,6 +404,7 @@ def test_losses_that_a_word_or_a_parameter_gives_away(definition: dict[str, Any]
         tool("remove_berth_from_initiative", "Remove a berth from an initiative.", berth=TEXT),
         tool("API-update-a-block", "Harbour | Update a block", block_id=TEXT),
         tool("remove_from_watchlist", "Remove a ship from the watchlist.", ship=TEXT),
+        tool("dismiss_alert", "Dismiss an alert of the harbour by its number.", uuid=TEXT),
     ],
     ids=lambda definition: definition["name"],
 )

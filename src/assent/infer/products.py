@@ -42,10 +42,6 @@ _TELLING = re.compile(
 _SPAN: Final = ("date", "end", "from", "since", "start")
 _MEASURED: Final = frozenset({"coordinates", "currencies", "currency", "temperature", "timezone", "units"})
 _HELD: Final = frozenset({"document", "funds", "wallet", "wallets"})
-# What an export goes to or is kept as, or more than is given back.
-_SENT: Final = frozenset(
-    {"archive", "backup", "bucket", "bulk", "database", "email", "full", "job", "snapshot", "to", "zip"}
-)
 _HANDING_OUT: Final = frozenset({"export", "download", "dump"})
 
 
@@ -100,12 +96,10 @@ def _handed_out(evidence: Evidence, verb: str) -> str | None:
         return ", and the result is returned"
     if verb == "download" and _is_sent_back(evidence):
         return " of what is found by its id, to no place"
-    if verb != "export" or (evidence.words | prose.opening) & _AT_HOME or any(map(_is_place, names)):
+    if verb != "export" or not prose.opening & _FORMS:
         return None
-    if prose.opening & _FORMS:
-        return " in a form that is returned"
-    sent = (evidence.words | prose.opening) & _SENT or evidence.inputs.flags & {"url", "address"}
-    return ", and no place is named where it goes" if prose.verbs[:1] == ("export",) and not sent else None
+    placed = (evidence.words | prose.opening) & _AT_HOME or any(map(_is_place, names))
+    return None if placed else " in a form that is returned"
 
 
 def _is_place(name: str) -> bool:

@@ -7,6 +7,8 @@ from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, VAGUE, VERBS
 
 _PRESS: Final = "a press on a live screen may do anything"
 _DIALOG: Final = frozenset({"dialog", "dialogs", "alert", "prompt", "popup"})
+# What an alert is found by that waits for nobody.
+_ALERT_INPUT: Final = frozenset({"alert_id", "alert_ids", "id", "ids", "uuid"})
 _KEYS: Final = frozenset({"keys", "keystrokes", "keyboard", "key"})
 _CHORD: Final = frozenset({"combination", "combinations", "combo", "hotkey", "hotkeys", "shortcut", "shortcuts"})
 _CHORD_INPUT: Final = frozenset({"combination", "combo", "hotkey", "key", "keys", "modifiers", "shortcut"})
@@ -16,7 +18,8 @@ _KEYING: Final = frozenset({"send", "add", "change", "none", "run", "noun"})
 def judge_press(evidence: Evidence) -> str | None:
     """The sentence that says why the screen may do anything, or nothing."""
     verb, words = evidence.name.verb, evidence.words
-    if verb in DEEDS["answering"] and words & _DIALOG:
+    known = not evidence.inputs.names.isdisjoint(_ALERT_INPUT)
+    if verb in DEEDS["answering"] and words & _DIALOG and not known:
         return "an answer to a dialog may do anything"
     if _pressed(evidence) or _keyed(evidence):
         return _PRESS

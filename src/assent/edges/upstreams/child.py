@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from assent.edges.upstreams.faults import Lost, Unreachable
+from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, Unreachable
 
 logger = logging.getLogger("assent")
 
@@ -29,7 +29,7 @@ _FIRST = re.compile(rb"\s*\{\s*(?:%b\s*,\s*)?%b" % (_VERSION, _ID))
 _LAST = re.compile(rb"%b\s*(?:,\s*%b\s*)?\}\s*\Z" % (_ID, _VERSION))
 
 Hear = Callable[[dict[str, Any]], None]
-Miss = Callable[[int | str, str], None]
+Miss = Callable[[int | str, type[Fault], str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Launch:
 class Child:
     """One process that speaks JSON-RPC on its standard streams. What else it prints is noise: logged, not fatal."""
 
-    def __init__(self, launch: Launch, hear: Hear, miss: Miss = lambda _, __: None) -> None:
+    def __init__(self, launch: Launch, hear: Hear, miss: Miss = lambda _, __, ___: None) -> None:
         self._launch, self._hear, self._miss = launch, hear, miss
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -139,23 +139,24 @@ class Child:
         try:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
-            return self._complain(line)
+            self._complain(line)
+            return self._lose(_answers(line), Garbled, "the answer is not JSON")
         if not _is_message(message):
-            return self._complain(line)
+            self._complain(line)
+            return self._lose(_answers(line), Garbled, "the answer is not JSON-RPC")
         if line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_writable(message):
             self._complain(line)
-            return self._lose(message.get("id"), "the answer is nested too deep")
+            return self._lose(message.get("id"), Oversized, "the answer is nested too deep")
         self._hear(message)
 
     def _drop(self, begin: bytes, end: bytes) -> None:
         """A line that was too long to keep: whoever waits for it is told, if its edges say who that is."""
         self._complain(b"a line of more than 16 MB, " + begin[:100])
-        found = _FIRST.match(begin) or _LAST.search(end[-_EDGE:])
-        self._lose(orjson.loads(found[1]) if found else None, "the answer is longer than 16 MB")
+        self._lose(_id_at_the_edges(begin, end), Oversized, "the answer is longer than 16 MB")
 
-    def _lose(self, request_id: int | str | None, reason: str) -> None:
+    def _lose(self, request_id: int | str | None, fault: type[Fault], reason: str) -> None:
         if request_id is not None:
-            self._miss(request_id, reason)
+            self._miss(request_id, fault, reason)
 
     def _complain(self, line: bytes) -> None:
         self._noise += 1
@@ -163,6 +164,17 @@ class Child:
             shown = line[:200].decode("utf-8", "replace")
             more = "; more of it is not shown" if self._noise == _NOISE_SHOWN else ""
             logger.warning("%s printed on its standard output: %r%s", self._launch.name, shown, more)
+
+
+def _answers(line: bytes) -> int | str | None:
+    """Whose answer a line is that cannot be read; one that asks or tells something is noise, and so is any other."""
+    ours = (b'"result"' in line or b'"error"' in line) and b'"method"' not in line
+    return _id_at_the_edges(line[:_EDGE], line) if ours else None
+
+
+def _id_at_the_edges(begin: bytes, end: bytes) -> int | str | None:
+    found = _FIRST.match(begin) or _LAST.search(end[-_EDGE:])
+    return orjson.loads(found[1]) if found else None
 
 
 def _is_message(message: Any) -> bool:

@@ -20,7 +20,7 @@ from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.child import Child, Launch, how_ended
-from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, TimedOut, Unreachable, words
+from assent.edges.upstreams.faults import Fault, Garbled, Lost, TimedOut, Unreachable, words
 from assent.edges.upstreams.http import Described, described_by
 from assent.edges.upstreams.introduction import introduce
 from assent.edges.upstreams.line import Audience
@@ -274,14 +274,14 @@ class StdioUpstream:
             return
         self.listen(message)
 
-    def _miss(self, request_id: int | str, reason: str) -> None:
+    def _miss(self, request_id: int | str, fault: type[Fault], reason: str) -> None:
         """An answer came, and cannot be used."""
         answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
         if answer is None:
             error = {"code": INTERNAL_ERROR, "message": reason}
             self._hear({"jsonrpc": "2.0", "id": request_id, "error": error})
         elif not answer.done():
-            answer.set_exception(Oversized(self.name, reason, sent=True))
+            answer.set_exception(fault(self.name, reason, sent=True))
 
     def _pass_progress(self, message: dict[str, Any]) -> bool:
         params = message.get("params")
