@@ -41,6 +41,15 @@ async def test_what_is_no_list_of_tools_is_said_and_not_taken_for_an_empty_one(
     assert str(told.value) == f"{sys.executable} did not list its tools: {reason}"
 
 
+@pytest.mark.parametrize(
+    "answer", ['{"jsonrpc": "2.0", "id": %d, "result": {"tools": [', '{"id": %d, "result": {"tools": []}}']
+)
+async def test_an_answer_that_cannot_be_read_is_not_waited_for(answer: str) -> None:
+    torn = PROGRAM.replace("print(", 'print(answer % asked["id"] if asked["method"] == "tools/list" else ')
+    with pytest.raises(NotListedError, match=r"its answer to tools/list could not be read$"):
+        await listed_by([sys.executable, "-c", torn, json.dumps(answer)], errors=sys.__stderr__ or sys.stderr)
+
+
 async def test_the_pages_of_a_server_object_must_end() -> None:
     async def list_tools(context: Any, params: Any) -> ListToolsResult:
         return ListToolsResult(tools=[Tool(name="a", input_schema={"type": "object"})], next_cursor="same")

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import count
 from typing import Any, TextIO
 
+import orjson
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.server.lowlevel import Server
@@ -23,6 +24,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
@@ -31,6 +33,7 @@ from assent.edges.inprocess import sdk_tools
 from assent.edges.reasons import reason_of
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.child import whose_answer
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.http import HttpUpstream
 from assent.edges.upstreams.line import Peer
@@ -150,6 +153,8 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
             received = await reading.receive()
             if isinstance(received, Exception):
                 noise.append(received)
+                if _answers(received, number):
+                    raise NotListedError(f"its answer to {method} could not be read")
             message = getattr(received, "message", None)
             if isinstance(message, JSONRPCResponse) and message.id == number:
                 return dict(message.result)
@@ -163,6 +168,13 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
         return Listed(await all_pages("server", "tools/list", "tools", partial(request, "tools/list")), server)
     except UpstreamFault as error:
         raise NotListedError(error.detail) from None
+
+
+def _answers(unread: Exception, number: int) -> bool:
+    """Whether what could not be read is the answer that is waited for."""
+    given = unread.errors()[0]["input"] if isinstance(unread, ValidationError) else None
+    line = given.encode() if isinstance(given, str) else orjson.dumps(given) if isinstance(given, dict) else b""
+    return whose_answer(line) == number
 
 
 def _name_in(info: Any) -> str:

@@ -140,10 +140,10 @@ class Child:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
             self._complain(line)
-            return self._lose(_answers(line), Garbled, "the answer is not JSON")
+            return self._lose(whose_answer(line), Garbled, "the answer is not JSON")
         if not _is_message(message):
             self._complain(line)
-            return self._lose(_answers(line), Garbled, "the answer is not JSON-RPC")
+            return self._lose(whose_answer(line), Garbled, "the answer is not JSON-RPC")
         if line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_writable(message):
             self._complain(line)
             return self._lose(message.get("id"), Oversized, "the answer is nested too deep")
@@ -166,7 +166,7 @@ class Child:
             logger.warning("%s printed on its standard output: %r%s", self._launch.name, shown, more)
 
 
-def _answers(line: bytes) -> int | str | None:
+def whose_answer(line: bytes) -> int | str | None:
     """Whose answer a line is that cannot be read; one that asks or tells something is noise, and so is any other."""
     ours = (b'"result"' in line or b'"error"' in line) and b'"method"' not in line
     return _id_at_the_edges(line[:_EDGE], line) if ours else None
