@@ -176,9 +176,10 @@ WEAK_LOOKS = [
     tool("get_manifest", f"The manifest {LONG}"),
     tool("export_manifest", f"Export a manifest {LONG} Returns it as text."),
     tool("vessel", f"Run a report {LONG}"),
+    tool("manifests", f"List manifests {LONG}"),
+    tool("verify_manifest", f"Verify a manifest {LONG} Returns what was found."),
 ]
 OTHER_LOOKS = [
-    tool("manifests", f"List manifests {LONG}"),
     tool("generate_query", f"Generate a query {LONG} Returns it as text, does not execute."),
     tool("push_manifest", f"Provides instructions on how to push a manifest {LONG} Returns documentation."),
     tool("push_manifest", f"Get recommendations on pushing a manifest {LONG}"),

@@ -169,7 +169,7 @@ def _look(evidence: Evidence) -> Verdict:
         return Verdict(UNCLEAR, f"the name says {verb}, the description {prose.verbs[0]}")
     told = prose.kind == "look" and ("returns" in prose.statements or verb != prose.verbs[0])
     if prose.kind == "read" or told:
-        return Verdict(READS, f"name and description look: {verb}, {prose.verbs[0]}")
+        return Verdict(READS, f"name and description look: {verb}, {prose.verbs[0]}", WEAK if told else FINAL)
     return Verdict(LOOKS, f"the name's verb is {verb}", WEAK)
 
 

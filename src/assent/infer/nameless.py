@@ -64,7 +64,7 @@ def judge_nameless(evidence: Evidence) -> Verdict:
     if prose.verbs[:1] == ("track",) and VERBS.get(evidence.name.verb or "") in ACTING:
         return Verdict(UNCLEAR, f"{evidence.name.verb} that is tracked may be written down")
     if prose.kind in READING:
-        return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}")
+        return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}", WEAK)
     return _titled(evidence)
 
 
