@@ -19,7 +19,7 @@ _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 _SELECTED = re.compile(r"\bruns? an? read-?only (?:\w+ )?(?:select|sql|query|statement)\b")
 _ALTERING: Final = frozenset({"alter", "create", "create/merge", "ddl", "dml", "drop", "merge", "other"})
 # A first sentence that goes on, in other languages.
-_JOINED_ABROAD = re.compile(r"[^.。\n]*(?:并|並|后|後|然|して|하여|후| (?:e|et|y|и) )")
+_JOINED_ABROAD = re.compile(r"[^.。\n]*(?:并(?!且?返回)|並(?!且?返回)|后|後|然|して|하여|후| (?:e|et|y|и) )")
 
 
 def judge_nameless(evidence: Evidence) -> Verdict:
