@@ -123,7 +123,7 @@ def _given_statement(evidence: Evidence) -> str | None:
     if prose.verbs[1:2] in {("execute",), ("run",)} and prose.object & _SCRIPTS and evidence.kind not in READING:
         return "runs what it is given"
     mutation = prose.object & NOUNS["mutation"] and prose.object & NOUNS["statement"]
-    if prose.kind == "run" and (prose.object & _STRICT or mutation):
+    if prose.kind == "run" and prose.verbs[0] != "perform" and (prose.object & _STRICT or mutation):
         return "runs what it is given"
     return None
 

@@ -37,6 +37,10 @@ _BARRED: Final = frozenset(
     )
 )
 _OWN_LISTS: Final = frozenset({"favorites", "favourites", "playlist", "watchlist", "wishlist"})
+# What one did oneself, and can do again.
+_ATTENDED = re.compile(
+    r"\s*stops? (?:capturing|listening|recording|tracing|watching)\b(?![^.]*\b(?:and|delet|discard))"
+)
 _LEAVING: Final = frozenset({"logout", "signout"})
 _FORGETTING: Final = frozenset({"clear", "delete", "end", "remove"})
 _REMEMBERED: Final = frozenset(
@@ -87,6 +91,8 @@ def _spared(evidence: Evidence) -> bool:
     """What sounds like a loss and only takes back an assignment, or what was staged."""
     verb, said = evidence.name.verb, evidence.prose.verbs
     if verb in {"cancel", "reset"} and _DRAFTED.match(evidence.text.lower()):
+        return True
+    if verb == "stop" and _ATTENDED.match(evidence.text.lower()):
         return True
     if verb == "reset":
         return bool(said) and said[0] in DEEDS["mild"]
@@ -162,6 +168,8 @@ def _by_text(evidence: Evidence) -> str | None:
     prose, kind = evidence.prose, evidence.kind
     spared = _spared(evidence)
     for verb in prose.verbs:
+        if verb == "stop" and _ATTENDED.match(evidence.text.lower()):
+            continue
         if (spared and verb == evidence.name.verb) or (verb == "remove" and _is_unlinked(evidence)):
             continue
         if verb in _FORGETTING and _leaves(evidence):

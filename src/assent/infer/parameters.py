@@ -145,6 +145,8 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
         flags -= _PROGRAMS
     if definition.get("type") in ("integer", "number"):
         flags.discard("code")
+    if definition.get("type") == "boolean":
+        flags -= _PROGRAMS | {"page_script"}  # whether those of a page are run
     if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
     if own and plain.endswith(_PLACES) and _is_for_saving(definition.get("description")):

@@ -61,7 +61,8 @@ def is_treated(evidence: Evidence) -> bool:
         return True
     if _is_worked_out(evidence) or _is_proofread(evidence):
         return True
-    return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
+    explained = verb == "explain" or (verb in DEEDS["fetching"] and evidence.name.words[-1] == "explain")
+    return (verb in DEEDS["treating"] or explained) and not (explained and "analyze" in evidence.words)
 
 
 def _is_worked_out(evidence: Evidence) -> bool:
