@@ -16,7 +16,6 @@ from functools import partial
 from itertools import count
 from typing import Any, TextIO
 
-import orjson
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.server.lowlevel import Server
@@ -33,7 +32,7 @@ from assent.edges.inprocess import sdk_tools
 from assent.edges.reasons import reason_of
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.child import whose_answer
+from assent.edges.upstreams.child import bare_answer, torn_answer
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.upstreams.http import HttpUpstream
 from assent.edges.upstreams.line import Peer
@@ -109,7 +108,9 @@ async def listed_by(
 ) -> Listed:
     """The tools of a server that a command starts and that speaks on its standard input and output."""
     extra = {**os.environ, **env} if env else None
-    parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra, cwd=cwd)
+    parameters = StdioServerParameters(
+        command=command[0], args=list(command[1:]), env=extra, cwd=cwd, encoding_error_handler="replace"
+    )
     noise: list[Exception] = []
     try:
         with unheard_noise():
@@ -173,8 +174,8 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
 def _answers(unread: Exception, number: int) -> bool:
     """Whether what could not be read is the answer that is waited for."""
     given = unread.errors()[0]["input"] if isinstance(unread, ValidationError) else None
-    line = given.encode() if isinstance(given, str) else orjson.dumps(given) if isinstance(given, dict) else b""
-    return whose_answer(line) == number
+    answered = torn_answer(given.encode(errors="replace")) if isinstance(given, str) else bare_answer(given)
+    return answered == number
 
 
 def _name_in(info: Any) -> str:

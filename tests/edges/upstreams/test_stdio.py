@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assent.edges.rpc import RpcError
-from assent.edges.upstreams.child import Launch
+from assent.edges.upstreams.child import Launch, bare_answer, torn_answer
 from assent.edges.upstreams.faults import Lost, TimedOut, Unreachable
 from assent.edges.upstreams.stdio import StdioUpstream
 from transports import ROOT
@@ -179,3 +179,42 @@ async def test_a_process_that_ignores_everything_is_ended_with_all_it_started(tm
         await starting
     with held:
         assert held.read() == "here", "the pipe ends when nobody holds it any more"
+
+
+@pytest.mark.parametrize(
+    ("line", "whose"),
+    [
+        (b'{"jsonrpc": "2.0", "id": "a", "result": {"content": [', "a"),
+        (b'{"id": 7, "jsonrpc": "2.0", "error": {"code": 1', 7),
+        (b'{"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {', None),
+        (b'Sending response: {"jsonrpc": "2.0", "id": "a", "result": {}}', None),
+        (b'{"id": "a", "result": {"content": [', None),
+        (b'{"jsonrpc": "2.0", "id": 007, "result": {', None),
+        (b'{"jsonrpc": "2.0", "id": "a\x01", "result": {', None),
+        (b'{"jsonrpc": "2.0", "id": "\xff", "result": {', None),
+        (b'{"jsonrpc": "2.0", "id": 1.5, "result": {', None),
+        (b"", None),
+    ],
+)
+def test_a_line_that_ends_too_soon_is_an_answer_only_if_it_begins_like_one(
+    line: bytes, whose: int | str | None
+) -> None:
+    assert torn_answer(line) == whose
+
+
+@pytest.mark.parametrize(
+    ("message", "whose"),
+    [
+        ({"id": 1, "result": {}}, 1),
+        ({"id": "a", "error": {"code": 1, "message": "no"}}, "a"),
+        ({"id": 1, "result": "handled"}, None),
+        ({"id": 1, "error": "timeout"}, None),
+        ({"id": 1, "result": {}, "level": "info"}, None),
+        ({"id": True, "result": {}}, None),
+        ({"time": 10**30}, None),
+        ([1], None),
+        (None, None),
+    ],
+)
+def test_a_line_of_a_log_is_no_answer(message: Any, whose: int | str | None) -> None:
+    assert bare_answer(message) == whose

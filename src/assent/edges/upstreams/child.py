@@ -26,6 +26,10 @@ _DEEPEST = 200
 _ID = rb'"id"\s*:\s*("[^"\\]*"|[0-9]+)'
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
 _FIRST = re.compile(rb"\s*\{\s*(?:%b\s*,\s*)?%b" % (_VERSION, _ID))
+_TORN = re.compile(
+    rb'\s*\{\s*(?:%b\s*,\s*%b|%b\s*,\s*%b)\s*,\s*"(?:result|error)"\s*:' % (_VERSION, _ID, _ID, _VERSION)
+)
+_ANSWER = frozenset({"id", "jsonrpc", "result", "error"})
 _LAST = re.compile(rb"%b\s*(?:,\s*%b\s*)?\}\s*\Z" % (_ID, _VERSION))
 
 Hear = Callable[[dict[str, Any]], None]
@@ -140,10 +144,10 @@ class Child:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
             self._complain(line)
-            return self._lose(whose_answer(line), Garbled, "the answer is not JSON")
+            return self._lose(torn_answer(line), Garbled, "the answer is not JSON")
         if not _is_message(message):
             self._complain(line)
-            return self._lose(whose_answer(line), Garbled, "the answer is not JSON-RPC")
+            return self._lose(bare_answer(message), Garbled, "the answer is not JSON-RPC")
         if line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_writable(message):
             self._complain(line)
             return self._lose(message.get("id"), Oversized, "the answer is nested too deep")
@@ -152,7 +156,8 @@ class Child:
     def _drop(self, begin: bytes, end: bytes) -> None:
         """A line that was too long to keep: whoever waits for it is told, if its edges say who that is."""
         self._complain(b"a line of more than 16 MB, " + begin[:100])
-        self._lose(_id_at_the_edges(begin, end), Oversized, "the answer is longer than 16 MB")
+        found = _FIRST.match(begin) or _LAST.search(end[-_EDGE:])
+        self._lose(_id_in(found[1]) if found else None, Oversized, "the answer is longer than 16 MB")
 
     def _lose(self, request_id: int | str | None, fault: type[Fault], reason: str) -> None:
         if request_id is not None:
@@ -166,15 +171,28 @@ class Child:
             logger.warning("%s printed on its standard output: %r%s", self._launch.name, shown, more)
 
 
-def whose_answer(line: bytes) -> int | str | None:
-    """Whose answer a line is that cannot be read; one that asks or tells something is noise, and so is any other."""
-    ours = (b'"result"' in line or b'"error"' in line) and b'"method"' not in line
-    return _id_at_the_edges(line[:_EDGE], line) if ours else None
+def torn_answer(line: bytes) -> int | str | None:
+    """Whose answer a line begins that ends too soon. Whatever else cannot be read is noise."""
+    found = _TORN.match(line)
+    return _id_in(found[1] or found[2]) if found else None
 
 
-def _id_at_the_edges(begin: bytes, end: bytes) -> int | str | None:
-    found = _FIRST.match(begin) or _LAST.search(end[-_EDGE:])
-    return orjson.loads(found[1]) if found else None
+def bare_answer(message: Any) -> int | str | None:
+    """Whose answer something is that has all of one but its version; a line of a log has more, or less."""
+    if not isinstance(message, dict) or not _ANSWER.issuperset(message):
+        return None
+    error = message.get("error")
+    answers = isinstance(message.get("result"), dict) or (isinstance(error, dict) and "code" in error)
+    return message.get("id") if answers and message.get("id").__class__ in (int, str) else None
+
+
+def _id_in(text: bytes) -> int | str | None:
+    """An id as it stands in a line; none where that is no JSON."""
+    try:
+        read = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return read if isinstance(read, int | str) else None
 
 
 def _is_message(message: Any) -> bool:

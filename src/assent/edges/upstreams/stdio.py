@@ -279,7 +279,7 @@ class StdioUpstream:
         answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
         if answer is None:
             error = {"code": INTERNAL_ERROR, "message": reason}
-            self._hear({"jsonrpc": "2.0", "id": request_id, "error": error})
+            self.listen({"jsonrpc": "2.0", "id": request_id, "error": error})
         elif not answer.done():
             answer.set_exception(fault(self.name, reason, sent=True))
 
