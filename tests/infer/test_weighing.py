@@ -176,25 +176,15 @@ WEAK_LOOKS = [
     tool("get_manifest", f"The manifest {LONG}"),
     tool("export_manifest", f"Export a manifest {LONG} Returns it as text."),
     tool("vessel", f"Run a report {LONG}"),
-    tool("manifests", f"List manifests {LONG}"),
+    tool("manifests", f"Show manifests {LONG}"),
     tool("verify_manifest", f"Verify a manifest {LONG} Returns what was found."),
 ]
 OTHER_LOOKS = [
+    tool("manifests", f"List manifests {LONG}"),
     tool("generate_query", f"Generate a query {LONG} Returns it as text, does not execute."),
     tool("push_manifest", f"Provides instructions on how to push a manifest {LONG} Returns documentation."),
     tool("push_manifest", f"Get recommendations on pushing a manifest {LONG}"),
 ]
-
-ASKED = tool("run_gaql_query", f"Run any GAQL query {LONG}", query={"type": "string"})
-
-
-def test_a_query_in_a_language_that_only_reads_is_not_doubted() -> None:
-    assert classify_with(ASKED, Weights(-30.0, 30.0, {})).read_only
-
-
-def test_such_a_query_is_doubted_where_a_deed_is_told_beside_it() -> None:
-    beside = {**ASKED, "description": f"Run any GAQL query and pause its campaigns {LONG}"}
-    assert not classify_with(beside, Weights(-30.0, -30.0, {})).read_only
 
 
 @pytest.mark.parametrize("look", WEAK_LOOKS, ids=lambda definition: definition["name"])

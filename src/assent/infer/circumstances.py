@@ -37,6 +37,14 @@ _COPY: Final = frozenset(
 )
 _PROTECTED = re.compile(r"\bdelet(?:e|ion)[- ](?:and \w+ )?protection\b")
 
+_OPENED: Final = frozenset({"browser", "browsers", "documents", "sessions", "tabs", "terminals", "windows"})
+_TRADED: Final = frozenset(
+    (
+        *("asset", "futures", "market", "order", "orders", "qty", "quantity", "sell", "sells", "size", "symbol"),
+        *("ticket", "trade", "trades", "trading", "volume"),
+    )
+)
+
 
 def judge_circumstances(evidence: Evidence) -> str | None:
     """The first rule that finds a loss tells it."""
@@ -96,6 +104,14 @@ def _applied(evidence: Evidence) -> str | None:
     return None
 
 
+def _is_ended(evidence: Evidence) -> bool:
+    """All windows at once, or a position in a market."""
+    words, said = evidence.words, evidence.words | evidence.prose.opening
+    if "all" in words and (said & _OPENED or "positions" in words):
+        return True
+    return bool(words & {"position", "positions"} and (said & _TRADED or evidence.inputs.names & _TRADED))
+
+
 def _beside(evidence: Evidence) -> str | None:
     """A verb that loses beside certain words, in the name or, where the name says little, in the text."""
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
@@ -106,6 +122,8 @@ def _beside(evidence: Evidence) -> str | None:
         lost = (words | prose.object) & LOSING.get(verb or "", frozenset())
     if lost:
         return f"{verb} of {min(lost)} loses it or what it holds"
+    if verb == "close" and _is_ended(evidence):
+        return "what is closed cannot be opened again as it was"
     if words | prose.object >= {"process", "signal"} and prose.kind == "send":
         return "a signal may end the process"
     binned = verb in DEEDS["placing"] and words & {"bin", "trash", "recycle", "junk"}

@@ -33,10 +33,9 @@ from assent.infer.lexicon import (
 )
 from assent.infer.nameless import judge_nameless
 from assent.infer.products import judge_product
-from assent.infer.programs import PROGRAM, program
+from assent.infer.programs import PROGRAM, only_asks, program
 from assent.infer.verdict import (
     ACTS,
-    CERTAIN,
     FAIR,
     FINAL,
     GRAVE,
@@ -55,7 +54,6 @@ _WRITTEN: Final = ("body", "expression", "request", "script", "sql", "statement"
 # What is got may be loaded first.
 _LOADING: Final = frozenset({"load", "select"})
 _EXPRESSIONS: Final = frozenset({"code", "expr", "expression", "expressions", "script"})
-_BEYOND_ASKING: Final = frozenset({"export", "job", "mutate", "mutation"})
 _ERRAND: Final = frozenset({"agent", "errand", "instruction", "instructions", "prompt", "task"})
 # Doubts that rest on the meaning of a word.
 _UNLESS_DOUBTED: Final = {
@@ -184,10 +182,8 @@ def _run(evidence: Evidence) -> Verdict:
     program = evidence.words & NOUNS["program"] or (prose.kind == "run" and prose.object & NOUNS["dialect"])
     if flags & (PROGRAM | {"http", "task"}) or program:
         return Verdict(ACTS, f"{verb} with a program, request or task of the caller's")
-    asked = (evidence.words | prose.object) & NOUNS["asked"] and not evidence.words & _BEYOND_ASKING
-    if asked and not flags & {"code", "command"}:
-        alone = prose.kinds <= READING | {"run"} and not traced(evidence)
-        return Verdict(LOOKS, f"{verb} of a query in a language that only reads", CERTAIN if alone else FINAL)
+    if only_asks(evidence) and not flags & {"code", "command"}:
+        return Verdict(LOOKS, f"{verb} of a query in a language that only reads")
     queried = evidence.name.words[-1] in {"query", "queries"}
     if queried and ("query" in flags or (evidence.words | prose.opening) & NOUNS["store"]):
         return Verdict(UNCLEAR, f"{verb} of whatever query is written")

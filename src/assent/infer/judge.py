@@ -12,7 +12,7 @@ from assent.infer.lexicon import DEEDS, MIXED, READING
 from assent.infer.ranking import choose_risk, choose_tier
 from assent.infer.reach import label, reaches_out
 from assent.infer.reading import judge_reading
-from assent.infer.verdict import CERTAIN, FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, Verdict
+from assent.infer.verdict import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, Verdict
 from assent.infer.weighing import Weights, is_disguised, is_foreign, tell_readers, weigh
 
 _HARMLESS: Final = Harm(None, None, None)
@@ -66,7 +66,7 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     """Where a verdict rests on the meaning of one word, all words together may overrule it; and they find losses."""
     looks = verdict.level in {READS, LOOKS}
     harm = _HARMLESS if looks else judge_harm(evidence)
-    settled = harm.destructive or (looks and verdict.unless == CERTAIN) or _is_plain(evidence, verdict)
+    settled = harm.destructive or _is_plain(evidence, verdict)
     said = 0 if settled else len(evidence.text[:_HEAD].split())
     if said < (1 if not looks and verdict.unless == WEAK and not _deed_is_told(evidence) else _ENOUGH):
         return verdict, harm

@@ -14,6 +14,8 @@ from assent.infer.verdict import ACTS, FINAL, GRAVE, LOOKS, UNCLEAR, WEAK, Verdi
 _GIVING: Final = frozenset({"payload", "force", "confirm", "rehearse"})
 # Deeds that are called by a noun.
 _UNDOING: Final = frozenset({"cutoff", "deletion", "erasure", "eviction", "removal", "termination"})
+# Verbs of a look that nothing else is meant by, whatever the tool is called.
+_PLAIN: Final = frozenset({"calculate", "count", "fetch", "find", "get", "list", "lookup", "retrieve", "search"})
 _RECORDED: Final = frozenset({"entries", "history", "log", "logs", "requests", "traffic"})
 _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 _SELECTED = re.compile(r"\bruns? an? read-?only (?:\w+ )?(?:select|sql|query|statement)\b")
@@ -64,7 +66,8 @@ def judge_nameless(evidence: Evidence) -> Verdict:
     if prose.verbs[:1] == ("track",) and VERBS.get(evidence.name.verb or "") in ACTING:
         return Verdict(UNCLEAR, f"{evidence.name.verb} that is tracked may be written down")
     if prose.kind in READING:
-        return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}", WEAK)
+        plain = prose.verbs[0] in _PLAIN
+        return Verdict(LOOKS, f"no verb in the name; the description says {prose.verbs[0]}", FINAL if plain else WEAK)
     return _titled(evidence)
 
 

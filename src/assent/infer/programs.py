@@ -15,7 +15,7 @@ _WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
 _EXECUTED = re.compile(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b")
 _WORKING_OUT: Final = (("calculate",), ("compute",))
 _SHOWN = re.compile(r"\s*(?:execute|run)s? an? (?:[\w-]+ ){0,2}['`\"]?show['`\"]? command\.")
-_HEAD: Final = 700
+_OPENING: Final = 200
 _FORM: Final = frozenset({"format", "schema", "structure", "syntax"})
 # `Run the script checker against a folder`, but not the checker's script.
 _CHECKER_RUN = re.compile(
@@ -24,11 +24,17 @@ _CHECKER_RUN = re.compile(
     r" ?(?:\(|\.|,|against|for|on|over|to)"
 )
 
-# `Perform static code analysis`, of code that stays as it is.
-_STATIC = re.compile(
-    r"\s*(?:execute|perform|run)s? (?:an? |basic )?static (?:[\w-]+ ){0,3}(?:analysis|testing)\b"
-    r"(?!.*\b(?:and|then) (?:also |then )?(?:appl|execut|fix|run))",
-    re.DOTALL,
+# What is more than a query, beside a language that only reads.
+_BEYOND_ASKING: Final = frozenset(
+    (
+        *("action", "actions", "admin", "alert", "alerts", "async", "cleanup", "code", "command", "commands", "drop"),
+        *("export", "ingest", "job", "mutate", "mutation", "pipeline", "playbook", "policy", "process", "retention"),
+        *("ruler", "rule", "rules", "set", "subscription", "tombstones", "transaction", "transform", "write"),
+    )
+)
+_BEYOND_TEXT = re.compile(
+    r"\b(?:append|archiv|creat|delet|drop|email|forward|gone|insert|isolat|kill|lowers|notif|overwrit|pause|press|purg"
+    r"|reassign|remov|updat|wip|writes?\b|written)"
 )
 
 
@@ -49,8 +55,6 @@ def only_reads(evidence: Evidence) -> bool:
 def is_treated(evidence: Evidence) -> bool:
     """Whether what is written is only looked at: explained, formatted, calculated, but not run."""
     prose, verb, flags = evidence.prose, evidence.name.verb, evidence.inputs.flags
-    if prose.kind == "run" and _STATIC.match(evidence.text[:_HEAD].lower()) is not None:
-        return True
     if prose.kind == "run" and evidence.kind in READING and not flags & (PROGRAM | {"query"}):
         return _CHECKER_RUN.match(evidence.text.lower()) is not None and not evidence.inputs.names & EXTRAS
     if prose.kind == "run" or prose.opening & {"javascript", "python"}:
@@ -95,6 +99,13 @@ def _written(evidence: Evidence) -> str | None:
     if "filter" in evidence.inputs.names and evidence.inputs.names.isdisjoint(_WORDED):
         return None
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
+
+
+def only_asks(evidence: Evidence) -> bool:
+    """Whether a query is in a language that only reads, and nothing else is told of."""
+    said = evidence.words | evidence.prose.opening
+    asked = (evidence.words | evidence.prose.object) & NOUNS["asked"] and not said & _BEYOND_ASKING
+    return bool(asked) and _BEYOND_TEXT.search(evidence.text[:_OPENING].lower()) is None
 
 
 def is_any_query(evidence: Evidence) -> bool:

@@ -22,8 +22,8 @@ from assent.infer.lexicon import (
 from assent.infer.programs import PROGRAM, only_reads
 from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
 
-# `Find and highlight text in a tab`: somebody's screen changes.
 _SHOWN_THERE: Final = frozenset({"focus", "highlight", "scroll", "zoom"})
+_SCREENS: Final = frozenset({"browser", "camera", "canvas", "editor", "page", "screen", "tab", "viewport", "window"})
 _ASKING: Final = frozenset({"check", "get", "list", "poll", "query", "read", "retrieve", "return", "show", "view"})
 _LOST_TOLD = re.compile(
     r"\b(?:are|be|gets?|is|was|were) (?:\w+ly )?(?:dropped|removed|deleted|erased|purged|lost|cleared)\b"
@@ -140,8 +140,10 @@ def _avowed(evidence: Evidence) -> Verdict | None:
     return None
 
 
-def _acts(verb: str) -> bool:
-    return VERBS[verb] in ACTING or verb in _SHOWN_THERE
+def _acts(evidence: Evidence, verb: str) -> bool:
+    """`Find and highlight text in a tab`: somebody's screen changes."""
+    shown = verb in _SHOWN_THERE and not evidence.prose.opening.isdisjoint(_SCREENS)
+    return VERBS[verb] in ACTING or shown
 
 
 def _joined_verbs(evidence: Evidence) -> Verdict | None:
@@ -154,7 +156,7 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     if beside and (told or not looks):
         return Verdict(ACTS, f"the name also says {beside[0]}")
     checks = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in _CHECKING
-    joined = [verb for verb in evidence.prose.verbs[1:] if _acts(verb) and not (checks and verb == "confirm")]
+    joined = [verb for verb in evidence.prose.verbs[1:] if _acts(evidence, verb) and not (checks and verb == "confirm")]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
         fetched = evidence.name.verb in {"get", "list"} or evidence.words & {"get", "list"}
         thing = fetched and all(_is_counted(evidence.text, verb) for verb in joined)

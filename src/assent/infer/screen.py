@@ -8,7 +8,10 @@ from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, VAGUE, VERBS
 _PRESS: Final = "a press on a live screen may do anything"
 _DIALOG: Final = frozenset({"dialog", "dialogs", "alert", "prompt", "popup"})
 # What an alert is found by that waits for nobody.
-_ALERT_INPUT: Final = frozenset({"alert_id", "alert_ids", "id", "ids", "uuid"})
+_ALERT_INPUT: Final = frozenset({"alert_id", "alert_ids", "alert_number", "alert_uuid", "id", "ids", "uuid"})
+_SHOWN_ON: Final = frozenset(
+    {"box", "browser", "device", "dialog", "emulator", "page", "phone", "popup", "screen", "simulator", "tab"}
+)
 _KEYS: Final = frozenset({"keys", "keystrokes", "keyboard", "key"})
 _CHORD: Final = frozenset({"combination", "combinations", "combo", "hotkey", "hotkeys", "shortcut", "shortcuts"})
 _CHORD_INPUT: Final = frozenset({"combination", "combo", "hotkey", "key", "keys", "modifiers", "shortcut"})
@@ -18,12 +21,18 @@ _KEYING: Final = frozenset({"send", "add", "change", "none", "run", "noun"})
 def judge_press(evidence: Evidence) -> str | None:
     """The sentence that says why the screen may do anything, or nothing."""
     verb, words = evidence.name.verb, evidence.words
-    known = not evidence.inputs.names.isdisjoint(_ALERT_INPUT)
-    if verb in DEEDS["answering"] and words & _DIALOG and not known:
+    if verb in DEEDS["answering"] and words & _DIALOG and not _waits_for_nobody(evidence):
         return "an answer to a dialog may do anything"
     if _pressed(evidence) or _keyed(evidence):
         return _PRESS
     return "what is entered on a live screen may do anything" if _entered(evidence) else None
+
+
+def _waits_for_nobody(evidence: Evidence) -> bool:
+    """An alert of a monitor, which is dismissed by its number; one on a screen has a button."""
+    said = evidence.words | evidence.prose.opening
+    dismissed = evidence.name.verb == "dismiss" and not evidence.words.isdisjoint({"alert", "alerts"})
+    return dismissed and said.isdisjoint(_SHOWN_ON) and not evidence.inputs.names.isdisjoint(_ALERT_INPUT)
 
 
 def _pressed(evidence: Evidence) -> bool:

@@ -9,8 +9,6 @@ from assent.infer.lexicon import DETERMINER, NOUN_TOO, READING
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
 # How likely a read the words must make an act to overrule it: more than they can, and as much as proved right.
 FINAL, SURE, STRONG, FAIR, WEAK = 2.0, 0.95, 0.9, 0.75, 0.5
-# A look that they do not put in doubt.
-CERTAIN: Final = 0.0
 # Classes of verbs that no words overrule.
 GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
 
@@ -33,7 +31,7 @@ class Verdict(NamedTuple):
     """How sure we are that the tool only reads, and the sentence that says why.
 
     `unless`: how likely a read the words must make it, an act to be overruled, a look to be left alone. A look that
-    rests on one word is `WEAK`; any other is doubted only if it is hardly ever a read, one that is `CERTAIN` never.
+    rests on one word is `WEAK`; any other is doubted only if it is hardly ever a read.
     """
 
     level: str
