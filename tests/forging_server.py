@@ -1,8 +1,8 @@
 """A server on its standard streams that says what it should not, as its argument says.
 
 forges (answers the client's own ids), strange (ids and methods of odd types), deep (nests without end), long (one line
-of more than 16 MB), torn (an answer that ends too soon), bare (one without its version), choosy (refuses every revision
-but the oldest).
+of more than 16 MB), torn (an answer that ends too soon), bare (one without its version), null (one without a result),
+choosy (refuses every revision but the oldest).
 """
 
 import json
@@ -48,6 +48,8 @@ def call(request_id: Any) -> None:
         line(f'{{"jsonrpc": "2.0", "id": {json.dumps(request_id)}, "result": {{"content": [')
     elif KIND == "bare":
         line(json.dumps({"id": request_id, "result": {"content": []}}))
+    elif KIND == "null":
+        say(id=request_id, result=None)
     elif KIND == "long":
         text = {"content": [{"type": "text", "text": "x" * 17_000_000}]}
         line(json.dumps({"result": text, "jsonrpc": "2.0", "id": request_id}))

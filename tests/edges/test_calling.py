@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from assent.edges.calling import Caller, calling
 from assent.errors import AssentError, UnansweredError
 from serving import serving
+from transports import ROOT
 
 
 def echo_server() -> MCPServer:
@@ -74,3 +76,12 @@ async def refused(session: Caller) -> tuple[type[Exception], str]:
     with pytest.raises(UnansweredError) as caught:
         await session.call("anything", {})
     return caught.type, str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["torn", "bare", "null"])
+async def test_an_answer_that_cannot_be_read_is_told_at_once(kind: str) -> None:
+    command = (sys.executable, str(ROOT / "tests" / "forging_server.py"), kind)
+    async with calling(command=command, patience=600) as caller:
+        with pytest.raises(UnansweredError, match="what it answered could not be read"):
+            await caller.call("list_things", {})
+        assert await caller.responds()

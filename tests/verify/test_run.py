@@ -29,6 +29,7 @@ class Server:
         self.tools = tools
         self.called: list[str] = []
         self.asked = 0
+        self.responsive = True
 
     async def call(self, tool: str, arguments: Any, **_: Any) -> dict[str, Any]:
         self.called.append(tool)
@@ -36,6 +37,9 @@ class Server:
         if isinstance(given, Exception):
             raise given
         return given if isinstance(given, dict) and "isError" in given else {"content": [], "structuredContent": given}
+
+    async def responds(self) -> bool:
+        return self.responsive
 
     async def verdict(self, *observers: Observer, calls: Any = "all", schema: Any = ITEM) -> Verdict:
         promises = [
@@ -389,3 +393,51 @@ async def test_what_is_forbidden_or_hidden_is_not_called_even_to_look() -> None:
         ("read_key", "read_log"), "its contract forbids or hides it"
     )
     assert set(server.called) == {"list_notes"}
+
+
+def lists(*answers: Any) -> tuple[dict[str, Any], Function]:
+    """A read tool whose answers come one after the other, the last of them again and again."""
+    left = list(answers)
+    return {"side_effect": "read"}, lambda given: left.pop(0) if len(left) > 1 else left[0]
+
+
+FAILED = {"isError": True, "content": [{"type": "text", "text": "rate limit exceeded"}]}
+NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+async def test_a_read_that_fails_while_it_is_looked_at_accuses_nobody() -> None:
+    server = Server(list_items=lists({"a": 1}, {"a": 1}, {"a": 1}, {"a": 1}, FAILED), get_item=lists({}))
+    assert promises_broken(await server.verdict(schema=NOTHING)) == []
+
+
+async def test_a_read_that_failed_from_the_start_and_no_longer_does_shows_a_change() -> None:
+    state: list[str] = []
+    server = Server(
+        list_items=({"side_effect": "read"}, lambda given: {"a": 1} if state else FAILED),
+        open_item=({"side_effect": "write", "dry_run": {"mode": "offered"}}, lambda given: state.append("x") or {}),
+    )
+    assert promises_broken(await server.verdict(schema=NOTHING)) == [("open_item", "a dry run changes nothing")]
+
+
+async def test_after_a_server_that_no_longer_answers_no_other_tool_is_called_or_accused() -> None:
+    silent = {"side_effect": "read"}, lambda given: SilentError("nothing came within 3 s")
+    given = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
+    server = Server(get_hang=silent, get_other=lists({}))
+    server.responsive = False
+    verdict = await server.verdict(schema=given)
+    assert promises_broken(verdict) == [("get_hang", "it fails only as declared")]
+    assert verdict.notes == ("the server no longer answers: no other tool was called after get_hang",)
+    assert "get_other" not in server.called
+
+
+async def test_what_changes_once_while_only_reads_are_called_is_told() -> None:
+    state = [3]
+    server = Server(
+        get_unread=({"side_effect": "read"}, lambda given: {"unread": state[0]}),
+        list_inbox=({"side_effect": "read"}, lambda given: {"inbox": state.__setitem__(0, 0)}),
+    )
+    verdict = await server.verdict(schema=NOTHING)
+    assert promises_broken(verdict) == []
+    assert verdict.notes == (
+        "what get_unread returns changed once when list_inbox was called first: it may not only read",
+    )

@@ -26,6 +26,9 @@ class Held:
         await self.free.wait()
         return {"tool": tool, "key": key, "agree": agree}
 
+    async def responds(self) -> bool:
+        return True
+
 
 async def test_a_call_that_does_not_even_time_out_ends_the_program(capsys: pytest.CaptureFixture[str]) -> None:
     codes: Queue[int] = Queue()

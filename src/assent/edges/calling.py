@@ -19,7 +19,7 @@ from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
 from assent.edges.idempotency_key import META_KEY
-from assent.edges.listing import sdk_server, unheard_noise
+from assent.edges.listing import sdk_server, unheard_noise, unread_answer
 from assent.edges.reasons import reason_of
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
@@ -38,6 +38,7 @@ class Caller:
         self._patience = patience
         self.asked = 0
         self._agrees = True
+        self._unread = asyncio.Event()
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True
@@ -57,21 +58,42 @@ class Caller:
         return said
 
     async def _answered(self, tool: str, arguments: dict[str, Any], meta: Any) -> types.CallToolResult:
-        """The answer, unless the connection goes first: then nobody would ever say so."""
+        """The answer, unless the connection goes first or it cannot be read: then nobody would ever say so."""
         assert self.client is not None and self.held is not None
+        self._unread.clear()
         asking = asyncio.ensure_future(self.client.call_tool(tool, arguments, meta=meta))
+        unread = asyncio.ensure_future(self._unread.wait())
         try:
             # The SDK says that time is up by a code which servers use as well, so it is measured here.
-            both = {asking, self.held}
-            await asyncio.wait(both, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED)
+            first = {asking, unread, self.held}
+            await asyncio.wait(first, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED)
             if asking.done():
                 return asking.result()
+            if unread.done():
+                raise UnansweredError("what it answered could not be read")
             if self.held.done():
                 raise EndedError("the server ended")
             raise SilentError(f"nothing came within {self._patience:g} s")
         finally:
+            for task in (asking, unread):
+                task.cancel()
+                await _over(task)
+
+    async def responds(self) -> bool:
+        """Whether the server says anything at all."""
+        assert self.client is not None and self.held is not None
+        asking = asyncio.ensure_future(self.client.list_tools())
+        try:
+            await asyncio.wait({asking, self.held}, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED)
+            return asking.done() and not self.held.done()
+        finally:
             asking.cancel()
             await _over(asking)
+
+    async def hear(self, message: Any) -> None:
+        """What comes beside answers. Calls are made one by one: an answer nobody can read is of the one under way."""
+        if isinstance(message, Exception) and unread_answer(message) is not None:
+            self._unread.set()
 
     async def answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         """What the server hears when it asks; a page to be opened and a form that needs words are declined."""
@@ -125,16 +147,18 @@ async def calling(
     async def hold() -> None:
         async with AsyncExitStack() as stack:
             where: Any
+            stack.enter_context(unheard_noise())
             if command:
-                stack.enter_context(unheard_noise())
                 extra = dict(env) if env is not None else None
-                where = StdioServerParameters(command=command[0], args=list(command[1:]), env=extra)
+                where = StdioServerParameters(
+                    command=command[0], args=list(command[1:]), env=extra, encoding_error_handler="replace"
+                )
             elif url is not None:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(headers or {})))
                 where = streamable_http_client(url, http_client=http)
             else:
                 where = sdk_server(server)
-            client = Client(where, mode=era, elicitation_callback=caller.answer)
+            client = Client(where, mode=era, elicitation_callback=caller.answer, message_handler=caller.hear)
             caller.client = await stack.enter_async_context(client)
             # The client would raise on an answer off its schema and keep it; that answer is what is looked for.
             client.session.validate_tool_result = _left_to_others  # type: ignore[method-assign]

@@ -47,7 +47,7 @@ _CREDENTIALS = "It wants other credentials: give them with --header 'Authorizati
 _ENDPOINT = "Name the address at which it speaks MCP; often that ends in /mcp"
 _REMEDIES = {"401": _CREDENTIALS, "403": _CREDENTIALS, "404": _ENDPOINT, "405": _ENDPOINT, "200": _ENDPOINT}
 # The SDK logs a traceback of its own for every line that is no message; we say it in a sentence.
-_SDK_LOG = logging.getLogger("mcp.client.stdio")
+_SDK_LOGS = (logging.getLogger("mcp.client.stdio"), logging.getLogger("mcp.client.streamable_http"))
 
 Definitions = list[dict[str, Any]]
 
@@ -132,11 +132,13 @@ def why_unlisted(error: BaseException, noise: Sequence[Exception]) -> str:
 @contextmanager
 def unheard_noise() -> Iterator[None]:
     """While this lasts, the SDK does not log the lines of a server that are no messages."""
-    _SDK_LOG.addFilter(_is_no_noise)
+    for log in _SDK_LOGS:
+        log.addFilter(_is_no_noise)
     try:
         yield
     finally:
-        _SDK_LOG.removeFilter(_is_no_noise)
+        for log in _SDK_LOGS:
+            log.removeFilter(_is_no_noise)
 
 
 def _is_no_noise(record: logging.LogRecord) -> bool:
@@ -154,7 +156,7 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
             received = await reading.receive()
             if isinstance(received, Exception):
                 noise.append(received)
-                if _answers(received, number):
+                if unread_answer(received) == number:
                     raise NotListedError(f"its answer to {method} could not be read")
             message = getattr(received, "message", None)
             if isinstance(message, JSONRPCResponse) and message.id == number:
@@ -171,11 +173,10 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
         raise NotListedError(error.detail) from None
 
 
-def _answers(unread: Exception, number: int) -> bool:
-    """Whether what could not be read is the answer that is waited for."""
+def unread_answer(unread: Exception) -> int | str | None:
+    """Whose answer it is that the SDK could not read, if it is one."""
     given = unread.errors()[0]["input"] if isinstance(unread, ValidationError) else None
-    answered = torn_answer(given.encode(errors="replace")) if isinstance(given, str) else bare_answer(given)
-    return answered == number
+    return torn_answer(given.encode(errors="replace")) if isinstance(given, str) else bare_answer(given)
 
 
 def _name_in(info: Any) -> str:

@@ -10,11 +10,12 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from inspect import isawaitable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
 Seen = Mapping[str, str]
+_FAILED: Final = "failed: "
 Result = TypeVar("Result")
 
 
@@ -95,12 +96,17 @@ class Session(Protocol):
         """The result with `content`, `structuredContent` and `isError`; raises UnansweredError."""
         ...
 
+    async def responds(self) -> bool:
+        """Whether the server says anything at all."""
+        ...
+
 
 class Eyes:
     """Everything that shows the state: observers from outside, and read tools that need no arguments.
 
     A read tool may itself be the one that lies, so what is seen from outside is looked at directly before and after a
-    call, and a change that reads show counts only if it does not go on when nothing but reads is called.
+    call, and a change that reads show counts only if it does not go on when nothing but reads is called. A read that
+    fails shows nothing, unless it failed from the start and no longer does.
     """
 
     def __init__(
@@ -117,20 +123,39 @@ class Eyes:
         """What the first call of a read tool changed outside: many a read changes something but once."""
         self.ended_by = ""
         """The read tool that was called when the server ended."""
+        self.changed_since: dict[str, list[str]] = {}
+        """What changed while only reads were called, and which of them may have done it."""
+        self._barren: set[str] = set()
 
     async def settle(self) -> None:
         """Look twice at each part by itself, and remember what differs although nothing happened."""
         self.unsteady |= set(differing(await self._outside(), await self._outside()))
+        settled: dict[str, str | None] = {}
         for tool in self._reads:
             outside = await self._outside()
             first = await self._read(tool)
             self.changed_by[tool] = differing(outside, await self._outside())
             if first is None or first != await self._read(tool):
                 self.unsteady.add(_shown_by(tool))
+            elif _is_failure(first):
+                self._barren.add(_shown_by(tool))
+            settled[_shown_by(tool)] = first
+        await self._look_back(settled)
         self._reads = tuple(tool for tool in self._reads if _shown_by(tool) not in self.unsteady)
 
+    async def _look_back(self, settled: Mapping[str, str | None]) -> None:
+        """What is no longer as it was, although nothing but reads was called."""
+        if self.ended_by:
+            return
+        now = await self._inside()
+        names = list(settled)
+        for name in self._shown(settled, now):
+            later = [tool for tool in self._reads if _shown_by(tool) in names[names.index(name) + 1 :]]
+            self.changed_since[name] = later
+
     async def look(self) -> Seen:
-        return {**await self._outside(), **await self._inside()}
+        inside = await self._inside()
+        return {**await self._outside(), **{name: said for name, said in inside.items() if said is not None}}
 
     async def look_up(self, values: Sequence[Any]) -> Seen:
         """What read tools with one argument return for values that somebody was given, such as an id."""
@@ -148,9 +173,9 @@ class Eyes:
         inside, outside = await self._inside(tool), await self._outside()
         result = await work
         changed = differing(outside, await self._outside())
-        shown = differing(inside, await self._inside(tool))
+        shown = self._shown(inside, await self._inside(tool))
         if shown:
-            drifting = differing(await self._inside(tool), await self._inside(tool))
+            drifting = self._shown(await self._inside(tool), await self._inside(tool))
             shown = [name for name in shown if name not in drifting]
         return result, changed + shown
 
@@ -160,9 +185,23 @@ class Eyes:
             seen.update(await observer.look())
         return self._steady(seen)
 
-    async def _inside(self, besides: str = "") -> Seen:
-        seen = {_shown_by(tool): await self._read(tool) for tool in self._reads if tool != besides}
-        return self._steady({name: said if said is not None else "no answer" for name, said in seen.items()})
+    def _shown(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
+        return sorted(name for name, said in after.items() if self._proves(name, before.get(name), said))
+
+    def _proves(self, name: str, before: str | None, after: str | None) -> bool:
+        if before is None or after is None or _is_failure(after):
+            return False
+        return name in self._barren if _is_failure(before) else before != after
+
+    async def _inside(self, besides: str = "") -> Mapping[str, str | None]:
+        """What the read tools return, until one of them does not answer: nobody waits for the others then."""
+        seen: dict[str, str | None] = {}
+        for tool in self._reads:
+            if tool != besides and _shown_by(tool) not in self.unsteady:
+                seen[_shown_by(tool)] = said = await self._read(tool)
+                if said is None:
+                    break
+        return seen
 
     async def _read(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str | None:
         """What a read tool returns, or nothing where it does not answer: nobody waits for that again and again."""
@@ -174,12 +213,17 @@ class Eyes:
             self.ended_by = self.ended_by or tool
             return None
         except UnansweredError as error:
-            return f"failed: {error}"
+            return f"{_FAILED}{error}"
         kept = {key: result.get(key) for key in ("content", "structuredContent", "isError")}
-        return json.dumps(kept, sort_keys=True, default=str)
+        said = json.dumps(kept, sort_keys=True, default=str)
+        return _FAILED + said if result.get("isError") else said
 
     def _steady(self, seen: Seen) -> Seen:
         return {name: value for name, value in seen.items() if name not in self.unsteady}
+
+
+def _is_failure(said: str) -> bool:
+    return said.startswith(_FAILED)
 
 
 def _shown_by(tool: str) -> str:

@@ -76,11 +76,21 @@ async def verify(
         broken += trial.broken
         if trial.ended or eyes.ended_by:
             return _ended(eyes, "" if trial.ended else eyes.ended_by, checked, broken)
+        if trial.silent and not await session.responds():
+            note = f"the server no longer answers: no other tool was called after {promises.tool}"
+            return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), note))
     return Verdict(tuple(checked), tuple(broken), _notes(eyes, checked))
 
 
 def _notes(eyes: Eyes, checked: Sequence[Checked]) -> tuple[str, ...]:
     unsteady = [f"{name} differs by itself and proves nothing" for name in sorted(eyes.unsteady)]
+    unsteady += [
+        f"{name} changed once while nothing but {', '.join(later)} was called: one of them may not only read"
+        if len(later) > 1
+        else f"{name} changed once when {''.join(later)} was called first: it may not only read"
+        for name, later in eyes.changed_since.items()
+        if later
+    ]
     failed = [one.tool for one in checked if one.failed and not one.skipped]
     return (*unsteady, *(f"every call of {tool} failed, so nothing of what it does was seen" for tool in failed))
 

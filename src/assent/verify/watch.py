@@ -66,3 +66,6 @@ class _Watched:
             return await self._session.call(tool, arguments, key=key, agree=agree)
         finally:
             timer.cancel()
+
+    async def responds(self) -> bool:
+        return await self._session.responds()

@@ -178,11 +178,12 @@ def torn_answer(line: bytes) -> int | str | None:
 
 
 def bare_answer(message: Any) -> int | str | None:
-    """Whose answer something is that has all of one but its version; a line of a log has more, or less."""
+    """Whose answer something is that has all of one but its version, or its version; a line of a log has neither."""
     if not isinstance(message, dict) or not _ANSWER.issuperset(message):
         return None
     error = message.get("error")
     answers = isinstance(message.get("result"), dict) or (isinstance(error, dict) and "code" in error)
+    answers = answers or (message.get("jsonrpc") == "2.0" and len(message) > 2)
     return message.get("id") if answers and message.get("id").__class__ in (int, str) else None
 
 
