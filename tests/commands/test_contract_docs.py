@@ -74,6 +74,11 @@ def test_no_tool_can_break_out_of_its_row() -> None:
     assert drift(page, made) == []
 
 
+def test_a_pipe_behind_a_backslash_is_no_end_of_a_cell() -> None:
+    made = table([Subject({"name": "a", "description": "Ends with \\\\|."})])
+    assert made.splitlines()[2].endswith("Ends with " + "\\" * 4 + "\\|. |")
+
+
 def test_a_page_keeps_its_line_ends(tmp_path: Path) -> None:
     page, tools = tmp_path / "page.md", written(tmp_path / "tools.json", PING)
     page.write_bytes(PAGE.replace("\n", "\r\n").encode())

@@ -97,6 +97,17 @@ def two_upstreams(folder: Path, **said: str) -> None:
     (folder / "assent.yaml").write_text(json.dumps(settings), encoding="utf-8")
 
 
+def test_the_upstream_that_did_not_answer_is_named(lock: Path) -> None:
+    two_upstreams(lock.parent, desk="Lists.", shelf="Lists.")
+    (lock.parent / "notes.py").write_text("import sys\nif sys.argv[1] == 'Hides.': sys.exit(1)\n" + PROGRAM)
+    settings = json.loads((lock.parent / "assent.yaml").read_text(encoding="utf-8"))
+    settings["upstreams"]["shelf"]["command"][-1] = "Hides."
+    (lock.parent / "assent.yaml").write_text(json.dumps(settings), encoding="utf-8")
+    result = run("--write")
+    assert str(result.exception).startswith("shelf: ")
+    assert not lock.exists()
+
+
 def test_one_tool_of_one_of_several_upstreams_is_accepted(lock: Path) -> None:
     two_upstreams(lock.parent, desk="Lists.", shelf="Lists.")
     assert run("--write").exit_code == 0

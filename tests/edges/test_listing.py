@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 from mcp.server.lowlevel import Server
 from mcp_types import ListToolsResult, Tool
+from starlette.applications import Starlette
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
 
-from assent.edges.listing import NotListedError, listed_by, listed_in, why_unlisted
+from assent.edges.listing import NotListedError, listed_at, listed_by, listed_in, why_unlisted
+from serving import serving
 
 PROGRAM = """
 import json, sys
@@ -62,3 +66,9 @@ def test_an_answer_that_cannot_be_read_is_no_silence() -> None:
     assert why_unlisted(TimeoutError(), [ValueError("no message")]) == "what it answered could not be read"
     assert why_unlisted(TimeoutError(), []) == "it took too long"
     assert why_unlisted(OSError("gone"), [ValueError("no message")]) == "gone"
+
+
+async def test_an_address_that_sends_elsewhere_is_told() -> None:
+    async with serving(Starlette(routes=[Route("/mcp", lambda _: RedirectResponse("/mcp/"), methods=["POST"])])) as url:
+        with pytest.raises(NotListedError, match=r"answered 307, which sends elsewhere\. Name the address"):
+            await listed_at(url)

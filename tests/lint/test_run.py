@@ -98,6 +98,18 @@ def test_comments_suppress_inside_and_above_a_tool() -> None:
     ]
 
 
+def test_a_comment_that_is_not_indented_like_a_tool_s_fields_is_about_the_next_tool() -> None:
+    tools = "tools:\n  drop_a:\n    side_effect: destructive\n{}\n  drop_b:\n    side_effect: destructive\n{}"
+    said = "# assent: allow risk-lowered because mine\n"
+    above = tools.format(f"  {said}", "")
+    inside = tools.format(f"    {said}", "")
+    for text, tool in ((above, "drop_b"), (inside, "drop_a")):
+        assert [one.tool for one in in_comments(text, Document(text, "c.yaml"), all_rules())] == [tool]
+    last = tools.format("", f"\n{said}")
+    with pytest.raises(SettingsError, match="outside the block of a tool"):
+        in_comments(last, Document(last, "c.yaml"), all_rules())
+
+
 def test_what_stands_in_a_value_is_no_comment() -> None:
     said = "# assent: allow risk-lowered because I am a text"
     text = (

@@ -37,6 +37,11 @@ def test_a_server_that_follows_its_policy_passes() -> None:
     assert_annotations(closient(), POLICY)
 
 
+def test_a_server_without_tools_shows_nothing() -> None:
+    with pytest.raises(AssertionError, match="the server lists no tools"):
+        every_tool_annotated(MCPServer("empty", log_level="ERROR"))
+
+
 async def test_the_helpers_work_inside_a_running_loop_too() -> None:
     every_tool_annotated(closient())
 

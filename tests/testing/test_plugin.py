@@ -102,6 +102,26 @@ class Basket:
         self.itself = self
 
 
+class Slotted:
+    """State without a text and without a dictionary."""
+
+    __slots__ = ("looks",)
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+
+
+def test_objects_that_hold_the_same_are_the_same(assent_verify: Callable[..., Any]) -> None:
+    server = MCPServer("shop", log_level="ERROR")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def get_item(name: str) -> str:
+        """Gets an item."""
+        return ""
+
+    assent_verify(server, snapshot=lambda: [object(), Slotted(1)])
+
+
 @pytest.mark.parametrize(
     "state",
     [
@@ -110,6 +130,7 @@ class Basket:
         lambda basket: {"a": basket},
         lambda basket: {frozenset({basket.looks})},
         lambda basket: (looks for looks in [basket.looks]),
+        lambda basket: Slotted(basket.looks),
     ],
 )
 def test_whatever_a_snapshot_is_made_of_a_change_is_seen(
@@ -130,6 +151,8 @@ def test_whatever_a_snapshot_is_made_of_a_change_is_seen(
 def test_options_that_mean_nothing_are_refused(assent_verify: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="examples is at least 1, not 0"):
         assent_verify(MCPServer("shop"), examples=0)
+    with pytest.raises(ValueError, match="timeout is more than 0, not 0"):
+        assent_verify(MCPServer("shop"), timeout=0)
     with pytest.raises(ValueError, match=r"write only=\['get_item'\]"):
         assent_verify(MCPServer("shop"), only="get_item")
     with pytest.raises(SettingsError, match="there is no database at ''"):

@@ -441,3 +441,11 @@ async def test_what_changes_once_while_only_reads_are_called_is_told() -> None:
     assert verdict.notes == (
         "what get_unread returns changed once when list_inbox was called first: it may not only read",
     )
+
+
+@pytest.mark.parametrize(("answer", "noted"), [({"name": "a"}, True), ({"token": "s3cr3t"}, False)])
+async def test_a_secret_that_no_answer_holds_is_told(answer: dict[str, Any], noted: bool) -> None:
+    contract = {"side_effect": "share_export", "secrets": ["/token"]}
+    verdict = await Server(create_key=(contract, lambda given: dict(answer))).verdict()
+    note = "create_key names a secret at /token that no answer held: nothing was seen of it"
+    assert (note in verdict.notes) == noted

@@ -16,7 +16,7 @@ from assent.commands.targets import check_name
 from assent.contract.files import contract_paths, load_contracts
 from assent.contract.schema import contract_schema
 from assent.contract.show import show as show_contract
-from assent.core.render import visible
+from assent.core.render import counted, visible
 from assent.edges.upstreams.openapi.api import Api
 from assent.errors import ContractError, Fault
 from assent.settings import find_settings
@@ -74,7 +74,8 @@ def _print_excluded(api: Api | None, form: str) -> None:
         return
     for one in api.excluded:
         click.echo(f"{one.method.upper()} {visible(one.path)}: {visible(one.reason)}")
-    click.echo(f"{len(api.excluded)} operations have no tool; {len(api.tools)} have one.", err=True)
+    without = counted(len(api.excluded), "operation")
+    click.echo(f"{without} without a tool; {len(api.tools)} with one.", err=True)
 
 
 contract.add_command(docs)

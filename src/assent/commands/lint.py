@@ -9,7 +9,7 @@ import click
 from assent.commands.fixing import fix_files
 from assent.commands.options import written_to
 from assent.commands.targets import TargetCommand, chosen, reading_options
-from assent.core.render import visible
+from assent.core.render import counted, visible
 from assent.lint import all_rules
 from assent.lint import lint as find
 from assent.lint.baseline import Baseline, baseline_text, less, read_baseline
@@ -72,7 +72,7 @@ def lint(
     report = together([find(read.target, suppressions=[*read.suppressions, *allowed], least=least) for read in reads])
     if write_baseline and baseline is not None:
         written_to(baseline, baseline_text(report.findings, baseline.parent), "--baseline")
-        click.echo(f"{baseline}: {len(report.findings)} findings", err=True)
+        click.echo(f"{baseline}: {counted(len(report.findings), 'finding')}", err=True)
         return
     report = report if known is None else less(report, known)
     text = FORMATS[form](report)

@@ -15,7 +15,7 @@ from assent.commands.options import config_option, written_to
 from assent.commands.targets import TargetCommand, check_tools, chosen, names_nothing
 from assent.core.pins import Change, Pin, compare, pins_of, pins_text
 from assent.core.render import visible
-from assent.edges.listing import listed_at, listed_by
+from assent.edges.listing import NotListedError, listed_at, listed_by
 from assent.errors import Fault, SettingsError
 from assent.settings import UpstreamSettings, find_settings
 
@@ -157,13 +157,20 @@ def _listed(
     settings = find_settings(config)
     if not settings.upstreams:
         raise SettingsError(Fault("there are no upstreams", "Name some, or a TARGET", "upstreams"))
-    listed = {name: asyncio.run(_of_upstream(name, one)) for name, one in settings.upstreams.items()}
+    listed = {name: _of_upstream(name, one) for name, one in settings.upstreams.items()}
     for name, found in listed.items():
         check_tools(found, name)
     return listed, Path(settings.pins or LOCK)
 
 
-async def _of_upstream(name: str, upstream: UpstreamSettings) -> list[dict[str, Any]]:
+def _of_upstream(name: str, upstream: UpstreamSettings) -> list[dict[str, Any]]:
+    try:
+        return asyncio.run(_definitions(name, upstream))
+    except NotListedError as error:
+        raise NotListedError(f"{name}: {error}") from None
+
+
+async def _definitions(name: str, upstream: UpstreamSettings) -> list[dict[str, Any]]:
     if upstream.url is not None:
         return await listed_at(upstream.url, upstream.headers)
     if upstream.command is not None:

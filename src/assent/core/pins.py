@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from assent.errors import Fault, SettingsError
 
 VERSION = 1
 _LONGEST = 300
+_MOST_SPELT = 8
 _AROUND = 30
 _MOST_LINES = 5
 # Nothing is written over a file that nobody can read any more: what had been accepted would be lost without a look.
@@ -48,7 +50,8 @@ class Change:
     lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join((f"{self.kind:<8}{visible(self.tool)}", *(f"  {line}" for line in self.lines)))
+        name = visible(self.tool) + _spelt(self.tool if self.kind != "changed" else "")
+        return "\n".join((f"{self.kind:<8}{name}", *(f"  {line}" for line in self.lines)))
 
 
 def pin_digest(definition: Definition) -> str:
@@ -128,10 +131,22 @@ def _items(before: list[Any], after: list[Any], at: str) -> list[str]:
 
 def _texts(before: str, after: str) -> str:
     """Two texts; long ones without most of what they begin and end with alike."""
-    if max(len(before), len(after)) <= _LONGEST:
-        return f"{_shown(before)} -> {_shown(after)}"
     first, last = _alike(before, after)
-    return " -> ".join(_part(one, first - _AROUND, len(one) - last + _AROUND) for one in (before, after))
+    old, new = (one[first : len(one) - last] for one in (before, after))
+    alike = len(old) == len(new) and old.isascii() != new.isascii()
+    beside = tuple(_spelt(one) if alike else "" for one in (old, new))
+    if unicodedata.normalize("NFKC", before) == unicodedata.normalize("NFKC", after):
+        beside = (_spelt(old) or " (plain)", _spelt(new) or " (plain)")
+    if max(len(before), len(after)) <= _LONGEST:
+        return f"{_shown(before)}{beside[0]} -> {_shown(after)}{beside[1]}"
+    parts = (_part(one, first - _AROUND, len(one) - last + _AROUND) for one in (before, after))
+    return " -> ".join(map("".join, zip(parts, beside, strict=True)))
+
+
+def _spelt(text: str) -> str:
+    """The characters that may be taken for others: `Rеfund` is not spelt with an `e`."""
+    codes = dict.fromkeys(f"U+{ord(one):04X}" for one in text if not one.isascii())
+    return f" (with {', '.join(list(codes)[:_MOST_SPELT])})" if codes else ""
 
 
 def _alike(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:

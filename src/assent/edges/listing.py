@@ -45,7 +45,12 @@ from assent.errors import AssentError
 _CLIENT = {"name": "assent", "version": "0"}
 _CREDENTIALS = "It wants other credentials: give them with --header 'Authorization: Bearer ...'"
 _ENDPOINT = "Name the address at which it speaks MCP; often that ends in /mcp"
-_REMEDIES = {"401": _CREDENTIALS, "403": _CREDENTIALS, "404": _ENDPOINT, "405": _ENDPOINT, "200": _ENDPOINT}
+_MOVED = "Name the address that it sends to; often it lacks or has a slash at its end"
+_REMEDIES = {
+    **dict.fromkeys(("401", "403"), _CREDENTIALS),
+    **dict.fromkeys(("200", "404", "405"), _ENDPOINT),
+    **dict.fromkeys(("301", "302", "303", "307", "308"), _MOVED),
+}
 # The SDK logs a traceback of its own for every line that is no message; we say it in a sentence.
 _SDK_LOGS = (logging.getLogger("mcp.client.stdio"), logging.getLogger("mcp.client.streamable_http"))
 

@@ -57,15 +57,26 @@ def in_comments(text: str, document: Document, known: Collection[str]) -> list[S
 
 
 def _owner(number: int, lines: list[str], starts: list[tuple[int, Any]]) -> str | None:
-    """The tool a comment belongs to: the one below, where it stands on lines of its own above it, or the one around."""
+    """The tool a comment belongs to: the one below, where it stands on lines of its own above it, or the one around.
+
+    One that is indented no deeper than the names of tools is about the next one, and about none where there is none.
+    """
+    alone = lines[number - 1].lstrip().startswith("#")
+    outside = alone and bool(starts) and _indent(lines[number - 1]) <= _indent(lines[starts[0][0] - 1])
     below = number
-    while below <= len(lines) and lines[below - 1].lstrip().startswith("#"):
+    while below <= len(lines) and (
+        lines[below - 1].lstrip().startswith("#") or (outside and not lines[below - 1].strip())
+    ):
         below += 1
     for line, tool in starts:
         if line == below and below != number:
             return str(tool)
     around = [tool for line, tool in starts if line <= number]
-    return str(around[-1]) if around else None
+    return str(around[-1]) if around and not outside else None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:

@@ -18,6 +18,8 @@ _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 _NOTHING = "—"
 # Both are code in Markdown, where a mark is an example of one.
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+# A backslash before an escaped pipe would end the cell.
+_PIPE = re.compile(r"(\\*)\|")
 _INDENTED = re.compile(r" {4}| {0,3}\t")
 
 
@@ -53,7 +55,7 @@ def _hint(value: bool | None) -> str:
 
 
 def _cell(text: str) -> str:
-    return _seen(" ".join(text.replace("|", "\\|").replace("<", "&lt;").split()))
+    return _seen(" ".join(_PIPE.sub(r"\1\1\\|", text).replace("<", "&lt;").split()))
 
 
 def _seen(text: str) -> str:

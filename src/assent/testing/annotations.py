@@ -35,7 +35,9 @@ def tools_of(server: Any) -> Definitions:
 def every_tool_annotated(server: Any) -> None:
     """Assert that no tool of a server leaves open whether it reads only or destroys, and none claims both."""
     wrong: list[str] = []
-    for definition in tools_of(server):
+    definitions = tools_of(server)
+    assert definitions, "the server lists no tools: register them before this is asked"
+    for definition in definitions:
         claims = read_claims(definition)
         if claims.read_only is None and claims.destructive is None:
             wrong.append(f"{definition['name']}: neither readOnlyHint nor destructiveHint is set")

@@ -36,6 +36,8 @@ def assert_promises_kept(
         raise ValueError(f"calls is one of {', '.join(get_args(Calls))}, not {calls!r}")
     if examples < 1:
         raise ValueError(f"examples is at least 1, not {examples}")
+    if not timeout > 0:
+        raise ValueError(f"timeout is more than 0, not {timeout}")
     if isinstance(only, str):
         raise ValueError(f"only is a list of names: write only=[{only!r}]")
     observers: list[Observer] = [Hook(snapshot)] if snapshot is not None else []

@@ -77,9 +77,19 @@ def _plain(value: Any, within: tuple[int, ...] = ()) -> Any:
         return sorted(json.dumps(_plain(inner, within), sort_keys=True) for inner in value)
     if isinstance(value, list | tuple | Iterator):
         return [_plain(inner, within) for inner in value]
-    if hasattr(value, "__dict__") and repr(value) == object.__repr__(value):
-        return {type(value).__name__: _plain(vars(value), within)}
+    if repr(value) == object.__repr__(value):
+        return {type(value).__name__: _plain(_attributes(value), within)}
     return repr(value)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    slots = [name for one in type(value).__mro__ for name in _names(one.__dict__.get("__slots__", ()))]
+    return {name: getattr(value, name) for name in slots if hasattr(value, name)} | getattr(value, "__dict__", {})
+
+
+def _names(slots: Any) -> list[str]:
+    given = (slots,) if isinstance(slots, str) else tuple(slots)
+    return [name for name in given if name not in ("__dict__", "__weakref__")]
 
 
 class Session(Protocol):

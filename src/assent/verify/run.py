@@ -53,6 +53,7 @@ async def verify(
         return _ended(eyes, eyes.ended_by, (), ())
     checked: list[Checked] = []
     broken: list[Broken] = []
+    unheld: list[str] = []
     for promises in tools:
         if only and promises.tool not in only:
             continue
@@ -74,12 +75,15 @@ async def verify(
             await trial.decline(given[-1])
         checked.append(Checked(promises.tool, trial.calls, trial.skipped, bool(trial.calls and not trial.answered)))
         broken += trial.broken
+        if trial.unheld:
+            places = ", ".join(trial.unheld)
+            unheld.append(f"{promises.tool} names a secret at {places} that no answer held: nothing was seen of it")
         if trial.ended or eyes.ended_by:
             return _ended(eyes, "" if trial.ended else eyes.ended_by, checked, broken)
         if trial.silent and not await session.responds():
             note = f"the server no longer answers: no other tool was called after {promises.tool}"
             return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), note))
-    return Verdict(tuple(checked), tuple(broken), _notes(eyes, checked))
+    return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), *unheld))
 
 
 def _notes(eyes: Eyes, checked: Sequence[Checked]) -> tuple[str, ...]:

@@ -60,9 +60,12 @@ class Trial:
         self._pointers = promises.secrets
         """Where its secrets stand; a server under contract says so only with an answer that it emptied of them."""
         self._asked = session.asked
+        self._held = False
         self.calls = 0
         self.answered = 0
         """How many of the calls were no failures."""
+        self.unheld: tuple[str, ...] = ()
+        """Where its contract names secrets, if no answer held any."""
         self.skipped = ""
         self.silent = False
         self.ended = False
@@ -175,6 +178,9 @@ class Trial:
         refused = result.get("isError") and _code(result) in CATALOGUE and _code(result) not in _MADE
         self.calls += not refused
         self.answered += not result.get("isError")
+        if not result.get("isError") and not rehearsal:
+            self._held = self._held or bool(self._secrets(result))
+            self.unheld = () if self._held else self._promises.secrets
         if refused:
             self.skipped = f"calls were refused ({_code(result)})" if agree and _code(result) != _GONE else self.skipped
         elif result.get("isError"):

@@ -109,6 +109,11 @@ async def test_every_page_is_listed_and_every_definition_kept_as_it_was_written(
         assert await client.list_all("tools/list", "tools", MODERN) == tools
 
 
+async def test_an_empty_cursor_is_the_end_of_a_list() -> None:
+    async with upstream(answering(lambda _: {"result": {"tools": [{"name": "a"}], "nextCursor": ""}})) as (client, _):
+        assert await client.list_all("tools/list", "tools", MODERN) == [{"name": "a"}]
+
+
 @pytest.mark.parametrize(
     "result",
     [{"tools": [], "nextCursor": "same"}, {"tools": "none"}, {"tools": [1]}, {}],

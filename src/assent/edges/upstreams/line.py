@@ -103,6 +103,8 @@ class Line:
             self.streams = streams
         if streams:
             return await self._streamed(response, request_id, peer, audience)
+        if 300 <= response.status < 400:
+            raise self._garbled(f"answered {response.status}, which sends elsewhere")
         if not kind.startswith(b"application/json"):
             shown = kind.decode("latin-1")[:64] or "no content type"
             raise self._garbled(f"answered {response.status} with {shown}")

@@ -24,7 +24,7 @@ async def all_pages(
             raise Garbled(upstream, f"{method} gave no list of {key}", sent=True)
         entries += page
         cursor = result.get("nextCursor")
-        if not isinstance(cursor, str):
+        if not isinstance(cursor, str) or not cursor:
             return entries
         if cursor in cursors:
             break
