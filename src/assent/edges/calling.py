@@ -82,7 +82,7 @@ class Caller:
     async def responds(self) -> bool:
         """Whether the server says anything at all."""
         assert self.client is not None and self.held is not None
-        asking = asyncio.ensure_future(self.client.list_tools())
+        asking = asyncio.ensure_future(self.client.list_tools(cache_mode="bypass"))
         try:
             await asyncio.wait({asking, self.held}, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED)
             return asking.done() and not self.held.done()
