@@ -29,6 +29,7 @@ def test_equal_definitions_are_equal_whatever_the_order_of_their_keys() -> None:
         ({"annotations": {"readOnlyHint": True}}, "/annotations/readOnlyHint: false -> true"),
         ({"description": "Sends.\u200b"}, '/description: "Sends." -> "Sends.\\u{200b}"'),
         ({"description": "S\u0435nds."}, '/description: "Sends." -> "S\u0435nds." (with U+0435)'),
+        ({"description": "S\u0435nds x."}, '/description: "Sends." -> "S\u0435nds x." (with U+0435)'),
         ({"description": "Send\uff53."}, '/description: "Sends." (plain) -> "Send\uff53." (with U+FF53)'),
         ({"_meta": {"a/b": 1}}, '/_meta: {"a/b": 1} added'),
         ({"inputSchema": {"type": "object"}}, '/inputSchema/properties: {"to": {"type": "string"}} removed'),
@@ -100,6 +101,11 @@ def test_the_gateway_withholds_what_changed_and_what_nobody_accepted() -> None:
     reasons = changed(pins_of([TOOL, {"name": "old"}]), [{**TOOL, "title": "Send"}, {"name": "young"}])
     assert set(reasons) == {"send", "young"}
     assert "/title" in reasons["send"]
+
+
+def test_marks_that_pile_up_are_compared_quickly() -> None:
+    piled = "\u0300\u0316" * 200_000
+    assert differences({"d": piled}, {"d": piled[::-1]})
 
 
 def test_a_name_that_looks_like_another_is_spelt_out() -> None:

@@ -105,6 +105,9 @@ def test_a_comment_that_is_not_indented_like_a_tool_s_fields_is_about_the_next_t
     inside = tools.format(f"    {said}", "")
     for text, tool in ((above, "drop_b"), (inside, "drop_a")):
         assert [one.tool for one in in_comments(text, Document(text, "c.yaml"), all_rules())] == [tool]
+    directly = above.replace("\n\n", "\n"), inside.replace("\n\n", "\n")
+    for text, tool in zip(directly, ("drop_b", "drop_a"), strict=True):
+        assert [one.tool for one in in_comments(text, Document(text, "c.yaml"), all_rules())] == [tool]
     last = tools.format("", f"\n{said}")
     with pytest.raises(SettingsError, match="outside the block of a tool"):
         in_comments(last, Document(last, "c.yaml"), all_rules())

@@ -406,8 +406,23 @@ NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 async def test_a_read_that_fails_while_it_is_looked_at_accuses_nobody() -> None:
-    server = Server(list_items=lists({"a": 1}, {"a": 1}, {"a": 1}, {"a": 1}, FAILED), get_item=lists({}))
-    assert promises_broken(await server.verdict(schema=NOTHING)) == []
+    server = Server(get_item=lists({}), list_items=lists({"a": 1}, {"a": 1}, {"a": 1}, {"a": 1}, FAILED))
+    verdict = await server.verdict(schema=NOTHING)
+    assert promises_broken(verdict) == []
+    told = "what list_items returns can no longer be seen since get_item was called"
+    assert told in [note.partition(":")[0] for note in verdict.notes]
+
+
+async def test_a_read_that_no_longer_answers_does_not_hide_the_others() -> None:
+    state: list[int] = []
+    answers = iter([{}, {}, {}, {}])
+    server = Server(
+        get_a=({"side_effect": "read"}, lambda given: next(answers, None) or SilentError("nothing came")),
+        get_b=({"side_effect": "read"}, lambda given: {"b": len(state)}),
+        get_item=({"side_effect": "read"}, lambda given: state.append(1) or {}),
+    )
+    verdict = await server.verdict(schema=NOTHING)
+    assert ("get_item", "it reads only") in promises_broken(verdict)
 
 
 async def test_a_read_that_failed_from_the_start_and_no_longer_does_shows_a_change() -> None:
@@ -439,7 +454,7 @@ async def test_what_changes_once_while_only_reads_are_called_is_told() -> None:
     verdict = await server.verdict(schema=NOTHING)
     assert promises_broken(verdict) == []
     assert verdict.notes == (
-        "what get_unread returns changed once when list_inbox was called first: it may not only read",
+        "what get_unread returns changed although only reads were called: list_inbox may not only read",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from assent.errors import Fault, SettingsError
 VERSION = 1
 _LONGEST = 300
 _MOST_SPELT = 8
+# A word that has letters of ours and some that look like them.
+_ALIKE = "\u0370-\u058f\u13a0-\u13ff\uff00-\uffef\U0001d400-\U0001d7ff"
+_MIXED = re.compile(rf"\b(?=\w*[A-Za-z])(?=\w*[{_ALIKE}])\w+")
 _AROUND = 30
 _MOST_LINES = 5
 # Nothing is written over a file that nobody can read any more: what had been accepted would be lost without a look.
@@ -134,8 +138,10 @@ def _texts(before: str, after: str) -> str:
     first, last = _alike(before, after)
     old, new = (one[first : len(one) - last] for one in (before, after))
     alike = len(old) == len(new) and old.isascii() != new.isascii()
-    beside = tuple(_spelt(one) if alike else "" for one in (old, new))
-    if unicodedata.normalize("NFKC", before) == unicodedata.normalize("NFKC", after):
+    beside = tuple(
+        _spelt(one if alike else "".join(_MIXED.findall(whole))) for one, whole in ((old, before), (new, after))
+    )
+    if len(old) + len(new) < _LONGEST and unicodedata.normalize("NFKC", old) == unicodedata.normalize("NFKC", new):
         beside = (_spelt(old) or " (plain)", _spelt(new) or " (plain)")
     if max(len(before), len(after)) <= _LONGEST:
         return f"{_shown(before)}{beside[0]} -> {_shown(after)}{beside[1]}"

@@ -25,6 +25,7 @@ from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 
 PATIENCE = 30.0
 _STARTING = 60.0
+_MOMENT = 1.0
 _CLOSED = ("Connection closed", "SSE stream ")
 
 
@@ -70,6 +71,10 @@ class Caller:
             if asking.done():
                 return asking.result()
             if unread.done():
+                # It may have been somebody else's line: the answer is given a moment.
+                await asyncio.wait({asking, self.held}, timeout=_MOMENT, return_when=asyncio.FIRST_COMPLETED)
+                if asking.done():
+                    return asking.result()
                 raise UnansweredError("what it answered could not be read")
             if self.held.done():
                 raise EndedError("the server ended")

@@ -37,7 +37,9 @@ _COPY: Final = frozenset(
 )
 _PROTECTED = re.compile(r"\bdelet(?:e|ion)[- ](?:and \w+ )?protection\b")
 
-_OPENED: Final = frozenset({"browser", "browsers", "documents", "sessions", "tabs", "terminals", "windows"})
+_OPENED: Final = frozenset(
+    {"browser", "browsers", "documents", "orders", "sessions", "tabs", "terminals", "trades", "windows"}
+)
 _TRADED: Final = frozenset(
     (
         *("asset", "futures", "market", "order", "orders", "qty", "quantity", "sell", "sells", "size", "symbol"),

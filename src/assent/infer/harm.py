@@ -39,7 +39,8 @@ _BARRED: Final = frozenset(
 _OWN_LISTS: Final = frozenset({"favorites", "favourites", "playlist", "watchlist", "wishlist"})
 # What one did oneself, and can do again.
 _ATTENDED = re.compile(
-    r"\s*stops? (?:capturing|listening|recording|tracing|watching)\b(?![^.]*\b(?:and|delet|discard))"
+    r"\s*stops? (?:capturing|listening|recording|tracing|watching)\b(?! instance)"
+    r"(?!.*\b(?:and|clear|delet|disconnect|discard|drop|kill|los[es]|lost|shut|terminat|wip))"
 )
 _LEAVING: Final = frozenset({"logout", "signout"})
 _FORGETTING: Final = frozenset({"clear", "delete", "end", "remove"})

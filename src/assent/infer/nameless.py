@@ -21,7 +21,10 @@ _CHOOSING: Final = frozenset({"action", "command", "method", "operation"})
 _SELECTED = re.compile(r"\bruns? an? read-?only (?:\w+ )?(?:select|sql|query|statement)\b")
 _ALTERING: Final = frozenset({"alter", "create", "create/merge", "ddl", "dml", "drop", "merge", "other"})
 # A first sentence that goes on, in other languages.
-_JOINED_ABROAD = re.compile(r"[^.。\n]*(?:并(?!且?返回)|並(?!且?返回)|后|後|然|して|하여|후| (?:e|et|y|и) )")
+_JOINED_ABROAD = re.compile(
+    r"[^.。\n]*(?:并(?!且?返回)|並(?!且?返回)|后|後|然|して|하여|후| (?:e|et|y|и) "
+    r"|[，,；;][^.。\n]*(?:自动|同时|将|失效|重启|支付|扣|标记|通知|下单|取消|停止|启动|发布))"
+)
 
 
 def judge_nameless(evidence: Evidence) -> Verdict:

@@ -24,6 +24,7 @@ _CHECKER_RUN = re.compile(
     r" ?(?:\(|\.|,|against|for|on|over|to)"
 )
 
+_PLAN_CARRIED_OUT = re.compile(r"\b(?:analy[sz]e\b|actual|executed)")
 # What is more than a query, beside a language that only reads.
 _BEYOND_ASKING: Final = frozenset(
     (
@@ -33,8 +34,8 @@ _BEYOND_ASKING: Final = frozenset(
     )
 )
 _BEYOND_TEXT = re.compile(
-    r"\b(?:append|archiv|creat|delet|drop|email|forward|gone|insert|isolat|kill|lowers|notif|overwrit|pause|press|purg"
-    r"|reassign|remov|updat|wip|writes?\b|written)"
+    r"\b(?:append|archiv|click|creat|delet|drop|email|forward|gone|insert|isolat|kill|lowers|notif|overwrit|pause|press|purg"
+    r"|re-?index|reassign|remov|shares?\b|transition|truncat|updat|wip|writes?\b|written)"
 )
 
 
@@ -65,8 +66,9 @@ def is_treated(evidence: Evidence) -> bool:
         return True
     if _is_worked_out(evidence) or _is_proofread(evidence):
         return True
-    explained = verb == "explain" or (verb in DEEDS["fetching"] and evidence.name.words[-1] == "explain")
-    return (verb in DEEDS["treating"] or explained) and not (explained and "analyze" in evidence.words)
+    if verb in DEEDS["fetching"] and evidence.name.words[-1] == "explain":
+        return _PLAN_CARRIED_OUT.search(evidence.text.lower()) is None and "analyze" not in evidence.inputs.names
+    return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
 
 
 def _is_worked_out(evidence: Evidence) -> bool:

@@ -61,18 +61,18 @@ def _owner(number: int, lines: list[str], starts: list[tuple[int, Any]]) -> str 
 
     One that is indented no deeper than the names of tools is about the next one, and about none where there is none.
     """
-    alone = lines[number - 1].lstrip().startswith("#")
-    outside = alone and bool(starts) and _indent(lines[number - 1]) <= _indent(lines[starts[0][0] - 1])
+    around = [tool for line, tool in starts if line <= number]
+    depth = _indent(lines[starts[0][0] - 1]) if starts else 0
+    if not lines[number - 1].lstrip().startswith("#") or (around and _indent(lines[number - 1]) > depth):
+        return str(around[-1]) if around else None
     below = number
-    while below <= len(lines) and (
-        lines[below - 1].lstrip().startswith("#") or (outside and not lines[below - 1].strip())
-    ):
+    while below <= len(lines) and lines[below - 1].strip()[:1] in ("", "#"):
         below += 1
     for line, tool in starts:
-        if line == below and below != number:
+        if line == below:
             return str(tool)
-    around = [tool for line, tool in starts if line <= number]
-    return str(around[-1]) if around and not outside else None
+    within = below <= len(lines) and _indent(lines[below - 1]) > depth
+    return str(around[-1]) if around and within else None
 
 
 def _indent(line: str) -> int:

@@ -135,6 +135,9 @@ class Eyes:
         """The read tool that was called when the server ended."""
         self.changed_since: dict[str, list[str]] = {}
         """What changed while only reads were called, and which of them may have done it."""
+        self.unseen_since: dict[str, str] = {}
+        """What can no longer be seen, and which tool was called when that was noticed."""
+        self.unresponsive = False
         self._barren: set[str] = set()
 
     async def settle(self) -> None:
@@ -157,11 +160,12 @@ class Eyes:
         """What is no longer as it was, although nothing but reads was called."""
         if self.ended_by:
             return
+        reads = self._reads
         now = await self._inside()
-        names = list(settled)
         for name in self._shown(settled, now):
-            later = [tool for tool in self._reads if _shown_by(tool) in names[names.index(name) + 1 :]]
-            self.changed_since[name] = later
+            self.changed_since[name] = [tool for tool in reads if _shown_by(tool) != name]
+        for name in self._lost(settled, now):
+            self.unseen_since.setdefault(name, " or ".join(tool for tool in reads if _shown_by(tool) != name) or "it")
 
     async def look(self) -> Seen:
         inside = await self._inside()
@@ -183,7 +187,10 @@ class Eyes:
         inside, outside = await self._inside(tool), await self._outside()
         result = await work
         changed = differing(outside, await self._outside())
-        shown = self._shown(inside, await self._inside(tool))
+        now = await self._inside(tool)
+        for name in self._lost(inside, now):
+            self.unseen_since.setdefault(name, tool)
+        shown = self._shown(inside, now)
         if shown:
             drifting = self._shown(await self._inside(tool), await self._inside(tool))
             shown = [name for name in shown if name not in drifting]
@@ -198,19 +205,26 @@ class Eyes:
     def _shown(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
         return sorted(name for name, said in after.items() if self._proves(name, before.get(name), said))
 
+    def _lost(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
+        """What was seen before and is no longer."""
+        seen = (name for name, said in before.items() if said is not None and not _is_failure(said))
+        return [name for name in seen if name not in self.unsteady and _is_failure(after.get(name) or _FAILED)]
+
     def _proves(self, name: str, before: str | None, after: str | None) -> bool:
         if before is None or after is None or _is_failure(after):
             return False
         return name in self._barren if _is_failure(before) else before != after
 
     async def _inside(self, besides: str = "") -> Mapping[str, str | None]:
-        """What the read tools return, until one of them does not answer: nobody waits for the others then."""
+        """What the read tools return; one that does not answer is not asked again, nor any of a silent server."""
         seen: dict[str, str | None] = {}
         for tool in self._reads:
-            if tool != besides and _shown_by(tool) not in self.unsteady:
-                seen[_shown_by(tool)] = said = await self._read(tool)
-                if said is None:
-                    break
+            if tool == besides or _shown_by(tool) in self.unsteady or self.unresponsive:
+                continue
+            seen[_shown_by(tool)] = said = await self._read(tool)
+            if said is None:
+                self._reads = tuple(one for one in self._reads if one != tool)
+                self.unresponsive = not self.ended_by and not await self._session.responds()
         return seen
 
     async def _read(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str | None:

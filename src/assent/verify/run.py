@@ -80,7 +80,7 @@ async def verify(
             unheld.append(f"{promises.tool} names a secret at {places} that no answer held: nothing was seen of it")
         if trial.ended or eyes.ended_by:
             return _ended(eyes, "" if trial.ended else eyes.ended_by, checked, broken)
-        if trial.silent and not await session.responds():
+        if eyes.unresponsive or (trial.silent and not await session.responds()):
             note = f"the server no longer answers: no other tool was called after {promises.tool}"
             return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), note))
     return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), *unheld))
@@ -89,11 +89,14 @@ async def verify(
 def _notes(eyes: Eyes, checked: Sequence[Checked]) -> tuple[str, ...]:
     unsteady = [f"{name} differs by itself and proves nothing" for name in sorted(eyes.unsteady)]
     unsteady += [
-        f"{name} changed once while nothing but {', '.join(later)} was called: one of them may not only read"
-        if len(later) > 1
-        else f"{name} changed once when {''.join(later)} was called first: it may not only read"
-        for name, later in eyes.changed_since.items()
-        if later
+        f"{name} changed although only reads were called: {' or '.join(others)} may not only read"
+        for name, others in eyes.changed_since.items()
+        if others
+    ]
+    unsteady += [
+        f"{name} can no longer be seen since {tool} was called: whether that changed it is not known"
+        for name, tool in eyes.unseen_since.items()
+        if not eyes.unresponsive and not eyes.ended_by
     ]
     failed = [one.tool for one in checked if one.failed and not one.skipped]
     return (*unsteady, *(f"every call of {tool} failed, so nothing of what it does was seen" for tool in failed))
