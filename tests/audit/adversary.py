@@ -123,7 +123,16 @@ def flip(victim, chance):
 def cut(victim, chance):
     name = chance.choice(sorted(victim.files))
     data = victim.files[name]
-    return {**victim.files, name: data[: chance.randrange(len(data))]}
+    left = data[: chance.randrange(len(data))]
+    if name.startswith("anchors/") and left in _shorter(data):
+        return victim.files  # what an anchor kept can be left out like its whole file: only the anchor knows
+    return {**victim.files, name: left}
+
+
+def _shorter(data):
+    """The same text with only the first of its checkpoints."""
+    found = checkpoints.split(data)
+    return [checkpoints.join(found[:number]) for number in range(len(found))]
 
 
 def pad(victim, chance):
