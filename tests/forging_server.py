@@ -1,8 +1,8 @@
 """A server on its standard streams that says what it should not, as its argument says.
 
 forges (answers the client's own ids), strange (ids and methods of odd types), deep (nests without end), long (one line
-of more than 16 MB), torn (an answer that ends too soon), bare (one without its version), null (one without a result),
-choosy (refuses every revision but the oldest).
+of more than 16 MB), torn (an answer that ends too soon), dying (and so does it), bare (one without its version), null
+(one without a result), choosy (refuses every revision but the oldest).
 """
 
 import json
@@ -41,6 +41,9 @@ def interrupt() -> None:
 
 
 def call(request_id: Any) -> None:
+    if KIND == "dying":
+        line(f'{{"jsonrpc": "2.0", "id": {json.dumps(request_id)}, "result": {{"content": [')
+        sys.exit(1)
     if KIND == "deep":
         result = f'{{"content": [], "structuredContent": {{"a": {NEST}}}}}'
         line(f'{{"jsonrpc": "2.0", "id": {json.dumps(request_id)}, "result": {result}}}')

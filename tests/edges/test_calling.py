@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
 from assent.edges.calling import Caller, calling
-from assent.errors import AssentError, UnansweredError
+from assent.errors import AssentError, EndedError, UnansweredError
 from serving import serving
 from transports import ROOT
 
@@ -85,3 +85,10 @@ async def test_an_answer_that_cannot_be_read_is_told_at_once(kind: str) -> None:
         with pytest.raises(UnansweredError, match="what it answered could not be read"):
             await caller.call("list_things", {})
         assert await caller.responds()
+
+
+async def test_a_server_that_dies_while_it_answers_has_ended() -> None:
+    command = (sys.executable, str(ROOT / "tests" / "forging_server.py"), "dying")
+    async with calling(command=command, patience=600) as caller:
+        with pytest.raises(EndedError):
+            await caller.call("list_things", {})

@@ -464,3 +464,13 @@ async def test_a_secret_that_no_answer_holds_is_told(answer: dict[str, Any], not
     verdict = await Server(create_key=(contract, lambda given: dict(answer))).verdict()
     note = "create_key names a secret at /token that no answer held: nothing was seen of it"
     assert (note in verdict.notes) == noted
+
+
+async def test_a_server_that_is_silenced_while_it_is_first_looked_at_has_one_tool_to_blame() -> None:
+    server = Server(get_hang=({"side_effect": "read"}, lambda given: SilentError("nothing came")), get_other=lists({}))
+    server.responsive = False
+    verdict = await server.verdict(schema=NOTHING)
+    assert [(one.tool, one.happened) for one in verdict.broken] == [
+        ("get_hang", "it did not answer, and nothing did since")
+    ]
+    assert server.called == ["get_hang"]

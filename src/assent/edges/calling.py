@@ -75,7 +75,8 @@ class Caller:
                 await asyncio.wait({asking, self.held}, timeout=_MOMENT, return_when=asyncio.FIRST_COMPLETED)
                 if asking.done():
                     return asking.result()
-                raise UnansweredError("what it answered could not be read")
+                if not self.held.done():
+                    raise UnansweredError("what it answered could not be read")
             if self.held.done():
                 raise EndedError("the server ended")
             raise SilentError(f"nothing came within {self._patience:g} s")

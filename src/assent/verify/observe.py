@@ -137,7 +137,8 @@ class Eyes:
         """What changed while only reads were called, and which of them may have done it."""
         self.unseen_since: dict[str, str] = {}
         """What can no longer be seen, and which tool was called when that was noticed."""
-        self.unresponsive = False
+        self.silenced_by = ""
+        """The read tool that was called when the server ceased to answer."""
         self._barren: set[str] = set()
 
     async def settle(self) -> None:
@@ -147,6 +148,8 @@ class Eyes:
         for tool in self._reads:
             outside = await self._outside()
             first = await self._read(tool)
+            if self.ended_by or self.silenced_by:
+                return
             self.changed_by[tool] = differing(outside, await self._outside())
             if first is None or first != await self._read(tool):
                 self.unsteady.add(_shown_by(tool))
@@ -158,8 +161,6 @@ class Eyes:
 
     async def _look_back(self, settled: Mapping[str, str | None]) -> None:
         """What is no longer as it was, although nothing but reads was called."""
-        if self.ended_by:
-            return
         reads = self._reads
         now = await self._inside()
         for name in self._shown(settled, now):
@@ -219,12 +220,11 @@ class Eyes:
         """What the read tools return; one that does not answer is not asked again, nor any of a silent server."""
         seen: dict[str, str | None] = {}
         for tool in self._reads:
-            if tool == besides or _shown_by(tool) in self.unsteady or self.unresponsive:
+            if tool == besides or _shown_by(tool) in self.unsteady or self.silenced_by:
                 continue
             seen[_shown_by(tool)] = said = await self._read(tool)
             if said is None:
                 self._reads = tuple(one for one in self._reads if one != tool)
-                self.unresponsive = not self.ended_by and not await self._session.responds()
         return seen
 
     async def _read(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str | None:
@@ -232,6 +232,7 @@ class Eyes:
         try:
             result = await self._session.call(tool, arguments or {})
         except SilentError:
+            self.silenced_by = self.silenced_by or ("" if await self._session.responds() else tool)
             return None
         except EndedError:
             self.ended_by = self.ended_by or tool

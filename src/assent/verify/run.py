@@ -51,6 +51,9 @@ async def verify(
     await eyes.settle()
     if eyes.ended_by:
         return _ended(eyes, eyes.ended_by, (), ())
+    if eyes.silenced_by:
+        silent = Broken(eyes.silenced_by, FAILS, "it did not answer, and nothing did since")
+        return _silenced(eyes, eyes.silenced_by, (), (silent,))
     checked: list[Checked] = []
     broken: list[Broken] = []
     unheld: list[str] = []
@@ -80,26 +83,25 @@ async def verify(
             unheld.append(f"{promises.tool} names a secret at {places} that no answer held: nothing was seen of it")
         if trial.ended or eyes.ended_by:
             return _ended(eyes, "" if trial.ended else eyes.ended_by, checked, broken)
-        if eyes.unresponsive or (trial.silent and not await session.responds()):
-            note = f"the server no longer answers: no other tool was called after {promises.tool}"
-            return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), note))
+        if eyes.silenced_by or (trial.silent and not await session.responds()):
+            return _silenced(eyes, promises.tool, checked, broken)
     return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), *unheld))
 
 
 def _notes(eyes: Eyes, checked: Sequence[Checked]) -> tuple[str, ...]:
-    unsteady = [f"{name} differs by itself and proves nothing" for name in sorted(eyes.unsteady)]
-    unsteady += [
+    said = [f"{name} differs by itself and proves nothing" for name in sorted(eyes.unsteady)]
+    said += [
         f"{name} changed although only reads were called: {' or '.join(others)} may not only read"
         for name, others in eyes.changed_since.items()
         if others
     ]
-    unsteady += [
+    said += [
         f"{name} can no longer be seen since {tool} was called: whether that changed it is not known"
         for name, tool in eyes.unseen_since.items()
-        if not eyes.unresponsive and not eyes.ended_by
+        if not eyes.silenced_by and not eyes.ended_by
     ]
     failed = [one.tool for one in checked if one.failed and not one.skipped]
-    return (*unsteady, *(f"every call of {tool} failed, so nothing of what it does was seen" for tool in failed))
+    return (*said, *(f"every call of {tool} failed, so nothing of what it does was seen" for tool in failed))
 
 
 def _ended(eyes: Eyes, read: str, checked: Sequence[Checked], broken: Sequence[Broken]) -> Verdict:
@@ -107,6 +109,12 @@ def _ended(eyes: Eyes, read: str, checked: Sequence[Checked], broken: Sequence[B
     blamed = [Broken(read, FAILS, "the server ended when it was called")] if read else []
     note = "the server ended: no other tool was called after that"
     return Verdict(tuple(checked), (*broken, *blamed), (*_notes(eyes, checked), note))
+
+
+def _silenced(eyes: Eyes, tool: str, checked: Sequence[Checked], broken: Sequence[Broken]) -> Verdict:
+    """What was found out until the server ceased to answer."""
+    note = f"the server no longer answers: no other tool was called after {tool}"
+    return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), note))
 
 
 def _left_alone(promises: Promises, calls: Calls) -> str:
