@@ -432,7 +432,7 @@ def test_losses_that_a_word_or_a_parameter_gives_away(definition: dict[str, Any]
         tool("dismiss_alert", "Dismiss an alert of the harbour by its number.", uuid=TEXT),
         tool("close_all_hatches", "Close all hatches of a hold.", hold=TEXT),
         tool("close_crane_position", "Close a vacant position of a crane's crew.", id=TEXT),
-        tool("stop_sonar", "Stop recording echoes", id=TEXT),
+        tool("stop_sonar", "Stop capturing echoes", id=TEXT),
         tool("unwatch_quay", "Stop watching a quay.", quay=TEXT),
         tool("add_charts_to_index", "Performs a scan of a folder to add its code to the index.", folder=TEXT),
         tool("quay_html", "", url=TEXT, js=SWITCH),

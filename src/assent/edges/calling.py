@@ -68,17 +68,15 @@ class Caller:
             # The SDK says that time is up by a code which servers use as well, so it is measured here.
             first = {asking, unread, self.held}
             await asyncio.wait(first, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED)
-            if asking.done():
-                return asking.result()
-            if unread.done():
+            if unread.done() and not asking.done():
                 # It may have been somebody else's line: the answer is given a moment.
                 await asyncio.wait({asking, self.held}, timeout=_MOMENT, return_when=asyncio.FIRST_COMPLETED)
-                if asking.done():
-                    return asking.result()
-                if not self.held.done():
-                    raise UnansweredError("what it answered could not be read")
+            if asking.done():
+                return asking.result()
             if self.held.done():
                 raise EndedError("the server ended")
+            if unread.done():
+                raise UnansweredError("what it answered could not be read")
             raise SilentError(f"nothing came within {self._patience:g} s")
         finally:
             for task in (asking, unread):
