@@ -16,6 +16,7 @@ from assent.core.audit import Entry
 from assent.core.call import Call, Presence
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.document import Document
 from assent.core.dues import NOTHING, Budget, Dues, Limit
 from assent.core.keys import KeyRecord
 from assent.core.outcome import Outcome
@@ -107,9 +108,10 @@ class Pruned:
     approvals: int = 0
     rehearsals: int = 0
     counts: int = 0
+    documents: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.claims or self.approvals or self.rehearsals or self.counts)
+        return bool(self.claims or self.approvals or self.rehearsals or self.counts or self.documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +281,38 @@ class Store(Protocol):
         """Keys whose visible start begins so, newest first; revoked ones too."""
         ...
 
+    async def put_document(
+        self, draft: Document, now: float, *, expected: int | None = None, entry: Entry | None = None
+    ) -> Document | None:
+        """Keep a document with the next version number, and append the entry if one is given.
+
+        With `expected`, only if the stored version is that one (0: no such document); otherwise return None and write
+        nothing. An expired document counts as absent.
+        """
+        ...
+
+    async def delete_document(
+        self, kind: str, id: str, now: float, *, expected: int | None = None, entry: Entry | None = None
+    ) -> Document | None:
+        """Delete a document and return it; None, and nothing written, if it is absent or of another version."""
+        ...
+
+    async def document(self, kind: str, id: str, now: float) -> Document | None:
+        """The document of that kind and id, unless it has expired at `now`."""
+        ...
+
+    async def documents(
+        self, kind: str, now: float, *, tenant: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        """Unexpired documents of a kind, by id; only those after an id, and of one tenant, where given."""
+        ...
+
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         """Let go of what nobody needs, at most `limit` of each kind, so that it holds nobody up for long.
 
         The results of claims past their retention at `now`: the claim stays, and answers that it was made once.
-        Approvals that have answered for nothing since `before`, rehearsals made until then, counts that ran out.
+        Approvals that have answered for nothing since `before`, rehearsals made until then, counts that ran out,
+        documents that expired.
         """
         ...
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.document import Document
 from assent.core.dues import NOTHING, Dues
 from assent.core.keys import KeyRecord
 from assent.ports import (
@@ -155,6 +156,27 @@ class Onlooker:
 
     async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
         return await self._store.keys(start=start, limit=limit)
+
+    async def put_document(
+        self, draft: Document, now: float, *, expected: int | None = None, entry: Entry | None = None
+    ) -> Document | None:
+        kept = await self._store.document(draft.kind, draft.id, now)
+        version = 0 if kept is None else kept.version
+        return draft._replace(version=version + 1, updated_at=now) if expected in (None, version) else None
+
+    async def delete_document(
+        self, kind: str, id: str, now: float, *, expected: int | None = None, entry: Entry | None = None
+    ) -> Document | None:
+        kept = await self._store.document(kind, id, now)
+        return kept if kept is not None and expected in (None, kept.version) else None
+
+    async def document(self, kind: str, id: str, now: float) -> Document | None:
+        return await self._store.document(kind, id, now)
+
+    async def documents(
+        self, kind: str, now: float, *, tenant: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        return await self._store.documents(kind, now, tenant=tenant, after=after, limit=limit)
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return Pruned()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.document import Document
 from assent.core.dues import NOTHING, Dues
 from assent.core.keys import KeyRecord
 from assent.ports import Pruned, Rehearsal
@@ -112,6 +113,16 @@ class Front(ABC):
 
     async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
         return await self._change(operations.revoke_key(digest, now, entry))
+
+    async def put_document(
+        self, draft: Document, now: float, *, expected: int | None = None, entry: Entry | None = None
+    ) -> Document | None:
+        return await self._change(operations.put_document(draft, now, expected, entry))
+
+    async def delete_document(
+        self, kind: str, id: str, now: float, *, expected: int | None = None, entry: Entry | None = None
+    ) -> Document | None:
+        return await self._change(operations.delete_document((kind, id), now, expected, entry))
 
     async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
         await self._change(operations.erase(index, fields, entry))

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from assent.core.approval import Approval, ApprovalState
 from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
+from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
 from assent.stores.front import Front
@@ -91,11 +92,26 @@ class MemoryStore(Front):
         chosen = [record for record in self._records.keys.values() if record.start.startswith(start)]
         return sorted(chosen, key=lambda record: (-record.created_at, record.digest))[:limit]
 
+    async def document(self, kind: str, id: str, now: float) -> Document | None:
+        kept = self._records.documents.get((kind, id))
+        return None if kept is None or kept.is_expired(now) else kept
+
+    async def documents(
+        self, kind: str, now: float, *, tenant: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        chosen = [
+            one
+            for one in self._records.documents.values()
+            if one.kind == kind and one.id > after and tenant in (None, one.tenant) and not one.is_expired(now)
+        ]
+        return sorted(chosen, key=lambda one: one.id)[:limit]
+
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return self._records.rehearsals.get(digest)
 
     async def _sweep(self, sweep: Sweep) -> Pruned:
-        return Pruned(self._bury(sweep), self._close(sweep), self._forget(sweep), self._reset(sweep))
+        claims, approvals, rehearsals = self._bury(sweep), self._close(sweep), self._forget(sweep)
+        return Pruned(claims, approvals, rehearsals, self._reset(sweep), self._drop_expired_documents(sweep))
 
     def _bury(self, sweep: Sweep) -> int:
         claims = self._records.claims
@@ -137,6 +153,13 @@ class MemoryStore(Front):
         for name in over:
             del tallies[name]
         return len(idle) + len(over)
+
+    def _drop_expired_documents(self, sweep: Sweep) -> int:
+        documents = self._records.documents
+        expired = [name for name, one in documents.items() if one.is_expired(sweep.now)][: sweep.limit]
+        for name in expired:
+            del documents[name]
+        return len(expired)
 
     def check(self) -> None:
         return None

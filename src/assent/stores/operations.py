@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement
+from assent.core.document import Document, DocumentName
 from assent.core.dues import Dues
 from assent.core.keys import KeyRecord
 from assent.ports import Rehearsal
@@ -39,6 +40,7 @@ class Needs:
     rates: tuple[str, ...] = ()
     tallies: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    documents: tuple[DocumentName, ...] = ()
     places: tuple[int, ...] = ()
     """Of entries whose values it erases."""
 
@@ -133,6 +135,19 @@ def add_key(record: KeyRecord, entry: Entry) -> Operation[None]:
 def revoke_key(digest: str, now: float, entry: Entry) -> Operation[KeyRecord | None]:
     row = entry_row(entry)
     return Operation(lambda records: records.revoke_key(digest, now, row), needs=Needs(keys=(digest,)))
+
+
+def put_document(draft: Document, now: float, expected: int | None, entry: Entry | None) -> Operation[Document | None]:
+    rows = entry_rows([entry] if entry is not None else [])
+    needs = Needs(documents=(draft.name,))
+    return Operation(lambda records: records.put_document(draft, now, expected, rows), needs=needs)
+
+
+def delete_document(
+    name: DocumentName, now: float, expected: int | None, entry: Entry | None
+) -> Operation[Document | None]:
+    rows = entry_rows([entry] if entry is not None else [])
+    return Operation(lambda records: records.delete_document(name, now, expected, rows), needs=Needs(documents=(name,)))
 
 
 def erase(index: int, fields: Sequence[str], entry: Entry) -> Operation[None]:

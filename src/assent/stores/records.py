@@ -14,6 +14,7 @@ from assent.audit.sealing import Sealed
 from assent.audit.values import BadEntry, redact
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.document import Document, DocumentName
 from assent.core.dues import EXACT, Charge, Dues, Rate
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
@@ -44,6 +45,8 @@ class Changed:
     approvals: set[str] = field(default_factory=set)
     rehearsals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
+    documents: set[DocumentName] = field(default_factory=set)
+    """Written, or deleted where no record of that name is left."""
     rates: set[str] = field(default_factory=set)
     tallies: set[str] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
@@ -58,6 +61,7 @@ class Records:
     approvals: dict[str, Approval] = field(default_factory=dict)
     rehearsals: dict[str, Rehearsal] = field(default_factory=dict)
     keys: dict[str, KeyRecord] = field(default_factory=dict)
+    documents: dict[DocumentName, Document] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     places: dict[int, Sealed] = field(default_factory=dict)
@@ -229,6 +233,33 @@ class Records:
         self._put_key(revoked)
         self.append([row])
         return revoked
+
+    def put_document(
+        self, draft: Document, now: float, expected: int | None, rows: Sequence[Sealed]
+    ) -> Document | None:
+        version = self._document_version(draft.name, now)
+        if expected is not None and expected != version:
+            return None
+        kept = draft._replace(version=version + 1, updated_at=now)
+        self.documents[draft.name] = kept
+        self.changed.documents.add(draft.name)
+        self.append(rows)
+        return kept
+
+    def delete_document(
+        self, name: DocumentName, now: float, expected: int | None, rows: Sequence[Sealed]
+    ) -> Document | None:
+        version = self._document_version(name, now)
+        if not version or expected not in (None, version):
+            return None
+        self.changed.documents.add(name)
+        self.append(rows)
+        return self.documents.pop(name)
+
+    def _document_version(self, name: DocumentName, now: float) -> int:
+        """The stored version; 0 for a document that is absent or has expired."""
+        kept = self.documents.get(name)
+        return 0 if kept is None or kept.is_expired(now) else kept.version
 
     def _put_key(self, record: KeyRecord) -> None:
         self.keys[record.digest] = record

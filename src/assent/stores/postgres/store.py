@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
+from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
@@ -143,6 +144,15 @@ class PostgresStore(Front):
 
     async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
         return [key_of(row) for row in await self._fetch("keys", start, limit)]
+
+    async def document(self, kind: str, id: str, now: float) -> Document | None:
+        found = [Document(*row) for row in await self._fetch("document", [kind], [id])]
+        return found[0] if found and not found[0].is_expired(now) else None
+
+    async def documents(
+        self, kind: str, now: float, *, tenant: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        return [Document(*row) for row in await self._fetch("documents", kind, now, tenant, after, limit)]
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         rows = await self._fetch("rehearsed", digest)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from assent.audit.sealing import Sealed
+from assent.core.document import Document
 from assent.ports import Pruned
 from assent.stores.operations import Needs, Operation, Sweep
 from assent.stores.records import Records, Tally
@@ -49,6 +50,9 @@ async def _load_needs(connection: Any, needs: Sequence[Needs], records: Records)
         records.rates = dict(map(tuple, await connection.fetch(SQL["rates"], names)))
     if names := _names(one.keys for one in needs):
         records.keys = {row[0]: key_of(row) for row in await connection.fetch(SQL["key"], names)}
+    if documents := [name for one in needs for name in one.documents]:
+        rows = await connection.fetch(SQL["document"], *map(list, zip(*documents, strict=True)))
+        records.documents = {one.name: one for one in (Document(*row) for row in rows)}
     if places := [place for one in needs for place in one.places]:
         found = await connection.fetch(SQL["places"], places)
         records.places = {index: Sealed(leaf, vals) for index, leaf, vals in found}
@@ -82,6 +86,10 @@ async def keep_rest(connection: Any, records: Records) -> int | None:
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
     await _keep(connection, "keep_keys", [key_row(records.keys[digest]) for digest in changed.keys])
+    documents = [records.documents[name] for name in changed.documents if name in records.documents]
+    await _keep(connection, "keep_documents", documents)
+    deleted = [name for name in changed.documents if name not in records.documents]
+    await _keep(connection, "delete_documents", deleted)
     await _keep(connection, "erase", [(place, records.places[place].values) for place in changed.places])
     return await _append(connection, changed.entries, _notices((*changed.moved, *changed.approvals)))
 
@@ -128,4 +136,5 @@ async def prune(connection: Any, sweep: Sweep) -> Pruned:
         await drop("close", sweep.before),
         await drop("forget", sweep.before),
         await drop("reset_rates", sweep.now) + await drop("reset_tallies", sweep.before),
+        await drop("drop_expired_documents", sweep.now),
     )

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
+from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
@@ -92,6 +93,14 @@ class SqliteStore(Front):
 
     async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
         return self._read(lambda tables: tables.keys(start, limit))
+
+    async def document(self, kind: str, id: str, now: float) -> Document | None:
+        return self._read(lambda tables: tables.document(kind, id, now))
+
+    async def documents(
+        self, kind: str, now: float, *, tenant: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        return self._read(lambda tables: tables.documents(kind, now, tenant, after, limit))
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
         return self._read(lambda tables: tables.rehearsed(digest))

@@ -13,6 +13,7 @@ from typing import Any
 from assent.audit.sealing import Sealed
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
+from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
 from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
@@ -65,6 +66,8 @@ class Tables:
             self._load_tally(name, records)
         for name in needs.keys:
             records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
+        for kind, name in needs.documents:
+            records.documents.update((one.name, one) for one in self._documents("document", (kind, name)))
         for place in needs.places:
             records.places.update((place, Sealed(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
 
@@ -125,6 +128,9 @@ class Tables:
         tallies = ((name, records.tallies[name]) for name in changed.tallies)
         self._keep("keep_tally", [(name, str(tally.spent), tally.until) for name, tally in tallies])
         self._keep("keep_key", [key_row(records.keys[digest]) for digest in changed.keys])
+        documents = [records.documents[name] for name in changed.documents if name in records.documents]
+        self._keep("keep_document", documents)
+        self._keep("delete_document", [name for name in changed.documents if name not in records.documents])
         if changed.places:
             self._erase([(records.places[place].values, place) for place in changed.places])
 
@@ -186,6 +192,7 @@ class Tables:
             self._drop("close", {"before": sweep.before, "limit": sweep.limit}),
             self._drop("forget", before),
             self._drop("reset_rates", (sweep.now, sweep.limit)) + self._drop("reset_tallies", before),
+            self._drop("drop_expired_documents", (sweep.now, sweep.limit)),
         )
 
     def recall(self, claim_id: str) -> ClaimRecord | None:
@@ -219,6 +226,16 @@ class Tables:
 
     def keys(self, start: str, limit: int) -> list[KeyRecord]:
         return [key_of(row) for row in self._rows("keys", (start, limit))]
+
+    def document(self, kind: str, id: str, now: float) -> Document | None:
+        found = self._documents("document", (kind, id))
+        return found[0] if found and not found[0].is_expired(now) else None
+
+    def documents(self, kind: str, now: float, tenant: str | None, after: str, limit: int) -> list[Document]:
+        return self._documents("documents", (kind, now, tenant, after, limit))
+
+    def _documents(self, name: str, values: Any) -> list[Document]:
+        return [Document(*row) for row in self._rows(name, values)]
 
     def rehearsed(self, digest: str) -> Rehearsal | None:
         rows = self._rows("rehearsed", (digest,))

@@ -13,6 +13,7 @@ test anew at every call, as another process would, and closes all of them at the
 
 from assent.testing.stores.approvals import ApprovalPromises
 from assent.testing.stores.claims import ClaimPromises
+from assent.testing.stores.documents import DocumentPromises
 from assent.testing.stores.dues import DuesPromises
 from assent.testing.stores.keys import KeyPromises
 from assent.testing.stores.log import LogPromises
@@ -21,5 +22,7 @@ from assent.testing.stores.sweeping import SweepPromises
 __all__ = ["StorePromises"]
 
 
-class StorePromises(ClaimPromises, ApprovalPromises, KeyPromises, DuesPromises, SweepPromises, LogPromises):
+class StorePromises(
+    ClaimPromises, ApprovalPromises, KeyPromises, DocumentPromises, DuesPromises, SweepPromises, LogPromises
+):
     """Every promise of the port `Store`."""

@@ -185,3 +185,30 @@ UPDATE audit_entries AS kept
    SET vals = given.vals
   FROM unnest($1::bigint[], $2::bytea[]) AS given (idx, vals)
  WHERE kept.idx = given.idx;
+
+-- name: document
+SELECT kind, id, body, tenant, updated_at, expires_at, version
+  FROM documents
+ WHERE (kind, id) IN (SELECT * FROM unnest($1::text[], $2::text[]));
+
+-- name: documents
+SELECT kind, id, body, tenant, updated_at, expires_at, version
+  FROM documents
+ WHERE kind = $1 AND (expires_at IS NULL OR expires_at > $2) AND ($3::text IS NULL OR tenant = $3)
+   AND id COLLATE "C" > $4
+ ORDER BY id COLLATE "C"
+ LIMIT $5;
+
+-- name: keep_documents
+INSERT INTO documents (kind, id, body, tenant, updated_at, expires_at, version)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::float8[], $6::float8[], $7::bigint[])
+    ON CONFLICT (kind, id) DO UPDATE
+   SET body = excluded.body, tenant = excluded.tenant, updated_at = excluded.updated_at,
+       expires_at = excluded.expires_at, version = excluded.version;
+
+-- name: delete_documents
+DELETE FROM documents WHERE (kind, id) IN (SELECT * FROM unnest($1::text[], $2::text[]));
+
+-- name: drop_expired_documents
+DELETE FROM documents
+ WHERE (kind, id) IN (SELECT kind, id FROM documents WHERE expires_at <= $1 LIMIT $2);

@@ -169,3 +169,22 @@ SELECT leaf, vals FROM audit_entries WHERE idx = ?;
 
 -- name: erase
 UPDATE audit_entries SET vals = ? WHERE idx = ?;
+
+-- name: document
+SELECT kind, id, body, tenant, updated_at, expires_at, version FROM documents WHERE kind = ? AND id = ?;
+
+-- name: documents
+SELECT kind, id, body, tenant, updated_at, expires_at, version
+  FROM documents
+ WHERE kind = ?1 AND (expires_at IS NULL OR expires_at > ?2) AND (?3 IS NULL OR tenant = ?3) AND id > ?4
+ ORDER BY id
+ LIMIT ?5;
+
+-- name: keep_document
+INSERT OR REPLACE INTO documents (kind, id, body, tenant, updated_at, expires_at, version) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: delete_document
+DELETE FROM documents WHERE kind = ? AND id = ?;
+
+-- name: drop_expired_documents
+DELETE FROM documents WHERE rowid IN (SELECT rowid FROM documents WHERE expires_at <= ? LIMIT ?);
