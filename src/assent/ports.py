@@ -225,7 +225,10 @@ class Store(Protocol):
         ...
 
     async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
-        """Add a person's decision to a pending approval; None if it is not pending, or the person has decided."""
+        """Add a person's decision to a pending approval; None if it is not pending, or the person has decided.
+
+        A decision `reopen` takes back the declines of an approval that is declined; None for any other.
+        """
         ...
 
     async def approval(self, approval_id: str) -> Approval | None:
@@ -375,6 +378,14 @@ def _no_page(_approval: str) -> str | None:
     return None
 
 
+def approvals_command(verb: str, approval: str) -> str | None:
+    return f"assent approvals {verb} {approval}"
+
+
+def no_command(_verb: str, _approval: str) -> str | None:
+    return None
+
+
 def _nobody(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
     pass
 
@@ -396,6 +407,10 @@ class Ports(NamedTuple):
     mode: Literal["enforce", "observe"] = "enforce"
     policy_digest: str = ""
     approval_url: Callable[[str], str | None] = _no_page
+    """The page on which people decide an approval; None where there is none."""
+    approval_command: Callable[[str, str], str | None] = approvals_command
+    """The command with which a person does this (`approve`, `reopen`) to an approval; None where no other process
+    reaches the store."""
     most_pending: int = 20
     cooldown: float = 60.0
     limits: tuple[Limit, ...] = ()

@@ -28,7 +28,7 @@ UNSEEN |= {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x20
 LINES = re.compile(
     r"""(?x)
     .+\ \(tool\)\ —\ write,\ medium\ risk
-    | Asked\ for\ by\ .+\ \((?:agent|human|service)\) | Against\ the\ test\ endpoint\. | Asked\ because\ .+\.
+    | On\ the\ server\ up | Asked\ for\ by\ .+\ \((?:agent|human|service)\) | Against\ the\ test\ endpoint\. | Asked\ because\ .+\.
     | Price:\ .+ | What\ it\ does: | Arguments,\ as\ sent: | Preview,\ as\ the\ tool\ reported\ it: | \ \ .*
     | Warning:\ the\ arguments\ hold\ invisible\ or\ direction-changing\ characters,
       \ written\ here\ as\ \\u\{\.\.\.\}\."""
@@ -141,6 +141,7 @@ def test_a_question_reads_as_a_page() -> None:
     assert text == "\n".join(
         [
             "Send an email (emails.send) — write, critical risk",
+            "On the server up",
             "Asked for by agent (agent)",
             "Asked because to holds 2 items, more than 1.",
             "Price: 3 EUR",

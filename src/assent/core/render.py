@@ -82,6 +82,7 @@ def question(call: Call, *, why: str | None, preview: Any = None, price: str | N
     """The whole text of a confirmation."""
     contract = call.tool.contract
     lines = [f"{visible(contract.title)} ({contract.name}) — {contract.side_effect}, {contract.risk} risk"]
+    lines += [f"On the server {visible(call.tool.upstream)}"] if call.tool.upstream else []
     lines += [f"Asked for by {visible(call.principal.id)} ({call.principal.kind})"]
     if call.principal.mode == "test":
         lines.append("Against the test endpoint.")
