@@ -1,4 +1,4 @@
-"""A budget of money counts what contracts cost in its currency, however it is spelled; one that never could is refused."""
+"""A budget counts what contracts cost in its currency, however spelled; one that never could count is refused."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ UNSEEN |= {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x20
 LINES = re.compile(
     r"""(?x)
     .+\ \(tool\)\ —\ write,\ medium\ risk
-    | On\ the\ server\ up | Asked\ for\ by\ .+\ \((?:agent|human|service)\) | Against\ the\ test\ endpoint\. | Asked\ because\ .+\.
+    | On\ the\ server\ up
+    | Asked\ for\ by\ .+\ \((?:agent|human|service)\) | Against\ the\ test\ endpoint\. | Asked\ because\ .+\.
     | Price:\ .+ | What\ it\ does: | Arguments,\ as\ sent: | Preview,\ as\ the\ tool\ reported\ it: | \ \ .*
     | Warning:\ the\ arguments\ hold\ invisible\ or\ direction-changing\ characters,
       \ written\ here\ as\ \\u\{\.\.\.\}\."""
