@@ -386,6 +386,10 @@ def no_command(_verb: str, _approval: str) -> str | None:
     return None
 
 
+async def _leads_nowhere_else(_call: Call) -> Sequence[tuple[str, str]]:
+    return ()
+
+
 def _nobody(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
     pass
 
@@ -411,6 +415,8 @@ class Ports(NamedTuple):
     approval_command: Callable[[str, str], str | None] = approvals_command
     """The command with which a person does this (`approve`, `reopen`) to an approval; None where no other process
     reaches the store."""
+    leads_to: Callable[[Call], Awaitable[Sequence[tuple[str, str]]]] = _leads_nowhere_else
+    """The arguments of a call that are paths on this machine and lead elsewhere, each with its real path."""
     most_pending: int = 20
     cooldown: float = 60.0
     limits: tuple[Limit, ...] = ()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assent.contract.reading import read_contract
 from assent.core.principal import Principal
-from assent.core.render import MOST_TEXT, activity, argument_lines, has_hidden, question, visible
+from assent.core.render import MORE, MOST_TEXT, activity, argument_lines, has_hidden, question, visible
 from contract.examples import contract_with
 from core.calls import call_of
 from steady import json_values, steady, texts
@@ -32,7 +32,8 @@ LINES = re.compile(
     | Asked\ for\ by\ .+\ \((?:agent|human|service)\) | Against\ the\ test\ endpoint\. | Asked\ because\ .+\.
     | Price:\ .+ | What\ it\ does: | Arguments,\ as\ sent: | Preview,\ as\ the\ tool\ reported\ it: | \ \ .*
     | Warning:\ the\ arguments\ hold\ invisible\ or\ direction-changing\ characters,
-      \ written\ here\ as\ \\u\{\.\.\.\}\."""
+      \ written\ here\ as\ \\u\{\.\.\.\}\.
+    | Where\ they\ lead: | Warning:\ .+\ holds\ characters\ that\ look\ like\ others:\ .+\."""
 )
 
 
@@ -171,13 +172,13 @@ def test_hidden_characters_are_warned_of_and_line_ends_are_not() -> None:
     assert warning not in question(call_of({"body": "two\r\nlines\tand a tab \\"}), why=None)
 
 
-def test_a_very_long_text_says_how_much_is_not_shown_and_that_cannot_be_forged() -> None:
-    (long,) = argument_lines({"a": "x" * (MOST_TEXT + 5)})
-    assert long == 'a: "' + "x" * MOST_TEXT + '" … and 5 more characters, not shown'
-    (forged,) = argument_lines({"a": 'x" … and 5 more characters, not shown'})
-    assert forged == 'a: "x\\" … and 5 more characters, not shown"'
-    (whole,) = argument_lines({"a": "x" * MOST_TEXT})
-    assert "not shown" not in whole
+def test_a_very_long_text_is_shown_whole_in_pieces_that_cannot_be_forged() -> None:
+    first, second, third = argument_lines({"a": "x" * MOST_TEXT + "y" * MOST_TEXT + "z"})
+    assert first == 'a: "' + "x" * MOST_TEXT + f'" … and {MOST_TEXT + 1} more characters:'
+    assert (second, third) == (f'{MORE}{"y" * MOST_TEXT}"', f'{MORE}z"')
+    (forged,) = argument_lines({"a": 'x" … and 5 more characters:\n  + "y'})
+    assert forged == 'a: "x\\" … and 5 more characters:\\n  + \\"y"'
+    assert len(argument_lines({"a": "x" * MOST_TEXT})) == 1
 
 
 @pytest.mark.parametrize(

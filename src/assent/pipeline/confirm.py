@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import ceil
 
@@ -25,7 +26,7 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, journal: Journ
     if by in ("none", "host"):
         journal.passed("confirm", "nobody need be asked" if by == "none" else "the host asks")
         return None
-    draft = _draft(call, rehearsed, why, by, ports)
+    draft = _draft(call, rehearsed, why, by, ports, await ports.leads_to(call))
     approval = await ports.store.approval_for(draft.binding, ports.now())
     if journal.observing:
         journal.object("confirm", Pause(approval or draft))
@@ -79,9 +80,11 @@ def _declined(approval: Approval, ports: Ports) -> Refusal:
     return Refusal("confirm.declined", approval=approval.id, remedy=remedy)
 
 
-def _draft(call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports) -> Approval:
+def _draft(
+    call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports, leads_to: Sequence[tuple[str, str]]
+) -> Approval:
     contract, now = call.tool.contract, ports.now()
-    text = question(call, why=why, preview=rehearsed.preview, price=rehearsed.price)
+    text = question(call, why=why, preview=rehearsed.preview, price=rehearsed.price, leads_to=leads_to)
     return Approval(
         id=ports.new_id(),
         binding=binding_of(call.digest, rehearsed.preview_digest, text, ports.policy_digest, by),

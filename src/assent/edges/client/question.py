@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assent.core.render import argument_lines, has_hidden, visible
+from assent.core.render import argument_lines, argument_warnings, host_lines, visible
 from assent.edges.client.allowances import Remember
 from assent.edges.client.standing import Standing
 
@@ -38,6 +38,8 @@ class Question:
         lines += [f"Asked because {visible(self.why)}."] if self.why else []
         lines += [f"Price: {visible(self.price)}"] if self.price else []
         lines += _section("Arguments, as sent", argument_lines(dict(self.arguments)) if self.arguments else ["(none)"])
+        if leads := host_lines(dict(self.arguments)):
+            lines += _section("Where they lead", leads)
         if self.estimate is not None:
             lines += _section("Estimate, as the server reported it", argument_lines(self.estimate))
         if self.preview is not None:
@@ -46,8 +48,7 @@ class Question:
             lines += _section("The server's own words, not checked by anybody", _words(self.words))
         if self.schema:
             lines += _section("It wants to be told", [visible(str(name)) for name in self.schema])
-        if has_hidden(dict(self.arguments)):
-            lines.append("Warning: the arguments hold invisible characters, written here as \\u{...}.")
+        lines += [f"Warning: {warning}" for warning in argument_warnings(dict(self.arguments))]
         return "\n".join(lines + [f"Warning: {visible(warning)}" for warning in self.warnings])
 
     def _headline(self) -> str:
@@ -91,4 +92,4 @@ def _section(title: str, lines: list[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [f"> {visible(line)}" for line in text[:4_000].splitlines()] or ["> (nothing)"]
+    return [f"> {visible(line)}" for line in text.splitlines()] or ["> (nothing)"]
