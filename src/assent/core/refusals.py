@@ -173,7 +173,7 @@ CATALOGUE: dict[str, Kind] = {
     "step_up.required": Kind(
         401,
         "The authentication is too weak or too old for this call.",
-        "The person must log in again as the challenge says.",
+        "The person must log in again, as named here, and the call must come with the new token.",
         "person",
         "challenge",
         alias="step_up_required",
