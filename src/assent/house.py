@@ -41,6 +41,7 @@ from assent.telemetry import Standing, Tally, render
 from assent.wiring import Link, Wiring
 
 DRAIN = 10.0
+LOOK_WITHIN = 5.0
 
 
 class House:
@@ -234,7 +235,11 @@ class House:
         upstream = self.settings.upstreams.get(call.tool.upstream)
         if upstream is None or upstream.command is None:
             return []
-        return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
+        try:
+            async with asyncio.timeout(LOOK_WITHIN):
+                return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
+        except TimeoutError:
+            return [("paths", "not looked up: the disk did not answer in time")]
 
     def is_loaded(self) -> bool:
         return self.loaded.is_set()

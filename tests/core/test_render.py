@@ -33,7 +33,8 @@ LINES = re.compile(
     | Price:\ .+ | What\ it\ does: | Arguments,\ as\ sent: | Preview,\ as\ the\ tool\ reported\ it: | \ \ .*
     | Warning:\ the\ arguments\ hold\ invisible\ or\ direction-changing\ characters,
       \ written\ here\ as\ \\u\{\.\.\.\}\.
-    | Where\ they\ lead: | Warning:\ .+\ holds\ characters\ that\ look\ like\ others:\ .+\."""
+    | Warning:\ .+\ leads\ to\ the\ host\ ".+"\. | Warning:\ .+\ holds\ characters\ that\ look\ like\ others:\ .+\.
+    | Warning:\ \d+\ more\ texts\ hold\ characters\ that\ look\ like\ others\."""
 )
 
 

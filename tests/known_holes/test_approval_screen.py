@@ -68,6 +68,12 @@ async def test_text_of_another_script_is_not_warned_about(text: str) -> None:
     assert not [line for line in await asked(to=text) if line.startswith("Warning")]
 
 
+async def test_of_very_many_look_alikes_the_rest_is_counted() -> None:
+    lines = [line for line in await asked(to=["p\u0430y"] * 100) if line.startswith("Warning")]
+    assert len(lines) == 21
+    assert lines[-1] == "Warning: 80 more texts hold characters that look like others."
+
+
 async def test_a_field_whose_name_looks_like_another_is_warned_about() -> None:
     assert any("the name" in line and "U+0430" in line for line in await asked(**{"\u0430mount": 1, "amount": 2}))
 
@@ -89,14 +95,14 @@ async def test_a_field_whose_name_looks_like_another_is_warned_about() -> None:
     ],
 )
 async def test_the_host_that_a_link_leads_to_is_shown_where_another_may_be_read(url: str, host: str) -> None:
-    assert f'  url: the host "{host}"' in await asked(url=url)
+    assert f'Warning: url leads to the host "{host}".' in await asked(url=url)
 
 
 @pytest.mark.parametrize(
     "url", ["https://bank.example/login?a@b", "HTTPS://Bank.Example:443", "mailto:a@b.example", "a: b"]
 )
 async def test_a_link_that_leads_where_it_says_gets_no_line(url: str) -> None:
-    assert "Where they lead:" not in await asked(url=url)
+    assert not [line for line in await asked(url=url) if line.startswith("Warning")]
 
 
 @pytest.fixture
@@ -149,8 +155,8 @@ async def test_a_link_behind_a_path_is_shown_to_the_person_and_a_changed_one_ask
         link.symlink_to(folder / "work")
         await client.call_tool("delete_thing", {"path": str(link / "new.txt")})
     first, second = person.asked
-    assert f'  path: "{folder}/secret/new.txt" on this machine' in first.splitlines()
-    assert f'  path: "{folder}/work/new.txt" on this machine' in second.splitlines()
+    assert f'Warning: path leads to "{folder}/secret/new.txt" on this machine.' in first.splitlines()
+    assert f'Warning: path leads to "{folder}/work/new.txt" on this machine.' in second.splitlines()
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no browser here")

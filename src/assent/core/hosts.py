@@ -26,7 +26,7 @@ def misread_host(text: str) -> str | None:
         return None
     host = _host(link[1])
     read = _READ.match(text)
-    return None if read is not None and read[1].lower() == host else host
+    return None if not host or (read is not None and read[1].lower() == host) else host
 
 
 def _host(authority: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 
 MOST_NAMED = 5
+_ASCII_LETTERS = frozenset(string.ascii_letters)
 _WORD = re.compile(r"\w+")
 # Each letter stands before the ASCII letter that it looks like.
 _LETTERS = (
@@ -28,15 +30,17 @@ def look_alikes(text: str) -> dict[str, str]:
     """
     if text.isascii():
         return {}
-    foreign = [character for character in text if character.isalpha() and not character.isascii()]
-    posing = bool(foreign) and all(_twin(character) for character in foreign)
-    found: dict[str, str] = {}
-    for word in _WORD.findall(text):
-        if posing or any(character.isascii() and character.isalpha() for character in word):
-            found |= {character: twin for character in word if (twin := _twin(character))}
-    if (posing or not foreign) and not any(character.isspace() for character in text):
-        found |= {character: twin for character in text if (twin := _sign_twin(character))}
-    return found
+    used = dict.fromkeys(text)
+    foreign = [character for character in used if character.isalpha() and not character.isascii()]
+    twins = {character: twin for character in used if (twin := _twin(character))}
+    posing = bool(foreign) and all(character in twins for character in foreign)
+    if twins and not posing:
+        words = set(_WORD.findall(text))
+        mixed = set[str]().union(*(word for word in words if not _ASCII_LETTERS.isdisjoint(word)))
+        twins = {character: twin for character, twin in twins.items() if character in mixed}
+    if (posing or not foreign) and not any(character.isspace() for character in used):
+        twins |= {character: twin for character in used if (twin := _sign_twin(character))}
+    return twins
 
 
 def described(found: dict[str, str]) -> str:

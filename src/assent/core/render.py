@@ -20,6 +20,7 @@ MOST_TEXT = 4_000
 """Characters of a text on one line; the rest of it follows on lines of its own, which a page can fold."""
 MORE = '  + "'
 """How a line begins that goes on with the text before it."""
+MOST_WARNINGS = 20
 MOST_MARKS = 2
 """On one letter: a higher pile hides its neighbours."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -40,16 +41,21 @@ def visible(text: str) -> str:
     """
     if _PLAIN.match(text):
         return text
-    shown, marks = [], 0
-    for character in text:
-        marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
-        shown.append(_written_out(character) if marks > MOST_MARKS else _shown(character))
-    return "".join(shown)
+    marks = "".join(re.escape(character) for character in set(text) if unicodedata.category(character)[0] == "M")
+    if not marks:
+        return text.translate(_SHOWN)
+    # Every second piece is a pile of marks.
+    pieces = re.split(f"([{marks}]{{{MOST_MARKS + 1},}})", text)
+    return "".join(_pile(piece) if odd % 2 else piece.translate(_SHOWN) for odd, piece in enumerate(pieces))
 
 
 def counted(number: int, what: str) -> str:
     """A number of things, as it is said: `1 tool`, `2 tools`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _pile(marks: str) -> str:
+    return marks[:MOST_MARKS].translate(_SHOWN) + "".join(map(_written_out, marks[MOST_MARKS:]))
 
 
 def _written_out(character: str) -> str:
@@ -62,6 +68,17 @@ def _shown(character: str) -> str:
     if character in _ORDINARY:
         return _ORDINARY[character]
     return _written_out(character) if _is_hidden(character) else character
+
+
+class _Table(dict[int, str]):
+    """How each character is shown, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = shown = _shown(chr(code))
+        return shown
+
+
+_SHOWN = _Table()
 
 
 def _is_hidden(character: str) -> bool:
@@ -77,7 +94,7 @@ def _quoted(text: str) -> str:
 def has_hidden(value: Any) -> bool:
     """Whether anything in a value cannot be seen; line ends and tabs are ordinary."""
     if isinstance(value, str):
-        return not _PLAIN.match(value) and any(_is_hidden(c) for c in value if c not in _ORDINARY)
+        return not _PLAIN.match(value) and any(_is_hidden(c) for c in set(value) if c not in _ORDINARY)
     if isinstance(value, Mapping):
         return any(has_hidden(key) or has_hidden(item) for key, item in value.items())
     return isinstance(value, list) and any(has_hidden(item) for item in value)
@@ -107,28 +124,25 @@ def question(
     lines += _section("What it does", [visible(effect) for effect in contract.side_effects])
     stated = call.stated
     lines += _section("Arguments, as sent", argument_lines(stated))
-    real = [f"{name}: {_quoted(path)} on this machine" for name, path in leads_to]
-    lines += _section("Where they lead", [*real, *host_lines(stated)])
     if preview is not None:
         lines += _section("Preview, as the tool reported it", list(argument_lines(preview)))
-    return "\n".join([*lines, *(f"Warning: {warning}" for warning in argument_warnings(stated))])
+    real = [f"{name} leads to {_quoted(path)} on this machine." for name, path in leads_to]
+    return "\n".join([*lines, *(f"Warning: {warning}" for warning in (*real, *argument_warnings(stated)))])
 
 
 def argument_warnings(arguments: Any) -> list[str]:
-    """What a person must know who reads the arguments: characters that cannot be seen, or that look like others."""
-    found = []
+    """What a person must know who reads the arguments: hosts that may be misread, characters that cannot be seen or
+    look like others."""
+    hosts = ((label, misread_host(text)) for label, text in texts_in(arguments) if ":" in text)
+    found = [f"{label} leads to the host {_quoted(host)}." for label, host in hosts if host is not None]
     if has_hidden(arguments):
         found.append("the arguments hold invisible or direction-changing characters, written here as \\u{...}.")
-    for label, text in texts_in(arguments):
-        if twins := look_alikes(text):
-            found.append(f"{label or 'the text'} holds characters that look like others: {described(twins)}.")
+    twins = [(label, alike) for label, text in texts_in(arguments) if (alike := look_alikes(text))]
+    for label, alike in twins[:MOST_WARNINGS]:
+        found.append(f"{label or 'the text'} holds characters that look like others: {described(alike)}.")
+    if len(twins) > MOST_WARNINGS:
+        found.append(f"{len(twins) - MOST_WARNINGS} more texts hold characters that look like others.")
     return found
-
-
-def host_lines(arguments: Any) -> list[str]:
-    """A line for every link whose host a person may misread, with the host it leads to."""
-    hosts = ((label, misread_host(text)) for label, text in texts_in(arguments) if ":" in text)
-    return [f"{label}: the host {_quoted(host)}" for label, host in hosts if host is not None]
 
 
 def texts_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assent.core.render import argument_lines, argument_warnings, host_lines, visible
+from assent.core.render import argument_lines, argument_warnings, visible
 from assent.edges.client.allowances import Remember
 from assent.edges.client.standing import Standing
 
@@ -38,8 +38,6 @@ class Question:
         lines += [f"Asked because {visible(self.why)}."] if self.why else []
         lines += [f"Price: {visible(self.price)}"] if self.price else []
         lines += _section("Arguments, as sent", argument_lines(dict(self.arguments)) if self.arguments else ["(none)"])
-        if leads := host_lines(dict(self.arguments)):
-            lines += _section("Where they lead", leads)
         if self.estimate is not None:
             lines += _section("Estimate, as the server reported it", argument_lines(self.estimate))
         if self.preview is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from assent.core.render import argument_lines, argument_warnings, host_lines, visible
+from assent.core.render import argument_lines, argument_warnings, visible
 from assent.edges.client.allowances import Anything, AtMost, Remember
 from assent.edges.client.question import Answer, Question, quoted_title
 from assent.edges.page_style import styled
@@ -73,8 +73,6 @@ def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
     found = [
         ("Arguments, as sent", argument_lines(dict(question.arguments)) if question.arguments else ["(none)"], False)
     ]
-    if leads := host_lines(dict(question.arguments)):
-        found.append(("Where they lead", leads, False))
     if question.estimate is not None:
         found.append(("Estimate, as the server reported it", argument_lines(question.estimate), True))
     if question.preview is not None:
