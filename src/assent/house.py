@@ -1,4 +1,4 @@
-"""How is a gateway put together, kept up to date and taken down?"""
+"""The gateway: its parts put together, kept up to date, and taken down."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from assent.anchoring import ledger_of, signing_of
 from assent.attention import Attention
 from assent.chronicle import Chronicle
+from assent.core.call import Call
 from assent.core.catalogue import Catalogue
 from assent.core.ids import new_id
 from assent.core.principal import Principal
@@ -23,6 +24,7 @@ from assent.edges.governed import Governed
 from assent.edges.http import App, Headers, Scope
 from assent.edges.http_links import HttpLink
 from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
+from assent.edges.real_paths import real_paths
 from assent.edges.sealing import Seal
 from assent.edges.sessions import SessionTable
 from assent.edges.stdio_links import StdioLink
@@ -39,6 +41,7 @@ from assent.telemetry import Standing, Tally, render
 from assent.wiring import Link, Wiring
 
 DRAIN = 10.0
+LOOK_WITHIN = 5.0
 
 
 class House:
@@ -222,9 +225,21 @@ class House:
             most_pending=settings.approvals.most_pending,
             cooldown=settings.approvals.cooldown,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
+            leads_to=self._leads_to,
             retention=settings.defaults.idempotency.retention,
             seen=self.tally.see,
         )
+
+    async def _leads_to(self, call: Call) -> list[tuple[str, str]]:
+        """Real paths are those of a server that a command starts on this machine; others have disks of their own."""
+        upstream = self.settings.upstreams.get(call.tool.upstream)
+        if upstream is None or upstream.command is None:
+            return []
+        try:
+            async with asyncio.timeout(LOOK_WITHIN):
+                return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
+        except TimeoutError:
+            return [("paths", "not looked up: the disk did not answer in time")]
 
     def is_loaded(self) -> bool:
         return self.loaded.is_set()

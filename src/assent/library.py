@@ -32,7 +32,7 @@ from assent.edges.inprocess import Governed, InProcessEdge, ServerFunctions
 from assent.errors import ContractError, Fault
 from assent.keyring import Keyring
 from assent.pipeline.work import Work
-from assent.ports import Guard, Ports, Store
+from assent.ports import Guard, Ports, Store, approvals_command, no_command
 from assent.stores.address import open_lazily
 from assent.stores.memory import MemoryStore
 
@@ -91,6 +91,7 @@ class Governance(ABC, Generic[E]):
             limits=tuple(limits),
             budgets=tuple(budgets),
             mode=mode,
+            approval_command=no_command if store == "memory://" else approvals_command,
         )
         self._edge = self._make_edge()
 

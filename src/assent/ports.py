@@ -227,7 +227,10 @@ class Store(Protocol):
         ...
 
     async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
-        """Add a person's decision to a pending approval; None if it is not pending, or the person has decided."""
+        """Add a person's decision to a pending approval; None if it is not pending, or the person has decided.
+
+        A decision `reopen` takes back the declines of an approval that is declined; None for any other.
+        """
         ...
 
     async def approval(self, approval_id: str) -> Approval | None:
@@ -404,6 +407,18 @@ def _no_page(_approval: str) -> str | None:
     return None
 
 
+def approvals_command(verb: str, approval: str) -> str | None:
+    return f"assent approvals {verb} {approval}"
+
+
+def no_command(_verb: str, _approval: str) -> str | None:
+    return None
+
+
+async def _leads_nowhere_else(_call: Call) -> Sequence[tuple[str, str]]:
+    return ()
+
+
 def _nobody(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
     pass
 
@@ -425,6 +440,12 @@ class Ports(NamedTuple):
     mode: Literal["enforce", "observe"] = "enforce"
     policy_digest: str = ""
     approval_url: Callable[[str], str | None] = _no_page
+    """The page on which people decide an approval; None where there is none."""
+    approval_command: Callable[[str, str], str | None] = approvals_command
+    """The command with which a person does this (`approve`, `reopen`) to an approval; None where no other process
+    reaches the store."""
+    leads_to: Callable[[Call], Awaitable[Sequence[tuple[str, str]]]] = _leads_nowhere_else
+    """The arguments of a call that are paths on this machine and lead elsewhere, each with its real path."""
     most_pending: int = 20
     cooldown: float = 60.0
     limits: tuple[Limit, ...] = ()

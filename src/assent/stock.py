@@ -14,6 +14,7 @@ from assent.contract.files import contract_paths, load_contracts, load_declared
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
+from assent.core.dues import budgets_never_spent
 from assent.core.pins import Pin, changed
 from assent.edges.api_links import OpenApiLink
 from assent.edges.foreign import TakenIn, Terms, take_in
@@ -201,9 +202,13 @@ async def tools_of(link: Link) -> Definitions | str:
 
 
 def contracts_of(settings: Settings) -> Contracts:
-    """The contracts of the files, whole and as they were written."""
+    """The contracts of the files, whole and as they were written; raises for a budget that they never spend of."""
     paths = contract_paths(settings.contracts) if settings.contracts else []
-    return load_contracts(paths), load_declared(paths)
+    found = load_contracts(paths)
+    prefixes = [f"{name}_" if one.prefix is None else one.prefix for name, one in settings.upstreams.items()]
+    if faults := budgets_never_spent(settings.budgets, found.values(), prefixes):
+        raise SettingsError(faults)
+    return found, load_declared(paths)
 
 
 def _shown(catalogue: Catalogue) -> dict[str, Any]:

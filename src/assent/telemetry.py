@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assent.core.outcome import Answer, Outcome
+from assent.core.render import counted
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 Labels = tuple[tuple[str, str], ...]
@@ -76,8 +77,8 @@ def observed(tally: Tally) -> list[str]:
     """What enforcing would have stopped, for the person who decides whether to begin with it."""
     calls = sum(tally.calls.values())
     if not tally.would:
-        return [f"Observed {calls} calls: none would have been asked about or refused."]
-    lines = [f"Observed {calls} calls. Enforcing would have stopped:"]
+        return [f"Observed {counted(calls, 'call')}: none would have been asked about or refused."]
+    lines = [f"Observed {counted(calls, 'call')}. Enforcing would have stopped:"]
     for (tool, code), count in sorted(tally.would.items(), key=lambda item: (-item[1], item[0])):
         lines.append(f"  {count:>6}  {tool}  {code}")
     return lines

@@ -115,10 +115,11 @@ def test_a_line_appears_when_a_call_ends_and_joins_its_arguments():
     lines = list(feed(entries, {"order": ORDER}))
     assert [(line.index, line.text, line.outcome) for line in lines] == [
         (2, "Ordered b for 2", "succeeded"),
-        (3, "Ordered a for 1", "in_doubt"),
-        (4, "Ordered c for 3", "confirm.declined"),
+        (3, "order (item: a, amount: 1)", "in_doubt"),
+        (4, "order (item: c, amount: 3)", "confirm.declined"),
     ]
-    assert list(open_world(lines)) == [Line(3, START + 3, "Ordered a for 1", "order", "live", "in_doubt", True)]
+    in_doubt = Line(3, START + 3, "order (item: a, amount: 1)", "order", "live", "in_doubt", True)
+    assert list(open_world(lines)) == [in_doubt]
 
 
 def test_a_tool_without_a_template_is_called_by_its_name():
@@ -129,13 +130,13 @@ def test_a_tool_without_a_template_is_called_by_its_name():
 def test_erased_arguments_are_not_in_the_feed():
     [(index, leaf, blob)] = rows(("denial", call(1, code="x"), {"arguments": {"item": "secret", "amount": 1}}))
     [line] = feed([(index, leaf, redact(blob, ["arguments"]))], {"order": ORDER})
-    assert line.text == "Ordered [erased] for [erased]"
+    assert line.text == "order (item: [erased], amount: [erased])"
 
 
 def test_damaged_rows_and_strange_arguments_do_not_stop_the_feed():
     [good] = rows(("denial", call(1, code="x"), {"arguments": [1, 2]}))
     lines = list(feed([(0, b"damaged", None), (1, good[1], b"torn"), good], {"order": ORDER}))
-    assert [line.text for line in lines] == ["Ordered [not given] for [not given]"]
+    assert [line.text for line in lines] == ["order (item: [not given], amount: [not given])"]
 
 
 def test_a_path_leads_into_objects_of_the_arguments_and_nowhere_else():

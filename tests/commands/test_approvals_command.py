@@ -113,9 +113,9 @@ def test_one_yes_of_two_says_how_many_are_missing(folder: Path) -> None:
     assert run("approve", approval, "--yes").exit_code == 1, "the same person is one person"
 
 
-@pytest.mark.parametrize("command", ["show", "approve", "deny"])
-def test_an_unknown_approval_is_a_refusal(folder: Path, command: str) -> None:
-    result = run(command, "nothing-like-it")
+@pytest.mark.parametrize("command", [("show",), ("approve", "--yes"), ("deny",), ("reopen", "--yes")])
+def test_an_unknown_approval_is_a_refusal(folder: Path, command: tuple[str, ...]) -> None:
+    result = run(*command, "nothing-like-it")
     assert result.exit_code == 1
     assert "There is no approval nothing-like-it" in result.stderr
 

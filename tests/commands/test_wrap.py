@@ -74,8 +74,9 @@ async def test_what_the_client_cannot_ask_waits_for_the_command_line(era: str, t
         waiting = await client.call_tool("delete_thing", {})
         assert waiting.structured_content["code"] == "confirm.approval_pending"
         assert "approval_url" not in waiting.structured_content, "there is no page to open"
+        approval = waiting.structured_content["approval"]
         deciding = await asyncio.create_subprocess_exec(
-            *ASSENT, "approvals", "approve", waiting.structured_content["approval"], env=environment, cwd=tmp_path
+            *ASSENT, "approvals", "approve", approval, "--yes", env=environment, cwd=tmp_path
         )
         assert await deciding.wait() == 0
         done = await client.call_tool("delete_thing", {})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assent.contract.reading import read_contract
 from assent.core.principal import Principal
-from assent.core.render import MOST_TEXT, activity, argument_lines, has_hidden, question, visible
+from assent.core.render import MORE, MOST_TEXT, activity, argument_lines, has_hidden, question, visible
 from contract.examples import contract_with
 from core.calls import call_of
 from steady import json_values, steady, texts
@@ -28,10 +28,13 @@ UNSEEN |= {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x20
 LINES = re.compile(
     r"""(?x)
     .+\ \(tool\)\ —\ write,\ medium\ risk
+    | On\ the\ server\ up
     | Asked\ for\ by\ .+\ \((?:agent|human|service)\) | Against\ the\ test\ endpoint\. | Asked\ because\ .+\.
     | Price:\ .+ | What\ it\ does: | Arguments,\ as\ sent: | Preview,\ as\ the\ tool\ reported\ it: | \ \ .*
     | Warning:\ the\ arguments\ hold\ invisible\ or\ direction-changing\ characters,
-      \ written\ here\ as\ \\u\{\.\.\.\}\."""
+      \ written\ here\ as\ \\u\{\.\.\.\}\.
+    | Warning:\ .+\ leads\ to\ the\ host\ ".+"\. | Warning:\ .+\ holds\ characters\ that\ look\ like\ others:\ .+\.
+    | Warning:\ \d+\ more\ texts\ hold\ characters\ that\ look\ like\ others\."""
 )
 
 
@@ -141,6 +144,7 @@ def test_a_question_reads_as_a_page() -> None:
     assert text == "\n".join(
         [
             "Send an email (emails.send) — write, critical risk",
+            "On the server up",
             "Asked for by agent (agent)",
             "Asked because to holds 2 items, more than 1.",
             "Price: 3 EUR",
@@ -169,13 +173,13 @@ def test_hidden_characters_are_warned_of_and_line_ends_are_not() -> None:
     assert warning not in question(call_of({"body": "two\r\nlines\tand a tab \\"}), why=None)
 
 
-def test_a_very_long_text_says_how_much_is_not_shown_and_that_cannot_be_forged() -> None:
-    (long,) = argument_lines({"a": "x" * (MOST_TEXT + 5)})
-    assert long == 'a: "' + "x" * MOST_TEXT + '" … and 5 more characters, not shown'
-    (forged,) = argument_lines({"a": 'x" … and 5 more characters, not shown'})
-    assert forged == 'a: "x\\" … and 5 more characters, not shown"'
-    (whole,) = argument_lines({"a": "x" * MOST_TEXT})
-    assert "not shown" not in whole
+def test_a_very_long_text_is_shown_whole_in_pieces_that_cannot_be_forged() -> None:
+    first, second, third = argument_lines({"a": "x" * MOST_TEXT + "y" * MOST_TEXT + "z"})
+    assert first == 'a: "' + "x" * MOST_TEXT + f'" … and {MOST_TEXT + 1} more characters:'
+    assert (second, third) == (f'{MORE}{"y" * MOST_TEXT}"', f'{MORE}z"')
+    (forged,) = argument_lines({"a": 'x" … and 5 more characters:\n  + "y'})
+    assert forged == 'a: "x\\" … and 5 more characters:\\n  + \\"y"'
+    assert len(argument_lines({"a": "x" * MOST_TEXT})) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What did the agents do, in sentences a person can read and hostile text cannot bend?"""
+"""The activity feed: one sentence per call that ended, which text from agents and strangers cannot alter."""
 
 import re
 from collections import OrderedDict
@@ -48,6 +48,12 @@ class Template:
             at = match.end()
         return cls(tuple(pieces))
 
+    def listed(self, values: Mapping[str, object] | None) -> str:
+        """The arguments by name, without the sentence: for a call of which it would not be true."""
+        names = dict.fromkeys(text for text, is_name in self.pieces if is_name)
+        parts = ", ".join(f"{name}: {_shown(name, values)}" for name in names)
+        return _cut(f" ({parts})", LINE_LIMIT) if parts else ""
+
     def render(self, values: Mapping[str, object] | None) -> str:
         """The sentence; None for values means that they were erased."""
         parts = [_shown(name, values) if is_name else visible(name) for name, is_name in self.pieces]
@@ -56,6 +62,8 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Line:
+    """One call that ended."""
+
     index: int
     at: int
     text: str
@@ -63,6 +71,9 @@ class Line:
     mode: str
     outcome: str
     open_world: bool
+    would: tuple[str, ...] = ()
+    """What would have stopped it, had it not only been observed."""
+    ran: bool = True
 
 
 def _shown(name: str, values: Mapping[str, object] | None) -> str:
@@ -88,12 +99,20 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "\u2026"
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What the intent of a call said."""
+
+    arguments: Mapping[str, object] | None
+    would: tuple[str, ...] = ()
+
+
 class Feed:
-    """Follows a log: remembers the arguments of what has begun until it ends. Templates go by the tool's name."""
+    """Follows a log: remembers what the intent said of a call until it ends. Templates go by the tool's name."""
 
     def __init__(self, templates: Mapping[str, Template]) -> None:
         self._templates = templates
-        self._begun: OrderedDict[str, Mapping[str, object] | None] = OrderedDict()
+        self._begun: OrderedDict[str, _Begun] = OrderedDict()
 
     def take(self, index: int, leaf: bytes, blob: bytes | None) -> Line | None:
         """The line of a call that ends with this entry."""
@@ -102,15 +121,16 @@ class Feed:
         except BadEntry:
             return None
         claim, own = str(entry.facts.get("claim", "")), "arguments" in entry.commitments
-        arguments = _arguments(values.get("arguments")) if own else self._begun.get(claim, {})
+        begun = self._begun.get(claim, _Begun({}))
+        arguments = _arguments(values.get("arguments")) if own else begun.arguments
         if entry.kind == "intent" and claim:
-            self._begun[claim] = arguments
+            self._begun[claim] = _Begun(arguments, _would(entry))
             if len(self._begun) > OPEN_CALLS:
                 self._begun.popitem(last=False)
         if entry.kind not in ENDINGS:
             return None
         self._begun.pop(claim, None)
-        return _line(index, entry, arguments, self._templates)
+        return _line(index, entry, _Begun(arguments, begun.would + _would(entry)), self._templates)
 
 
 def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
@@ -119,11 +139,30 @@ def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str
     return (line for row in rows if (line := following.take(*row)) is not None)
 
 
-def _line(index: int, entry: Leaf, arguments: Mapping[str, object] | None, templates: Mapping[str, Template]) -> Line:
+def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, Template]) -> Line:
     facts, tool = entry.facts, str(entry.facts.get("tool", ""))
-    text = templates[tool].render(arguments) if tool in templates else visible(tool or entry.kind)
-    outcome = str(facts.get("state") or facts.get("code") or entry.kind)
-    return Line(index, entry.at, text, tool, str(facts.get("mode", "live")), outcome, bool(facts.get("open_world")))
+    state = facts.get("state")
+    text, template = visible(tool or entry.kind), templates.get(tool)
+    if template is not None:
+        # The sentence says what was done: it is true of nothing that was refused, failed or is in doubt.
+        done = state == "succeeded" or entry.kind == "read"
+        text = template.render(begun.arguments) if done else text + template.listed(begun.arguments)
+    outcome, outside = str(state or facts.get("code") or entry.kind), bool(facts.get("open_world"))
+    return Line(
+        index,
+        entry.at,
+        text,
+        tool,
+        str(facts.get("mode", "live")),
+        outcome,
+        outside,
+        begun.would,
+        entry.kind != "denial",
+    )
+
+
+def _would(entry: Leaf) -> tuple[str, ...]:
+    return tuple(entry.facts.get("would", ()))
 
 
 def open_world(lines: Iterable[Line]) -> Iterator[Line]:

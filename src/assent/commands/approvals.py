@@ -1,4 +1,4 @@
-"""`assent approvals`: what waits for a person, and what do they say?"""
+"""`assent approvals`: list the calls that wait for a person, and decide them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from assent.commands.options import config_option, operator
+from assent.commands.options import config_option, operator, to_be_asked
 from assent.commands.running import with_ports
 from assent.commands.tables import print_table
 from assent.core.approval import Approval, ApprovalState, Verdict
@@ -21,6 +21,7 @@ from assent.pipeline.approve import find
 from assent.ports import Ports
 
 POLL = 0.5
+_WORDS: dict[Verdict, str] = {"approve": "approve", "decline": "deny", "reopen": "reopen"}
 
 
 @click.group()
@@ -60,13 +61,14 @@ def show(approval_id: str, config: Path | None) -> None:
     _print_whole(with_ports(config, found), time.time())
 
 
-@approvals.command()
+@approvals.command(short_help="Say yes, once, to exactly what `show` prints.")
 @click.argument("approval_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask again.")
+@click.option("--yes", is_flag=True, help="Do not ask; needs the whole ID.")
 @config_option
 def approve(approval_id: str, yes: bool, config: Path | None) -> None:
-    """Say yes, once, to exactly what `show` prints."""
-    _decide(approval_id, "approve", yes, config)
+    """Say yes, once, to exactly what `show` prints. Without a terminal this needs --yes and the whole ID."""
+    asking = to_be_asked(yes)
+    _decide(approval_id, "approve", asking, config, whole=not asking)
 
 
 @approvals.command()
@@ -74,8 +76,18 @@ def approve(approval_id: str, yes: bool, config: Path | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask again.")
 @config_option
 def deny(approval_id: str, yes: bool, config: Path | None) -> None:
-    """Say no."""
-    _decide(approval_id, "decline", yes, config)
+    """Say no. `reopen` takes it back."""
+    _decide(approval_id, "decline", not yes and sys.stdin.isatty(), config)
+
+
+@approvals.command(short_help="Take back a no: the call waits for a decision again.")
+@click.argument("approval_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask; needs the whole ID.")
+@config_option
+def reopen(approval_id: str, yes: bool, config: Path | None) -> None:
+    """Take back a no: the call waits for a decision again, until the question expires. Approves nothing."""
+    asking = to_be_asked(yes)
+    _decide(approval_id, "reopen", asking, config, whole=not asking)
 
 
 @approvals.command(short_help="Show each question as it comes in, and ask at a terminal.")
@@ -114,12 +126,12 @@ async def _ask(approval: Approval, ports: Ports) -> None:
         click.echo(f"{decided.id}: {decided.state_at(time.time())}")
 
 
-def _decide(approval_id: str, verdict: Verdict, yes: bool, config: Path | None) -> None:
+def _decide(approval_id: str, verdict: Verdict, asking: bool, config: Path | None, *, whole: bool = False) -> None:
     async def deciding(ports: Ports) -> Approval:
-        approval = await find(operator(), await _whole_id(approval_id, ports), ports)
-        if not yes and sys.stdin.isatty():
+        approval = await find(operator(), await _whole_id(approval_id, ports, given=whole), ports)
+        if asking:
             _print_whole(approval, time.time())
-            click.confirm(f"Really {'approve' if verdict == 'approve' else 'deny'} this?", abort=True, err=True)
+            click.confirm(f"Really {_WORDS[verdict]} this?", abort=True, err=True)
         return await decide(operator(), approval.id, verdict, ports, "cli")
 
     decided = with_ports(config, deciding)
@@ -127,13 +139,17 @@ def _decide(approval_id: str, verdict: Verdict, yes: bool, config: Path | None) 
     given = sum(1 for decision in decided.decisions if decision.verdict == "approve")
     more = f" ({given} of {decided.quorum} approvals)" if state is ApprovalState.PENDING else ""
     click.echo(f"{decided.id}: {state}{more}")
+    if verdict == "decline":
+        click.echo(f"To take it back: assent approvals reopen {decided.id}", err=True)
 
 
-async def _whole_id(start: str, ports: Ports) -> str:
-    """The id that begins so, if there is exactly one."""
+async def _whole_id(start: str, ports: Ports, *, given: bool = False) -> str:
+    """The id that begins so, if there is exactly one; with `given`, the whole id must be written."""
     if await ports.store.approval(start) is not None:
         return start
     found = [one.id for one in await ports.store.approvals(limit=1000) if one.id.startswith(start)] if start else []
+    if found and given:
+        raise click.UsageError(f"{start} is only the beginning of an id. Nobody is asked here, so write the whole id.")
     if len(found) > 1:
         raise click.UsageError(f"{len(found)} approvals begin with {start}; write more of the id.")
     return found[0] if found else start

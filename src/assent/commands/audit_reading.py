@@ -1,4 +1,4 @@
-"""`assent audit tail|show|export`: what does the log say?"""
+"""`assent audit tail|show|export`: print the entries of the log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -110,10 +110,17 @@ def _text(row: Row) -> str:
 def _how(row: Row) -> str:
     """How it ended; of what is no call, what happened, and how often if it was counted."""
     said = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action")
+    if would := row.fact("would"):
+        return f"{said or 'observed'}; {stopped_by(would)}"
     kind, _, event = str(row.fact("event") or "").rpartition(".")
     if said or kind != row.leaf.kind:
         return str(said or "-")
     return f"{event} ({row.fact('count')})" if row.fact("count") else event
+
+
+def stopped_by(would: Sequence[str]) -> str:
+    """What enforcing would have done to a call that was only observed."""
+    return f"enforcing would have stopped it: {', '.join(would)}"
 
 
 def _feed_of(settings: Settings, chosen: Selection) -> Show:
@@ -124,7 +131,9 @@ def _feed_of(settings: Settings, chosen: Selection) -> Show:
         if not chosen.takes(callers.read(sealed.index, sealed.leaf, sealed.vals)) or line is None:
             return None
         test = " (test)" if line.mode == "test" else ""
-        return f"{timestamp(line.at)}  {line.text}: {visible(line.outcome)}{test}"
+        how = visible(line.outcome) if line.ran else f"not run, {visible(line.outcome)}"
+        would = f"; {stopped_by(line.would)}" if line.would else ""
+        return f"{timestamp(line.at)}  {line.text}: {how}{would}{test}"
 
     return show
 

@@ -1,4 +1,4 @@
-"""`assent wrap`: how is one server on standard streams governed by one changed line in a client's configuration?"""
+"""`assent wrap`: govern one server on standard streams, by one changed line in a client's configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import logging
 import os
 import re
 import secrets
+import shlex
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
@@ -21,9 +23,12 @@ from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.wrapped import Wrap
 from assent.errors import Fault, SettingsError
 from assent.house import House, open_house
+from assent.ports import no_command
 from assent.reception import principal_of
 from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
+from assent.telemetry import observed
 
+ApprovalCommand = Callable[[str, str], str | None]
 STARTS_WITHIN = "60s"
 _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
 
@@ -48,7 +53,7 @@ def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> No
     says `mode: enforce`; without -c that is the user's own.
     """
     logging.basicConfig(level=logging.WARNING, format="assent wrap: %(message)s")
-    code = asyncio.run(run(wrapping(config, command, start_within), config or user_file()))
+    code = asyncio.run(run(wrapping(config, command, start_within), config))
     raise click.exceptions.Exit(code)
 
 
@@ -82,8 +87,8 @@ def name_of(command: tuple[str, ...]) -> str:
     return plain[:40] or "server"
 
 
-async def run(settings: Settings, file: Path) -> int:
-    """Until the client leaves, the server ends or a signal says stop; the exit code."""
+async def run(settings: Settings, config: Path | None) -> int:
+    """Govern the server until the client leaves, the server ends or a signal says stop; the exit code."""
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -96,19 +101,29 @@ async def run(settings: Settings, file: Path) -> int:
             await link.upstream.start()
         except UpstreamFault as fault:
             raise SettingsError(Fault(fault.detail, "Correct the command after --")) from None
-        click.echo(_notice(settings, link.name, file), err=True)
-        return await _talk(house, link, stop)
+        click.echo(_notice(settings, link.name, config or user_file()), err=True)
+        return await _talk(house, link, stop, _deciding(settings, config))
     finally:
         left = await house.stop(within=1.0)
+        if settings.mode == "observe" and house.tally.calls:
+            click.echo("\n".join(f"assent wrap: {line}" for line in observed(house.tally)), err=True)
         if left:
             click.echo(f"assent wrap: {left} calls were left in doubt", err=True)
 
 
-async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
+def _deciding(settings: Settings, config: Path | None) -> ApprovalCommand:
+    """The command with which a person decides an approval of this store."""
+    if settings.store.startswith("memory:"):
+        return no_command
+    chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
+    return lambda verb, approval: f"assent approvals {verb} {approval}{chosen}"
+
+
+async def _talk(house: House, link: StdioLink, stop: asyncio.Event, command: ApprovalCommand) -> int:
     streams = StandardStreams()
     mark, caller = f"assent-{secrets.token_hex(4)}", house.settings.auth.stdio
     assert caller is not None
-    house.ports = house.ports._replace(approval_url=lambda _: None)
+    house.ports = house.ports._replace(approval_url=lambda _: None, approval_command=command)
 
     async def reload() -> None:
         await house.reload(link.name)

@@ -156,8 +156,8 @@ class Cost(Part):
 
     amount: Pointer
     """Where the arguments hold the amount."""
-    currency: Word | None = None
-    """The currency of the amount."""
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{3,10}$")] | None = None
+    """The currency of the amount; a budget names it in capital letters, whatever the case here."""
 
 
 class Natural(Part):

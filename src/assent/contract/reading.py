@@ -28,6 +28,7 @@ _EXPECTED = {
     "too_short": "a list that is not empty",
 }
 _PATTERNS = {
+    "currency": "the code of a currency in letters, such as EUR",
     "name": "a tool name: 1 to 128 letters, digits, underscores, dots and hyphens",
     "failure_modes": "a code of lower-case letters, digits and underscores",
 }
@@ -82,7 +83,8 @@ def _explain(one: Any, loc: tuple[Any, ...]) -> tuple[str, str]:
     if kind == "value_error":
         return str(ctx["error"]), "Correct the schema" if loc[-1] in ("input", "output") else ""
     if kind == "string_pattern_mismatch":
-        return f"{_shown(one['input'])} does not fit here", f"Write {_PATTERNS.get(str(loc[0]), 'text without blanks')}"
+        form = _PATTERNS.get(str(loc[0])) or _PATTERNS.get(str(loc[-1]), "text without blanks")
+        return f"{_shown(one['input'])} does not fit here", f"Write {form}"
     if kind in _EXPECTED:
         return f"{_shown(one['input'])} does not fit here", f"Write {_EXPECTED[kind].format(**ctx)}"
     return f"{one['msg'][:1].lower()}{one['msg'][1:]}, not {_shown(one['input'])}", "Correct it"

@@ -1,4 +1,4 @@
-"""What did a person agree to, and is it still good?"""
+"""An approval: the call it is about, the decisions of people, and its state at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from assent.core.principal import person_of
 
-Verdict = Literal["approve", "decline"]
+Verdict = Literal["approve", "decline", "reopen"]
+"""What a person says; `reopen` takes back every decline before it."""
 
 
 class ApprovalState(StrEnum):
@@ -58,8 +59,18 @@ class Approval:
         return self.tenant, self.requester
 
     @property
+    def standing(self) -> tuple[Decision, ...]:
+        """The answers that count: every approval, and the declines that nobody has taken back."""
+        last = max((place for place, one in enumerate(self.decisions) if one.verdict == "reopen"), default=-1)
+        return tuple(
+            one
+            for place, one in enumerate(self.decisions)
+            if one.verdict == "approve" or (one.verdict == "decline" and place > last)
+        )
+
+    @property
     def declined_at(self) -> float | None:
-        return next((decision.at for decision in self.decisions if decision.verdict == "decline"), None)
+        return next((decision.at for decision in self.standing if decision.verdict == "decline"), None)
 
     @property
     def approved_at(self) -> float | None:
@@ -93,9 +104,9 @@ class Approval:
         return ApprovalState.PENDING if now < self.expires_at else ApprovalState.EXPIRED
 
     def decision_of(self, principal_id: str) -> Decision | None:
-        """What this person has said, under whichever name."""
+        """What this person has said, under whichever name; a decline that was taken back no longer counts."""
         person = person_of(principal_id)
-        return next((decision for decision in self.decisions if person_of(decision.person) == person), None)
+        return next((decision for decision in self.standing if person_of(decision.person) == person), None)
 
     def with_decision(self, decision: Decision) -> Approval:
         return replace(self, decisions=(*self.decisions, decision))

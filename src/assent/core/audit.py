@@ -1,4 +1,4 @@
-"""What is written down about a call?"""
+"""The entries of the audit log, and what they say of a call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def call_facts(call: Call) -> dict[str, Any]:
 def _tool_facts(tool: Tool) -> dict[str, Any]:
     contract = tool.contract
     elsewhere: dict[str, Any] = {"upstream": tool.upstream} if tool.upstream else {}
-    if contract.open_world:
+    if tool.open_world:
         elsewhere["open_world"] = True
     return {
         **elsewhere,

@@ -1,8 +1,9 @@
-"""What does a call owe before it may start: a place in its rate, an amount of its budget?"""
+"""Rate limits and budgets: what a call owes before it may start."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Annotated, Literal
@@ -11,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
+from assent.contract.model import Contract
 from assent.core.call import Call
 from assent.core.matching import Match
+from assent.errors import Fault
 
 Each = Literal["principal", "tenant", "tool", "tier"]
 MOST_DIGITS = 30
@@ -124,7 +127,31 @@ def _counts(line: Budget, call: Call, price: Price | None) -> bool:
         return True
     if call.tool.contract.cost is None and call.tool.contract.estimate is None:
         return False
-    return price is None or price.currency is None or price.currency == line.currency
+    return price is None or price.currency is None or price.currency.upper() == line.currency
+
+
+def budgets_never_spent(
+    budgets: Sequence[Budget], contracts: Iterable[Contract], prefixes: Iterable[str] = ()
+) -> list[Fault]:
+    """The budgets of money that no call could ever spend of: no contract that they match has a cost in their currency.
+
+    A contract may be listed under its own name or behind one of the prefixes.
+    """
+    priced, before = [one for one in contracts if one.cost is not None or one.estimate is not None], ("", *prefixes)
+    faults = []
+    for index, line in enumerate(budgets):
+        matched = [one for one in priced if any(line.match.may_hold(one, prefix + one.name) for prefix in before)]
+        if line.currency is None or any(_currency(one) in (None, line.currency) for one in matched):
+            continue
+        costs = ", ".join(f"{one.name} costs {_currency(one) or 'what its estimate says'}" for one in priced)
+        message = f"no contract that this budget matches costs {line.currency}, so nothing would ever be counted"
+        remedy = f"Correct its match or currency, or add `cost` to the contract ({costs or 'none has one'})"
+        faults.append(Fault(message, remedy, f"budgets.{index}"))
+    return faults
+
+
+def _currency(contract: Contract) -> str | None:
+    return contract.cost.currency.upper() if contract.cost is not None and contract.cost.currency else None
 
 
 def _charge(line: Budget, call: Call, price: Price | None, now: float) -> Charge:

@@ -1,4 +1,4 @@
-"""Does a configured line speak of this call?"""
+"""Which calls a configured limit, budget or guard applies to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from assent.contract.model import Contract
 from assent.contract.tiers import Risk, Tier
 from assent.core.call import Call
 
@@ -29,15 +30,21 @@ class Match(BaseModel):
     def _says_nothing(self) -> bool:
         return not self.model_dump(exclude_none=True)
 
+    def may_hold(self, contract: Contract, name: str) -> bool:
+        """Whether it could hold for calls of a contract that is listed under this name, whoever makes them."""
+        return (
+            (self.tool is None or fnmatchcase(name, self.tool))
+            and (self.tier is None or contract.side_effect is self.tier)
+            and (self.risk is None or contract.risk is self.risk)
+        )
+
     def holds(self, call: Call) -> bool:
         if self._says_nothing:
             return True
         contract, principal = call.tool.contract, call.principal
         return (
-            (self.tool is None or fnmatchcase(contract.name, self.tool))
+            self.may_hold(contract, contract.name)
             and (self.upstream is None or fnmatchcase(call.tool.upstream, self.upstream))
-            and (self.tier is None or contract.side_effect is self.tier)
-            and (self.risk is None or contract.risk is self.risk)
             and (self.tenant is None or fnmatchcase(principal.tenant, self.tenant))
             and (self.principal is None or fnmatchcase(principal.id, self.principal))
             and (self.kind is None or principal.kind == self.kind)

@@ -138,7 +138,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "confirm.approval_pending": Kind(
         428,
-        "This call waits for a person's approval.",
+        "This call waits for a person's approval. Nothing has run.",
         "Tell the user; once it is approved, call again with the same arguments.",
         "person",
         retryable=True,
@@ -173,7 +173,7 @@ CATALOGUE: dict[str, Kind] = {
     "step_up.required": Kind(
         401,
         "The authentication is too weak or too old for this call.",
-        "The person must log in again as the challenge says.",
+        "The person must log in again, as named here, and the call must come with the new token.",
         "person",
         "challenge",
         alias="step_up_required",
@@ -260,5 +260,8 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "approve.own_request": Kind(403, "Nobody approves their own request.", "Ask somebody else.", "person", "api"),
     "approve.already_decided": Kind(409, "This approval was decided already.", "Look at its state.", "person", "api"),
+    "approve.not_declined": Kind(
+        409, "There is no decline to take back.", "Look at its state: assent approvals show.", "person", "api"
+    ),
     "approve.expired": Kind(410, "This approval has expired.", "The call must be made again.", "person", "api"),
 }

@@ -1,4 +1,4 @@
-"""What does a person see who is asked about a call?
+"""The text of a confirmation: what a person sees who is asked about a call.
 
 Everything shown comes from the real arguments: all of them, on lines of their own, with invisible and bidirectional
 characters escaped, so that nothing can pose as another line or reorder what is read.
@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assent.contract.model import PLACEHOLDER, Contract
 from assent.core.call import Call
+from assent.core.hosts import misread_host
+from assent.core.lookalikes import described, look_alikes
 
 MOST_TEXT = 4_000
+"""Characters of a text on one line; the rest of it follows on lines of its own, which a page can fold."""
+MORE = '  + "'
+"""How a line begins that goes on with the text before it."""
+MOST_WARNINGS = 20
 MOST_MARKS = 2
 """On one letter: a higher pile hides its neighbours."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -35,16 +41,21 @@ def visible(text: str) -> str:
     """
     if _PLAIN.match(text):
         return text
-    shown, marks = [], 0
-    for character in text:
-        marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
-        shown.append(_written_out(character) if marks > MOST_MARKS else _shown(character))
-    return "".join(shown)
+    marks = "".join(re.escape(character) for character in set(text) if unicodedata.category(character)[0] == "M")
+    if not marks:
+        return text.translate(_SHOWN)
+    # Every second piece is a pile of marks.
+    pieces = re.split(f"([{marks}]{{{MOST_MARKS + 1},}})", text)
+    return "".join(_pile(piece) if odd % 2 else piece.translate(_SHOWN) for odd, piece in enumerate(pieces))
 
 
 def counted(number: int, what: str) -> str:
     """A number of things, as it is said: `1 tool`, `2 tools`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _pile(marks: str) -> str:
+    return marks[:MOST_MARKS].translate(_SHOWN) + "".join(map(_written_out, marks[MOST_MARKS:]))
 
 
 def _written_out(character: str) -> str:
@@ -57,6 +68,17 @@ def _shown(character: str) -> str:
     if character in _ORDINARY:
         return _ORDINARY[character]
     return _written_out(character) if _is_hidden(character) else character
+
+
+class _Table(dict[int, str]):
+    """How each character is shown, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = shown = _shown(chr(code))
+        return shown
+
+
+_SHOWN = _Table()
 
 
 def _is_hidden(character: str) -> bool:
@@ -72,16 +94,24 @@ def _quoted(text: str) -> str:
 def has_hidden(value: Any) -> bool:
     """Whether anything in a value cannot be seen; line ends and tabs are ordinary."""
     if isinstance(value, str):
-        return not _PLAIN.match(value) and any(_is_hidden(c) for c in value if c not in _ORDINARY)
+        return not _PLAIN.match(value) and any(_is_hidden(c) for c in set(value) if c not in _ORDINARY)
     if isinstance(value, Mapping):
         return any(has_hidden(key) or has_hidden(item) for key, item in value.items())
     return isinstance(value, list) and any(has_hidden(item) for item in value)
 
 
-def question(call: Call, *, why: str | None, preview: Any = None, price: str | None = None) -> str:
-    """The whole text of a confirmation."""
+def question(
+    call: Call,
+    *,
+    why: str | None,
+    preview: Any = None,
+    price: str | None = None,
+    leads_to: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The whole text of a confirmation; `leads_to` has the arguments that are paths, each with its real path."""
     contract = call.tool.contract
     lines = [f"{visible(contract.title)} ({contract.name}) — {contract.side_effect}, {contract.risk} risk"]
+    lines += [f"On the server {visible(call.tool.upstream)}"] if call.tool.upstream else []
     lines += [f"Asked for by {visible(call.principal.id)} ({call.principal.kind})"]
     if call.principal.mode == "test":
         lines.append("Against the test endpoint.")
@@ -96,11 +126,38 @@ def question(call: Call, *, why: str | None, preview: Any = None, price: str | N
     lines += _section("Arguments, as sent", argument_lines(stated))
     if preview is not None:
         lines += _section("Preview, as the tool reported it", list(argument_lines(preview)))
-    if has_hidden(stated):
-        lines.append(
-            "Warning: the arguments hold invisible or direction-changing characters, written here as \\u{...}."
-        )
-    return "\n".join(lines)
+    real = [f"{name} leads to {_quoted(path)} on this machine." for name, path in leads_to]
+    return "\n".join([*lines, *(f"Warning: {warning}" for warning in (*real, *argument_warnings(stated)))])
+
+
+def argument_warnings(arguments: Any) -> list[str]:
+    """What a person must know who reads the arguments: hosts that may be misread, characters that cannot be seen or
+    look like others."""
+    hosts = ((label, misread_host(text)) for label, text in texts_in(arguments) if ":" in text)
+    found = [f"{label} leads to the host {_quoted(host)}." for label, host in hosts if host is not None]
+    if has_hidden(arguments):
+        found.append("the arguments hold invisible or direction-changing characters, written here as \\u{...}.")
+    twins = [(label, alike) for label, text in texts_in(arguments) if (alike := look_alikes(text))]
+    for label, alike in twins[:MOST_WARNINGS]:
+        found.append(f"{label or 'the text'} holds characters that look like others: {described(alike)}.")
+    if len(twins) > MOST_WARNINGS:
+        found.append(f"{len(twins) - MOST_WARNINGS} more texts hold characters that look like others.")
+    return found
+
+
+def texts_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a value with the name of its place; a name of a field is a text too."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            below = _below(name, str(key))
+            if not _PLAIN_NAME.match(str(key)):
+                yield f"the name {below}", str(key)
+            yield from texts_in(item, below)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from texts_in(item, f"{name}[{index}]")
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
@@ -108,12 +165,13 @@ def _section(title: str, lines: list[str]) -> list[str]:
 
 
 def argument_lines(value: Any, name: str = "") -> list[str]:
-    """One line for every value, however deep it lies."""
+    """One line for every value, however deep it lies; a long text goes on in lines that begin with `MORE`."""
     if isinstance(value, Mapping) and value:
         return [line for key, item in value.items() for line in argument_lines(item, _below(name, str(key)))]
     if isinstance(value, list) and value:
         return [line for index, item in enumerate(value) for line in argument_lines(item, f"{name}[{index}]")]
-    return [f"{name}: {_value(value)}" if name else _value(value)]
+    first, *more = _value(value)
+    return [f"{name}: {first}" if name else first, *more]
 
 
 def _below(name: str, key: str) -> str:
@@ -122,12 +180,16 @@ def _below(name: str, key: str) -> str:
     return f"{name}.{label}" if name else label
 
 
-def _value(value: Any) -> str:
+def _value(value: Any) -> list[str]:
     if isinstance(value, str):
-        if len(value) > MOST_TEXT:
-            return f"{_quoted(value[:MOST_TEXT])} … and {len(value) - MOST_TEXT} more characters, not shown"
-        return _quoted(value)
-    return "{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else _word(value)
+        return _folded(value) if len(value) > MOST_TEXT else [_quoted(value)]
+    return ["{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else _word(value)]
+
+
+def _folded(text: str) -> list[str]:
+    """A long text, whole, in pieces."""
+    pieces = [_quoted(text[at : at + MOST_TEXT]) for at in range(0, len(text), MOST_TEXT)]
+    return [f"{pieces[0]} … and {len(text) - MOST_TEXT} more characters:", *(MORE[:-1] + piece for piece in pieces[1:])]
 
 
 def _word(value: Any) -> str:

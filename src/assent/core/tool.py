@@ -1,4 +1,4 @@
-"""What do we hold ready for one tool of one upstream?"""
+"""A tool of one upstream with its contract, compiled for calls."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ class Tool:
     visibility: str = "scoped"
     has_test: bool = False
     failure_names: bool = False
+    open_world: bool = False
+    """Whether calls reach systems outside: as the contract says, or as was inferred where it says nothing."""
 
     @property
     def name(self) -> str:
@@ -53,8 +55,12 @@ def compile_tool(
     definition: Mapping[str, Any] | None = None,
     has_test: bool = False,
     historic_names: bool = False,
+    open_world: bool = False,
 ) -> Tool:
-    """Everything about a tool that can be known before a call; raises ContractError for schemas that are none."""
+    """Everything about a tool that can be known before a call; raises ContractError for schemas that are none.
+
+    `open_world` is what was inferred: it counts where the contract says nothing.
+    """
     raw = dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
@@ -83,6 +89,7 @@ def compile_tool(
         visibility=contract.visibility or profile.visibility,
         has_test=has_test,
         failure_names=profile.failures,
+        open_world=open_world if contract.open_world is None else contract.open_world,
     )
 
 

@@ -83,6 +83,7 @@ def take_in(
                     definition=definition,
                     has_test=terms.has_test,
                     historic_names=terms.historic_names,
+                    open_world=contract.open_world is None and classify(definition).open_world,
                 )
             )
         except ContractError as error:
@@ -99,7 +100,7 @@ def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contrac
         "side_effect": tier,
         "risk": risk,
         "overwrites": tier is Tier.WRITE and inference.overwrites,
-        "open_world": inference.open_world if claims.open_world is None else claims.open_world,
+        "open_world": _reaches_out(inference, claims, trusted=terms.trust == "annotations"),
         "labels": inference.labels.as_json(),
     }
     title = definition.get("title") or _annotated_title(definition)
@@ -127,6 +128,13 @@ def judge(inference: Inference, claims: Claims, *, trusted: bool) -> tuple[Tier,
         return tier, DEFAULT_RISK[tier] if tier is Tier.READ else max(DEFAULT_RISK[tier], risk, key=_number)
     tier = inferred if inferred is not Tier.READ else Tier.WRITE
     return tier, max(Risk.HIGH, risk, key=_number)
+
+
+def _reaches_out(inference: Inference, claims: Claims, *, trusted: bool) -> bool:
+    """Whether calls reach systems outside. Nobody need believe a server that says they do not."""
+    if trusted and claims.open_world is not None:
+        return claims.open_world
+    return inference.open_world or claims.open_world is True
 
 
 def _number(risk: Risk) -> int:

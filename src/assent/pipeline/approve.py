@@ -1,4 +1,4 @@
-"""What happens when a person answers? The second sentence: known, entitled, decided, written down."""
+"""Take a person's decision on an approval: find it, check that they may decide, store and record the decision."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ async def approve(
 async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str) -> Approval:
     approval = await _known(person, approval_id, ports)
     _entitled(person, approval)
-    _open(approval, ports.now())
-    if (earlier := approval.decision_of(person.id)) is not None:
+    _open(approval, verdict, ports.now())
+    if verdict != "reopen" and (earlier := approval.decision_of(person.id)) is not None:
         raise Refusal("approve.already_decided", f"{earlier.person} has said {earlier.verdict}: a person decides once.")
     decision = Decision(person.id, verdict, ports.now(), channel)
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": channel}
@@ -73,10 +73,12 @@ def _entitled(person: Principal, approval: Approval) -> None:
         raise Refusal("approve.not_entitled", "This approval needs a person with the role approver.")
 
 
-def _open(approval: Approval, now: float) -> None:
-    match approval.state_at(now):
-        case ApprovalState.PENDING:
-            return
-        case ApprovalState.EXPIRED:
-            raise Refusal("approve.expired")
-    raise Refusal("approve.already_decided")
+def _open(approval: Approval, verdict: Verdict, now: float) -> None:
+    """Raise unless the approval can take this verdict: a decision needs a pending one, `reopen` a declined one."""
+    state = approval.state_at(now)
+    if state is ApprovalState.EXPIRED:
+        raise Refusal("approve.expired")
+    if verdict == "reopen" and state is not ApprovalState.DECLINED:
+        raise Refusal("approve.not_declined", f"This approval is {state}: there is no decline to take back.")
+    if verdict != "reopen" and state is not ApprovalState.PENDING:
+        raise Refusal("approve.already_decided")

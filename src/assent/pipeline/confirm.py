@@ -1,7 +1,9 @@
-"""Has a person agreed to exactly this?"""
+"""The stage `confirm`: find a person's approval for exactly this call, or ask for one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from math import ceil
 
 from assent.core.approval import Approval, ApprovalState, Decision, binding_of
@@ -14,6 +16,8 @@ from assent.pipeline.journal import Journal
 from assent.pipeline.rehearse import Rehearsed
 from assent.ports import CoolingDown, Ports, TooManyPending
 
+_AGAIN = "once it is approved, call again with the same arguments."
+
 
 async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, journal: Journal) -> Approval | None:
     """An approval for exactly this call, None where nobody need be asked; otherwise ask: in band, or out of band."""
@@ -22,7 +26,7 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, journal: Journ
     if by in ("none", "host"):
         journal.passed("confirm", "nobody need be asked" if by == "none" else "the host asks")
         return None
-    draft = _draft(call, rehearsed, why, by, ports)
+    draft = _draft(call, rehearsed, why, by, ports, await ports.leads_to(call))
     approval = await ports.store.approval_for(draft.binding, ports.now())
     if journal.observing:
         journal.object("confirm", Pause(approval or draft))
@@ -40,7 +44,7 @@ def _judge(approval: Approval, call: Call, ports: Ports, journal: Journal) -> Ap
             journal.passed("confirm", f"approval {approval.id}")
             return approval
         case ApprovalState.DECLINED:
-            raise Refusal("confirm.declined")
+            raise _declined(approval, ports)
     if _replies(call, approval):
         raise Refusal("confirm.cancelled")
     if approval.by == "user" and call.can_ask:
@@ -54,17 +58,33 @@ def _replies(call: Call, approval: Approval) -> bool:
 
 
 def pending(approval: Approval, ports: Ports) -> Refusal:
-    """The answer of a call that waits for a person: nothing in it changes until the person has decided."""
-    url = ports.approval_url(approval.id)
-    if url is None:
-        return Refusal("confirm.approval_pending", approval=approval.id)
-    remedy = f"Tell the user that it is decided at {url}; once it is approved, call again with the same arguments."
-    return Refusal("confirm.approval_pending", approval=approval.id, approval_url=url, remedy=remedy)
+    """The answer of a call that waits for a person: who must do what, and until when. Nothing in it changes until the
+    person has decided."""
+    until = datetime.fromtimestamp(approval.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    detail = f"This call waits for a person's approval. Nothing has run. It can be decided until {until}."
+    url, command = ports.approval_url(approval.id), ports.approval_command("approve", approval.id)
+    facts = {"approval": approval.id}
+    if url is not None:
+        facts["approval_url"] = url
+        facts["remedy"] = f"Tell the user that it is decided at {url}; {_AGAIN}"
+    elif command is not None:
+        facts["remedy"] = f"Tell the user: a person must run `{command}` in their own terminal; {_AGAIN}"
+    return Refusal("confirm.approval_pending", detail, **facts)
 
 
-def _draft(call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports) -> Approval:
+def _declined(approval: Approval, ports: Ports) -> Refusal:
+    command = ports.approval_command("reopen", approval.id)
+    if command is None:
+        return Refusal("confirm.declined", approval=approval.id)
+    remedy = f"Do not repeat it; ask the user what to do instead. A person takes the no back with `{command}`."
+    return Refusal("confirm.declined", approval=approval.id, remedy=remedy)
+
+
+def _draft(
+    call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports, leads_to: Sequence[tuple[str, str]]
+) -> Approval:
     contract, now = call.tool.contract, ports.now()
-    text = question(call, why=why, preview=rehearsed.preview, price=rehearsed.price)
+    text = question(call, why=why, preview=rehearsed.preview, price=rehearsed.price, leads_to=leads_to)
     return Approval(
         id=ports.new_id(),
         binding=binding_of(call.digest, rehearsed.preview_digest, text, ports.policy_digest, by),

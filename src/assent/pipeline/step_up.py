@@ -1,4 +1,4 @@
-"""Is the authentication fresh and strong enough?"""
+"""The stage `step_up`: check that the caller's authentication is fresh and strong enough."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.pipeline.journal import Journal
 from assent.ports import Ports
+
+_NO_LOGIN = (
+    "This caller has no login to renew: API keys and standard streams carry none. Tell the user; an operator lets such "
+    "callers use a token (`auth.jwt`), or changes `step_up` in the tool's contract."
+)
 
 
 def step_up(call: Call, ports: Ports, journal: Journal) -> None:
@@ -25,7 +30,8 @@ def step_up(call: Call, ports: Ports, journal: Journal) -> None:
         return
     facts = {"acr_values": list(spec.acr)} if spec.acr else {}
     age = {"max_age": spec.max_age} if spec.max_age else {}
-    journal.object("step_up", Refusal("step_up.required", lacking, **facts, **age))
+    remedy = {} if call.principal.bearer else {"remedy": _NO_LOGIN}
+    journal.object("step_up", Refusal("step_up.required", lacking, **facts, **age, **remedy))
 
 
 def shortfall(spec: StepUp, principal: Principal, now: float) -> str | None:

@@ -200,9 +200,11 @@ class Records:
 
     def decide(self, approval_id: str, decision: Decision, now: float, row: Sealed) -> Approval | None:
         approval = self.approvals.get(approval_id)
-        if approval is None or approval.state_at(now) is not ApprovalState.PENDING:
+        reopening = decision.verdict == "reopen"
+        decidable = ApprovalState.DECLINED if reopening else ApprovalState.PENDING
+        if approval is None or approval.state_at(now) is not decidable:
             return None
-        if approval.decision_of(decision.person) is not None:
+        if not reopening and approval.decision_of(decision.person) is not None:
             return None
         decided = approval.with_decision(decision)
         self._put_approval(decided)

@@ -40,7 +40,7 @@ APPROVAL: Schema = {
                 "required": ["person", "verdict", "at", "channel"],
                 "properties": {
                     "person": {"type": "string"},
-                    "verdict": {"type": "string", "enum": ["approve", "decline"]},
+                    "verdict": {"type": "string", "enum": ["approve", "decline", "reopen"]},
                     "at": {"type": "number"},
                     "channel": {"type": "string"},
                 },

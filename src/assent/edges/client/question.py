@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assent.core.render import argument_lines, has_hidden, visible
+from assent.core.render import argument_lines, argument_warnings, visible
 from assent.edges.client.allowances import Remember
 from assent.edges.client.standing import Standing
 
@@ -46,8 +46,7 @@ class Question:
             lines += _section("The server's own words, not checked by anybody", _words(self.words))
         if self.schema:
             lines += _section("It wants to be told", [visible(str(name)) for name in self.schema])
-        if has_hidden(dict(self.arguments)):
-            lines.append("Warning: the arguments hold invisible characters, written here as \\u{...}.")
+        lines += [f"Warning: {warning}" for warning in argument_warnings(dict(self.arguments))]
         return "\n".join(lines + [f"Warning: {visible(warning)}" for warning in self.warnings])
 
     def _headline(self) -> str:
@@ -91,4 +90,4 @@ def _section(title: str, lines: list[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [f"> {visible(line)}" for line in text[:4_000].splitlines()] or ["> (nothing)"]
+    return [f"> {visible(line)}" for line in text.splitlines()] or ["> (nothing)"]

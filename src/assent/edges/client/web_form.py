@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from assent.core.render import argument_lines, has_hidden, visible
+from assent.core.render import argument_lines, argument_warnings, visible
 from assent.edges.client.allowances import Anything, AtMost, Remember
 from assent.edges.client.question import Answer, Question, quoted_title
 from assent.edges.page_style import styled
@@ -65,8 +65,8 @@ def read_answer(question: Question, form: Mapping[str, str]) -> Answer:
 
 
 def _warnings(question: Question) -> list[str]:
-    hidden = ["The arguments hold invisible characters, written here as \\u{...}."]
-    return [*map(visible, question.warnings), *(hidden if has_hidden(dict(question.arguments)) else [])]
+    found = argument_warnings(dict(question.arguments))
+    return [*map(visible, question.warnings), *(warning[:1].upper() + warning[1:] for warning in found)]
 
 
 def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
@@ -78,7 +78,7 @@ def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
     if question.preview is not None:
         found.append(("Preview, as the server reported it", argument_lines(question.preview), True))
     if question.words is not None:
-        said = [visible(line) for line in question.words[:4_000].splitlines()] or ["(nothing)"]
+        said = [visible(line) for line in question.words.splitlines()] or ["(nothing)"]
         found.append(("The server's own words, not checked by anybody", said, True))
     return found
 

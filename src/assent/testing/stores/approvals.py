@@ -98,6 +98,20 @@ class ApprovalPromises:
             await store.claim(claim_draft(), entry(), asked.id, NOW + 2)
         assert await store.approval_for("binding", NOW + 60) is None
 
+    async def test_a_decline_is_taken_back_and_the_approval_waits_until_it_always_would(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(), NOW, 20, entry())
+        assert await store.decide(asked.id, decision(verdict="reopen"), NOW, entry()) is None, "nobody declined it"
+        await store.decide(asked.id, decision(verdict="decline"), NOW + 1, entry())
+        taken_back = await store.decide(asked.id, decision(verdict="reopen", at=NOW + 2), NOW + 2, entry())
+        assert taken_back is not None and taken_back.state_at(NOW + 2) is ApprovalState.PENDING
+        assert await store.approval(asked.id) == taken_back
+        assert await store.approvals(pending_at=NOW + 2) == [taken_back]
+        other = approval_draft("other", binding="other")
+        assert await store.ask(other, NOW + 3, 20, entry(), cooldown=30) == other, "there is nothing to cool down from"
+        given = await store.decide(asked.id, decision(at=NOW + 3), NOW + 3, entry())
+        assert given is not None and given.state_at(NOW + 3) is ApprovalState.APPROVED
+        assert (await store.claim(claim_draft(), entry(), asked.id, NOW + 4)).epoch == 1
+
     async def test_a_quorum_is_of_distinct_persons(self, store: Store) -> None:
         asked = await store.ask(approval_draft(quorum=2), NOW, 20, entry())
         once = await store.decide(asked.id, decision("ann"), NOW + 1, entry("decision"))

@@ -25,6 +25,7 @@ class Guess:
     tier: str
     risk: str = "low"
     confidence: float = 1.0
+    open_world: bool = False
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ class ApiTool:
     operation: Operation
     arguments: Arguments
     template: Template
+    open_world: bool = False
+    """Whether inference says that it reaches systems outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class _Reader:
         fields, findings = contract_fields(operation, arguments, effect, self.outputs)
         _check(name, fields, definition)
         self.findings.extend((*findings, *_oddities(operation)))
-        return ApiTool(name, definition, fields, operation, arguments, template)
+        return ApiTool(name, definition, fields, operation, arguments, template, effect.open_world)
 
     def _definition(self, name: str, operation: Operation, arguments: Arguments) -> dict[str, Any]:
         schema, whole = self.input_bundler.bundle(arguments.schema)
@@ -169,6 +171,7 @@ def compile_one(
         definition=tool.definition,
         has_test=has_test,
         historic_names=historic_names,
+        open_world=tool.open_world,
     )
 
 

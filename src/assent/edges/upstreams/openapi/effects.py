@@ -32,6 +32,8 @@ class Inference(Protocol):
     def risk(self) -> str: ...
     @property
     def confidence(self) -> float: ...
+    @property
+    def open_world(self) -> bool: ...
 
 
 Infer = Callable[[dict[str, Any]], Inference]
@@ -39,12 +41,14 @@ Infer = Callable[[dict[str, Any]], Inference]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The tier of an operation, whether it replaces what was there, and its risk where that is not the tier's."""
+    """The tier of an operation, whether it replaces what was there, its risk where that is not the tier's, and whether
+    it probably reaches systems outside."""
 
     tier: Tier
     overwrites: bool = False
     risk: Risk | None = None
     declared: bool = False
+    open_world: bool = False
 
 
 def effect_of(operation: Operation, definition: Mapping[str, Any], infer: Infer | None = None) -> Effect:
@@ -58,7 +62,8 @@ def effect_of(operation: Operation, definition: Mapping[str, Any], infer: Infer 
         return Effect(tier, overwrites)
     guess = infer(dict(definition))
     refined = _refined(operation.method, tier, guess)
-    return Effect(refined, overwrites and refined is Tier.WRITE, _raised(refined, guess))
+    overwrites = overwrites and refined is Tier.WRITE
+    return Effect(refined, overwrites, _raised(refined, guess), open_world=guess.open_world)
 
 
 def _refined(method: str, tier: Tier, guess: Inference) -> Tier:

@@ -1,0 +1,64 @@
+"""The host that a link leads to, as browsers and HTTP clients read it, which need not be the one a person reads."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from ipaddress import IPv4Address
+from urllib.parse import unquote
+
+# Browsers take any number of slashes after the schemes they know, and none; others need two.
+_LINK = re.compile(r"(?:(?:https?|wss?|ftp):[/\\]*|[a-z][a-z0-9+.-]*:[/\\]{2})([^/\\?#]*)", re.IGNORECASE)
+_READ = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::\d+)?(?=[/?#]|\Z)", re.IGNORECASE)
+_DROPPED = str.maketrans("", "", "\t\n\r")
+_EDGES = "".join(map(chr, range(0x21)))
+_DOTS = str.maketrans("。", ".")
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.IGNORECASE)
+
+
+def misread_host(text: str) -> str | None:
+    """The host that a link leads to where a person may read another one; None where they read the same.
+
+    A user part, other scripts, percent signs, blanks that are dropped and addresses written as numbers count.
+    """
+    link = _LINK.match(text.strip(_EDGES).translate(_DROPPED))
+    if link is None:
+        return None
+    host = _host(link[1])
+    read = _READ.match(text)
+    return None if not host or (read is not None and read[1].lower() == host) else host
+
+
+def _host(authority: str) -> str:
+    """The host of an authority: without user and port, in ASCII, an IPv4 address in its usual form."""
+    after_user = authority.rpartition("@")[2]
+    if after_user.startswith("["):
+        return after_user.partition("]")[0].lower() + "]"
+    host = unicodedata.normalize("NFKC", unquote(after_user.partition(":")[0])).translate(_DOTS).lower()
+    host = ".".join(label if label.isascii() else _encoded(label) for label in host.split("."))
+    return _address(host) or host
+
+
+def _encoded(label: str) -> str:
+    return "xn--" + label.encode("punycode").decode("ascii")
+
+
+def _address(host: str) -> str | None:
+    """The address that a host of numbers stands for, such as 2130706433 or 0x7f.1; None for any other."""
+    parts = host.removesuffix(".").split(".")
+    if len(parts) > 4 or not all(map(_NUMBER.fullmatch, parts)):
+        return None
+    try:
+        *first, last = [_number(part) for part in parts]
+        whole = sum(number << (24 - 8 * place) for place, number in enumerate(first)) + last
+        if any(number > 255 for number in first) or last >= 256 ** (4 - len(first)):
+            return None
+        return str(IPv4Address(whole))
+    except ValueError:
+        return None
+
+
+def _number(part: str) -> int:
+    if part.lower().startswith("0x"):
+        return int(part[2:] or "0", 16)
+    return int(part, 8) if part.startswith("0") and part != "0" else int(part)

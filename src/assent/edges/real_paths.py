@@ -1,0 +1,50 @@
+"""The real paths of arguments that are paths on this machine: links followed, `..` and `~` replaced."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from assent.core.render import texts_in
+
+LONGEST = 4096
+MOST_LOOKED_AT = 64 * 1024
+"""Characters in all texts of one call that are looked at; each part of a path costs a look at the disk."""
+
+
+def real_paths(arguments: Mapping[str, Any], base: Path) -> list[tuple[str, str]]:
+    """The place of every text that, read as a path from `base`, leads elsewhere than it says, with its real path."""
+    home, left, found = os.path.realpath(base), MOST_LOOKED_AT, list[tuple[str, str]]()
+    for name, text in texts_in(arguments):
+        path = _path(text)
+        if path is None or not name or name.startswith("the name "):
+            continue
+        left -= len(path)
+        if left < 0:
+            return [*found, (name, "not looked up: there is too much text")]
+        if (real := _real(path, home)) is not None:
+            found.append((name, real))
+    return found
+
+
+def _path(text: str) -> str | None:
+    """The text as a path; None where it cannot be one."""
+    if text.lower().startswith("file:"):
+        text = unquote(urlsplit(text.translate({9: None, 10: None, 13: None})).path)
+    elif "://" in text:
+        return None
+    return text if 0 < len(text) <= LONGEST and "\0" not in text else None
+
+
+def _real(path: str, home: str) -> str | None:
+    """The real path, where it is not the one that is written."""
+    try:
+        full = Path(home, Path(path).expanduser())
+        real = os.path.realpath(full)
+    except (OSError, ValueError, RuntimeError):  # the last where there is no such user
+        return None
+    plain = not path.startswith("~") and ".." not in path.split("/")
+    return None if plain and os.path.normpath(full) == real else real
