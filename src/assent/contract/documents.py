@@ -54,8 +54,8 @@ class SchemaValidator:
         size = size_of(value, most)
         if size is None:
             return most, _TOO_LARGE
-        if self._cost.deepest is not None and len(size.levels) > self._cost.deepest:
-            return most, f"it is nested more than {self._cost.deepest} deep, and its schema grows with every level"
+        if len(size.levels) > self._cost.deepest:
+            return most, f"it is nested more than {self._cost.deepest} deep, which is too deep for its schema"
         checks = self._cost.of(size)
         return checks, _TOO_LARGE if checks > MOST_CHECKS_IN_ALL else None
 

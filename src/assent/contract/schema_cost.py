@@ -17,6 +17,8 @@ from assent.contract.patterns import compile_pattern
 MOST_CHECKS = 10_000
 """How many checks one value may meet."""
 MOST_WORK = 200_000
+MOST_DEPTH = 200
+"""The validator itself gives up at 255."""
 LEAST_DEPTH = 8
 """A schema that grows with every level is usable to the depth at which it meets the bound, if that is not less."""
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
@@ -28,10 +30,11 @@ State = tuple[tuple[int, int], ...]
 
 
 class Size(NamedTuple):
-    """How many values there are at each depth, and how many characters their names have."""
+    """How many values there are at each depth, and how many characters their names and texts have."""
 
     levels: list[int]
     names: int
+    texts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,8 @@ class Cost:
 
     checks: tuple[int, ...]
     per_name_character: int
-    deepest: int | None
-    """The depth below which nothing may be nested, or None."""
+    deepest: int
+    """How many levels a value may have."""
     branches: bool
     """Whether one error can hold the errors of several branches."""
 
@@ -54,7 +57,7 @@ class Cost:
 
 def size_of(value: Any, most: int) -> Size | None:
     """The size of a JSON value; None if it has more than so many values."""
-    levels, names, level, total = [], 0, [value], 0
+    levels, names, texts, level, total = [], 0, 0, [value], 0
     while level:
         total += len(level)
         if total > most:
@@ -68,8 +71,16 @@ def size_of(value: Any, most: int) -> Size | None:
                 names += sum(map(len, one))
             elif kind is list:
                 below.extend(one)
+            elif kind is str:
+                texts += len(one)
         level = below
-    return Size(levels, names)
+    return Size(levels, names, texts)
+
+
+def is_large(value: Any) -> bool:
+    """Whether checking a value may take long enough that others would wait."""
+    size = size_of(value, 2_000)
+    return size is None or size.names + size.texts > 20_000
 
 
 def cost_of(schema: Any) -> Cost:
@@ -105,10 +116,10 @@ class _Unfolding:
                     raise ValueError(
                         f"its references unfold to more than {MOST_CHECKS} checks of one value at depth {len(checks)}"
                     ) from None
-                return Cost(tuple(checks), self._per_name, len(checks), self._branches)
+                return Cost(tuple(checks), self._per_name, min(len(checks), MOST_DEPTH), self._branches)
             checks.append(max(most, checks[-1] if checks else 1))
             level = below
-        return Cost(tuple(checks), self._per_name, None, self._branches)
+        return Cost(tuple(checks), self._per_name, MOST_DEPTH, self._branches)
 
     def _unfold(self, level: list[State], seen: set[State]) -> tuple[int, list[State]]:
         most, below = 0, []
