@@ -1,4 +1,4 @@
-"""How do we learn what changes at an upstream, and when?"""
+"""Refreshes the tools of each upstream in time, and passes on what it says unasked."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ logger = logging.getLogger("assent")
 
 REFRESH = 30.0
 RETRY = 2.0
+PAUSE = 1.0
+"""The least time between two refreshes of one upstream, however often it says that its tools changed."""
+SHARE = 10
+"""A refresh that kept us busy is followed by a pause of so many times as long."""
 LISTEN_AGAIN = 1.0
 LISTEN_AT_LAST = 60.0
 
@@ -30,11 +34,13 @@ class Attention:
 
     def __init__(
         self,
-        refresh: Callable[[str], Awaitable[None]],
+        refresh: Callable[[str], Awaitable[float]],
         is_troubled: Callable[[str], bool],
         notice: Callable[[dict[str, Any]], None],
+        rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._refresh, self._is_troubled, self._notice = refresh, is_troubled, notice
+        self._rest = rest
         self._stale: dict[str, asyncio.Event] = {}
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
         self.ears: dict[str, Hearing] = {}
@@ -83,7 +89,8 @@ class Attention:
                 async with asyncio.timeout(RETRY if self._is_troubled(name) else REFRESH):
                     await stale.wait()
             stale.clear()
-            await self._refresh(name)
+            busy = await self._refresh(name)
+            await self._rest(pause(busy))
 
     async def _keep_listening(self, link: HttpLink | StdioLink, ear: Hearing) -> None:
         """Listen again whenever a stream ends; ever more seldom to an upstream that cannot be listened to."""
@@ -96,3 +103,8 @@ class Attention:
                     logger.debug("upstream %s is not heard: %s", link.name, words(error))
                 pause = LISTEN_AGAIN if ear.was_heard else min(pause * 2, LISTEN_AT_LAST)
             await asyncio.sleep(pause)
+
+
+def pause(busy: float) -> float:
+    """How long an upstream is not looked at after a refresh that kept us busy so many seconds."""
+    return min(max(PAUSE, SHARE * busy), REFRESH)

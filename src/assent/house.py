@@ -37,6 +37,7 @@ from assent.reception import Reception
 from assent.settings import Settings
 from assent.stock import Contracts, Definitions, Stock, contracts_of, tools_of
 from assent.stores.address import open_store
+from assent.stores.probe import StoreProbe
 from assent.telemetry import Standing, Tally, render
 from assent.wiring import Link, Wiring
 
@@ -60,6 +61,7 @@ class House:
         self.loaded = asyncio.Event()
         retention = settings.defaults.idempotency.retention
         self.work = Work(store, time.time, retention=retention, blind=self.keyring.blind)
+        self.probe = StoreProbe(store, time.time)
         self.tally = Tally()
         self.reception = Reception(settings, store)
         self.ports = self._make_ports()
@@ -245,12 +247,8 @@ class House:
         return self.loaded.is_set()
 
     async def is_ready(self) -> bool:
-        """Whether calls can be taken: the catalogue is there and the store answers."""
-        try:
-            await self.store.recall("")
-        except StoreError:
-            return False
-        return self.loaded.is_set()
+        """Whether calls can be taken: the catalogue is loaded, and the store can be read and written."""
+        return self.loaded.is_set() and await self.probe.is_writable()
 
     def doors(self) -> Doors:
         return self.reception.doors()

@@ -395,6 +395,10 @@ class Work(Protocol):
         """Run an effect to its end even if whoever waits for it leaves; its `presence` is released where that helps."""
         ...
 
+    async def turn(self) -> None:
+        """Wait for one's turn to check something large: between two of them, everything else goes on."""
+        ...
+
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
         """Keep a claim's lease alive while its effect runs."""
         ...

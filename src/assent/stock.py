@@ -1,10 +1,11 @@
-"""What did the upstreams last say of their tools, and what of it stands in the catalogue?"""
+"""The tools that the upstreams last listed, and the catalogue made of them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from assent.wiring import Link
 logger = logging.getLogger("assent")
 
 LOAD_WITHIN = 10.0
+SLICE = 20
+"""How many definitions are compiled before everything else has a turn."""
 
 Definitions = list[dict[str, Any]]
 Accepted = tuple[str | None, dict[str, dict[str, Pin]] | None]
@@ -53,21 +56,25 @@ class Stock:
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self.catalogue = Catalogue()
 
-    async def refresh(self, name: str) -> None:
-        """Ask one upstream for its tools, and put what it says into a new catalogue."""
-        link = self._links.get(name)
+    async def refresh(self, name: str) -> float:
+        """Ask one upstream for its tools, and put what it says into a new catalogue; how long that kept us busy."""
+        link, busy = self._links.get(name), 0.0
         if link is None:
-            return
+            return busy
         try:
             definitions = await link.load()
             doubt = "" if isinstance(link, OpenApiLink) else self._reread_pins()
-            said = definitions, self._unaccepted(link, definitions)
-            taken = self._take_in(link, definitions) if said != self._said.get(name) else None
+            said, settings = (definitions, self._unaccepted(link, definitions)), self._settings
+            taken = None
+            if said != self._said.get(name):
+                taken, busy = await self._take_in_aside(link, definitions)
         except Exception as error:
             self._say(name, str(error) if isinstance(error, FaultsError) else words(error))
-            return
+            return busy
         if self._links.get(name) is not link:
-            return  # another one took its place meanwhile
+            return busy  # another one took its place meanwhile
+        if self._settings is not settings:
+            return busy + await self.refresh(name)
         self._say(name, doubt)
         if taken is not None:
             self._on_said(name, self._said.get(name), said)
@@ -75,6 +82,7 @@ class Stock:
             for tool, reason in said[1].items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
+        return busy
 
     def _say(self, name: str, trouble: str) -> None:
         """Keep what is wrong with an upstream, and name it once."""
@@ -157,12 +165,30 @@ class Stock:
         )
 
     def _take_in(self, link: Link, definitions: Definitions) -> TakenIn:
+        return _together(self._slices(link, definitions))
+
+    async def _take_in_aside(self, link: Link, definitions: Definitions) -> tuple[TakenIn, float]:
+        """The tools of an upstream, with a turn for everything else between every few; how long it kept us busy."""
+        taken, busy, slices = list[TakenIn](), 0.0, self._slices(link, definitions)
+        while True:
+            started = time.monotonic()
+            one = next(slices, None)
+            busy += time.monotonic() - started
+            if one is None:
+                return _together(taken), busy
+            taken.append(one)
+            await asyncio.sleep(0)
+
+    def _slices(self, link: Link, definitions: Definitions) -> Iterator[TakenIn]:
         terms, unaccepted = self.terms(link.name), self._unaccepted(link, definitions)
         if isinstance(link, OpenApiLink):
-            return link.take_in(self._declared, terms, unaccepted)
+            yield link.take_in(self._declared, terms, unaccepted)
+            return
         described = link.described
         known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
-        return take_in(definitions, {**known, **self._contracts}, terms, unaccepted)
+        contracts = {**known, **self._contracts}
+        for start in range(0, len(definitions), SLICE):
+            yield take_in(definitions[start : start + SLICE], contracts, terms, unaccepted)
 
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
         """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""
@@ -188,6 +214,12 @@ class Stock:
             logger.warning("%s is not there: nothing is withheld until `assent pin --write`", place)
         self._unpinned = unpinned
         return place, pins
+
+
+def _together(slices: Iterable[TakenIn]) -> TakenIn:
+    found = list(slices)
+    tools = tuple(tool for one in found for tool in one.tools)
+    return TakenIn(tools, {name: why for one in found for name, why in one.withheld.items()})
 
 
 async def tools_of(link: Link) -> Definitions | str:

@@ -20,11 +20,10 @@ def listener() -> Iterator[socket.socket]:
 
 def test_a_reference_outside_is_refused_without_a_connection(listener: socket.socket) -> None:
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/schema.json"
-    for schema in ({"$ref": url}, {"properties": {"a": {"$ref": f"{url}#/x"}}}, {"$schema": url}):
+    inner = {"properties": {"a": {"$ref": f"{url}#/x"}}}
+    for schema in ({"$ref": url}, inner, {"$schema": url}, {"$dynamicRef": url}):
         with pytest.raises(ValueError, match="outside the document, and nothing is fetched"):
             schema_validator(schema)
-    with pytest.raises(ValueError, match="it is not a JSON Schema"):
-        schema_validator({"$dynamicRef": url})
     with pytest.raises(BlockingIOError):
         listener.accept()
 

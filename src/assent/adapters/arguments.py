@@ -44,7 +44,9 @@ class Checks:
         validator = self._validator(tool, schema)
         if validator is None or validator.is_valid(arguments):
             return
-        errors = [_told(error) for error in validator.iter_errors(arguments)][:_MOST_ERRORS]
+        checks, too_large = validator.measure(arguments)
+        found = [] if too_large else validator.first_errors(arguments, checks, _MOST_ERRORS)
+        errors = [_told(error) for error in found] or [("", too_large or "they do not fit the schema")]
         listed = [{"field": field, "reason": reason} for field, reason in errors]
         detail = "; ".join(f"{field}: {reason}" if field else reason for field, reason in errors)
         raise Refusal("validate.arguments_invalid", f"{detail}.", errors=listed)

@@ -43,10 +43,10 @@ class Sink(Protocol):
 
 
 class DirectorySink:
-    """Writes a bundle as a directory; it must not be there yet, or be empty."""
+    """Writes a bundle as a directory that only its owner can read; it must not exist yet, or be empty."""
 
     def __init__(self, root: Path) -> None:
-        root.mkdir(parents=True, exist_ok=True)
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(root.iterdir()):
             raise BadBundle(f"{root} is not empty; name a new directory")
         self._root = root
@@ -54,6 +54,7 @@ class DirectorySink:
     def put(self, path: str, data: bytes) -> None:
         target = self._root / path
         target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch(0o600)
         target.write_bytes(data)
 
 

@@ -244,9 +244,10 @@ def _new_sink(output: Path) -> Iterator[Sink]:
     """Where a bundle goes; what could not be finished is not left lying."""
     if output.suffix == ".zip":
         try:
-            archive = zipfile.ZipFile(output, "x")
+            output.touch(0o600, exist_ok=False)  # a bundle holds names and arguments: only its owner reads it
         except FileExistsError:
             raise BadBundle(f"{output} is there already; name a new file") from None
+        archive = zipfile.ZipFile(output, "w")
         sink: Sink = ZipSink(archive)
     else:
         archive, sink = None, DirectorySink(output)

@@ -1,13 +1,16 @@
-"""Is this plain JSON, and is it a JSON Schema?"""
+"""Plain JSON documents, and JSON Schemas whose checks are bounded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import jsonschema_rs
 
 from assent.contract.digest import NotCanonicalError, canonical
+from assent.contract.patterns import LINEAR, MOST_SECONDS, Budget, pattern_keyword
+from assent.contract.schema_cost import Cost, cost_of, size_of
 
 
 def plain_copy(value: Any) -> dict[str, Any]:
@@ -28,11 +31,67 @@ def _copied(value: Any) -> Any:
     return [_copied(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def schema_validator(schema: Any) -> Any:
+MOST_CHECKS_IN_ALL = 5_000_000
+"""What one check of a whole value may cost; one check takes from 10 to 50 nanoseconds."""
+_MOST_CHECKS_WITH_ERRORS = 20_000
+_TOO_LARGE = "it has too many values to be checked against its schema; send fewer at once"
+
+
+class SchemaValidator:
+    """A compiled JSON Schema whose checks are bounded in time and memory, whatever the schema and the value are."""
+
+    def __init__(self, schema: Any) -> None:
+        self._cost: Cost = cost_of(schema)
+        self._budget = Budget()
+        self._validator = _compiled(schema, pattern_keyword(self._budget))
+
+    def is_valid(self, value: Any) -> bool:
+        """Whether a value fits; one that is too large to be checked does not."""
+        return self.measure(value)[1] is None and self.fits(value)
+
+    def measure(self, value: Any, most: int = MOST_CHECKS_IN_ALL) -> tuple[int, str | None]:
+        """The most checks a value can meet, and why that is more than we do, or None."""
+        size = size_of(value, most)
+        if size is None:
+            return most, _TOO_LARGE
+        if len(size.levels) > self._cost.deepest:
+            return most, f"it is nested more than {self._cost.deepest} deep, which is too deep for its schema"
+        checks = self._cost.of(size)
+        return checks, _TOO_LARGE if checks > MOST_CHECKS_IN_ALL else None
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value that was measured fits."""
+        self._budget.left = MOST_SECONDS
+        fits: bool = self._validator.is_valid(value)
+        return fits
+
+    def first_errors(self, value: Any, checks: int, most: int) -> list[Any]:
+        """The first errors of a value that does not fit; of a large one the first alone, or none.
+
+        The library collects all errors before it gives the first. An error of `anyOf` holds those of its branches.
+        """
+        self._budget.left = MOST_SECONDS
+        if checks <= _MOST_CHECKS_WITH_ERRORS:
+            return list(islice(self._validator.iter_errors(value), most))
+        if self._cost.branches:
+            return []
+        try:
+            self._validator.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return [error]
+        return []
+
+
+def schema_validator(schema: Any) -> SchemaValidator:
     """A validator for a JSON Schema (2020-12 unless it names another draft); ValueError says why it is none.
 
-    References lead nowhere but into the document: nothing is ever fetched.
+    References lead nowhere but into the document: nothing is ever fetched. A schema whose checks would have no bound,
+    through references that double or patterns that explode, is refused.
     """
+    return SchemaValidator(schema)
+
+
+def _compiled(schema: Any, pattern: Any) -> Any:
     outside: list[str] = []
 
     def refuse(uri: str) -> Any:
@@ -40,7 +99,9 @@ def schema_validator(schema: Any) -> Any:
         raise ValueError(uri)
 
     try:
-        return jsonschema_rs.validator_for(schema, retriever=refuse)
+        return jsonschema_rs.validator_for(
+            schema, retriever=refuse, keywords={"pattern": pattern}, pattern_options=LINEAR
+        )
     except (ValueError, TypeError, RecursionError) as error:
         if outside:
             raise ValueError(f"it refers to {outside[0][:100]}, outside the document, and nothing is fetched") from None

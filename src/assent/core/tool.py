@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assent.contract.documents import schema_validator
+from jsonschema_rs import ValidationErrorKind
+
+from assent.contract.documents import MOST_CHECKS_IN_ALL, schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
@@ -16,6 +18,11 @@ from assent.errors import ContractError, Fault
 # What references of a schema lead to from anywhere in it.
 _OURS = frozenset({"name", "title", "annotations", "historic_names"})
 _SHARED = ("$schema", "$defs", "definitions")
+
+MOST_VALUES = 100_000
+"""How many values the arguments of one call may have."""
+_MOST_ERRORS = 20
+_SOMEWHERE = "it does not fit its schema; it has too many values to say where"
 
 Validate = Callable[[Any], list[tuple[str, str]]]
 
@@ -69,7 +76,7 @@ def compile_tool(
     rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in understood
     schema: dict[str, Any] = {"type": "object", **given} if isinstance(given, Mapping) else {"type": "object"}
     ours = _own_arguments(contract, _properties(given))
-    check_input = _checker(contract.name, "input", schema)
+    check_input = _checker(contract.name, "input", schema, MOST_VALUES)
     if ours:
         check_input = _apart(check_input, _checker(contract.name, "input", {"properties": ours}), frozenset(ours))
     parts = {key: value for key, value in raw.items() if key not in _OURS}
@@ -143,17 +150,21 @@ def _listed_output(contract: Contract, output: Any) -> Any:
     return {**shared, "type": "object", "anyOf": [inner, preview]}
 
 
-def _checker(name: str, which: str, schema: Any) -> Validate:
+def _checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL) -> Validate:
     try:
         validator = schema_validator(schema)
     except ValueError as error:
         raise ContractError(Fault(str(error), "Correct the schema", f"{name}.{which}")) from None
-    is_valid, iter_errors = validator.is_valid, validator.iter_errors
+    measure, fits, first_errors = validator.measure, validator.fits, validator.first_errors
 
     def check(instance: Any) -> list[tuple[str, str]]:
-        if is_valid(instance):
+        checks, too_large = measure(instance, most)
+        if too_large is not None:
+            return [("", too_large)]
+        if fits(instance):
             return []
-        return [(_pointer(error.instance_path), sentence(error)) for error in iter_errors(instance)][:20]
+        found = first_errors(instance, checks, _MOST_ERRORS)
+        return [(_pointer(error.instance_path), sentence(error)) for error in found] or [("", _SOMEWHERE)]
 
     return check
 
@@ -174,6 +185,8 @@ def sentence(error: Any) -> str:
             return f"it must be of type {_types(kind.types)}"
         case "enum":
             return f"it must be one of {_shown(kind.options)}"
+    if isinstance(kind, ValidationErrorKind.Custom):
+        return str(kind.message)
     limit = getattr(kind, "limit", None)
     return f"it does not fit `{kind.name}`" + (f" of {limit}" if limit is not None else "")
 

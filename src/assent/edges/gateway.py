@@ -48,6 +48,7 @@ from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import STREAM, Reply, Way
 from assent.edges.rpc import RpcError, error_body, malformed_body, result_body
 from assent.edges.sessions import Session, SessionTable, TooManySessions
+from assent.edges.upstreams.breaker import current_caller
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.line import SessionLost
 from assent.edges.vigil import keep_vigil
@@ -140,8 +141,9 @@ class Gateway:
         if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
         try:
-            exchange = Exchange(scope, receive, send, await self.authenticate(headers, scope), head)
-            await self._dispatch(exchange)
+            caller = await self.authenticate(headers, scope)
+            current_caller.set(self.sessions.identity(caller))
+            await self._dispatch(Exchange(scope, receive, send, caller, head))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
         except NotAcceptable as error:

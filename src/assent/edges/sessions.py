@@ -183,6 +183,10 @@ class SessionTable:
         self._touch(session)
         return session
 
+    def identity(self, owner: Any) -> Hashable:
+        """Who a caller is, whatever it may do today."""
+        return self._who(owner)
+
     def is_same(self, one: Hashable, other: Hashable) -> bool:
         """Whether what is one caller's is also the other's."""
         return self._who(one) == self._who(other)

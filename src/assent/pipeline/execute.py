@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assent.contract.pointers import MISSING, resolve
+from assent.contract.schema_cost import is_large
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
 from assent.core.claims import NEVER, Settlement, State
@@ -66,6 +67,8 @@ async def _kept(claim: Claim, result: dict[str, Any], ports: Ports, journal: Jou
         return await _suspend(claim, result, ports, journal)
     if result.get("isError"):
         return await _error_result(claim, result, ports, journal)
+    if tool.check_output is not None and is_large(result.get("structuredContent")):
+        await ports.work.turn()
     if tool.check_output is not None and (wrong := tool.check_output(result.get("structuredContent"))):
         refusal = Refusal("execute.output_invalid", violations=[{"field": f, "reason": r} for f, r in wrong])
         said = result if journal.observing else error_result(refusal.problem())

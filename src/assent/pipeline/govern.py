@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assent.contract.schema_cost import is_large
 from assent.core.approval import Approval
 from assent.core.call import Call, Request
 from assent.core.outcome import Answer, Outcome
@@ -30,6 +31,8 @@ async def sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
     principal = await authenticate(request, ports, journal)
     tool = discover(request, principal, ports, journal)
     missing = authorize(request, principal, tool, journal)
+    if is_large(request.arguments):
+        await ports.work.turn()
     call = validate(request, principal, tool, journal)
     if known := await recall(call, ports, journal):
         return known

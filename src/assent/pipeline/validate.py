@@ -1,4 +1,4 @@
-"""Is this request a call?"""
+"""Stage: makes a call of a request, or refuses it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.model import Contract
+from assent.contract.schema_cost import size_of
 from assent.core.call import Call, Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.core.tool import Tool
+from assent.core.tool import MOST_VALUES, Tool
 from assent.pipeline.journal import Journal
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
@@ -24,6 +25,8 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
         raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
+    if size_of(arguments, MOST_VALUES) is None:
+        raise Refusal("validate.arguments_invalid", f"The arguments have too many values: {MOST_VALUES} are the most.")
     dry_run, stated = _stated(arguments, tool)
     try:
         plain = canonical(stated)

@@ -1,4 +1,4 @@
-"""Which effects are under way, and how do they outlive a caller who leaves?"""
+"""The effects under way, which outlive a caller who leaves, and the leases they hold."""
 
 from __future__ import annotations
 
@@ -73,6 +73,7 @@ class Work:
         self._swept = now()
         self._draining = self._ending = False
         self._cut_off = 0
+        self._turns = asyncio.Lock()
 
     async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
         """Run an effect so that it goes on when its caller leaves: in this task, where nothing but that could end it,
@@ -102,6 +103,15 @@ class Work:
             raise
         finally:
             self._tasks.discard(task)
+
+    async def turn(self) -> None:
+        """Wait for one's turn to check something large.
+
+        A check holds the event loop (and the interpreter) while it runs. Between two large ones the loop turns, so that
+        leases are extended and other callers are answered however many large calls arrive at once.
+        """
+        async with self._turns:
+            await asyncio.sleep(0)
 
     def _sweep_sometimes(self) -> None:
         """Whoever has work also tidies up, now and then; a clock that was set back does not stop it."""

@@ -20,6 +20,8 @@ from assent.core.keys import KeyRecord
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, CoolingDown, OverBudget, RateLimited, Rehearsal, Taken, TooManyPending
 
+_SKEW = 60.0
+"""By how many seconds the clocks of replicas may differ."""
 _UNSETTLED = (State.STARTED, State.SUSPENDED, State.IN_DOUBT)
 _ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
 
@@ -118,9 +120,16 @@ class Records:
         self.changed.tallies.update(tallies)
 
     def _arrival(self, rate: Rate, now: float) -> float:
-        """GCRA: the time at which the next call would arrive if all came evenly. One beyond a whole period from now
-        can only come from a clock that was set back, and counts as the period."""
-        due = min(max(self.rates.get(rate.name, now), now), now + rate.per) + rate.per / rate.calls
+        """GCRA: the time at which the next call would arrive if all calls came evenly.
+
+        A stored time far beyond a whole period from now can only come from a clock that was set back. It then counts
+        as a rate with one place left: this call passes, is stored by the clock of today, and the next ones come at the
+        rate. Within `_SKEW` it may be another replica's clock, and is believed.
+        """
+        stored, step = self.rates.get(rate.name, now), rate.per / rate.calls
+        if stored > now + rate.per + max(rate.per, _SKEW):
+            stored = now + rate.per - step
+        due = max(stored, now) + step
         early = due - now - rate.per
         if early > 1e-6:
             raise RateLimited(early)

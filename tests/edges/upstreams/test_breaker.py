@@ -1,8 +1,10 @@
 """When an upstream is left alone, and when it is tried again."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from assent.edges.upstreams.breaker import Breaker
+from assent.edges.upstreams.breaker import MOST_CALLERS, Breaker, Health, current_caller
 from assent.edges.upstreams.faults import Suspended
 
 
@@ -14,19 +16,25 @@ class Clock:
         return self.now
 
 
+@pytest.fixture(autouse=True)
+def _no_caller() -> Iterator[None]:
+    yield
+    current_caller.set(None)
+
+
 def opened(clock: Clock) -> Breaker:
     breaker = Breaker("shop", clock, threshold=3, pause=1.0, longest_pause=4.0)
     for _ in range(3):
         breaker.enter()
-        breaker.fail("down")
+        breaker.fail("down", sent=False)
     return breaker
 
 
 def test_it_opens_only_after_failures_in_a_row() -> None:
     breaker = Breaker("shop", Clock(), threshold=3)
-    for outcome in (breaker.fail, breaker.fail, lambda _: breaker.succeed(), breaker.fail, breaker.fail):
+    for down in (True, True, False, True, True):
         breaker.enter()
-        outcome("down")
+        breaker.fail("down", sent=False) if down else breaker.succeed()
     breaker.enter()
     assert breaker.health.state == "closed"
 
@@ -59,7 +67,7 @@ def test_every_failed_probe_doubles_the_pause_up_to_its_bound() -> None:
             breaker.enter()
         clock.now += 0.01
         breaker.enter()
-        breaker.fail("still down")
+        breaker.fail("still down", sent=False)
 
 
 def test_a_probe_that_was_given_up_lets_the_next_one_try() -> None:
@@ -69,3 +77,39 @@ def test_a_probe_that_was_given_up_lets_the_next_one_try() -> None:
     breaker.enter()
     breaker.abandon()
     breaker.enter()
+
+
+def test_requests_that_fail_after_they_were_sent_count_for_their_caller_alone() -> None:
+    breaker = Breaker("shop", Clock(), threshold=3)
+    current_caller.set("slow")
+    for _ in range(3):
+        breaker.enter()
+        breaker.fail("no answer", sent=True)
+    with pytest.raises(Suspended, match="no answer"):
+        breaker.enter()
+    current_caller.set("other")
+    breaker.enter()
+    breaker.succeed()
+    current_caller.set("slow")
+    with pytest.raises(Suspended):
+        breaker.enter()
+
+
+def test_a_probe_that_gets_a_connection_lets_the_others_pass_before_it_ends() -> None:
+    clock = Clock()
+    breaker = opened(clock)
+    clock.now = 1.0
+    breaker.enter()
+    breaker.reach()
+    breaker.enter()
+    breaker.fail("no answer", sent=True)
+    assert breaker.health == Health("closed", 1, "no answer")
+
+
+def test_no_number_of_callers_takes_memory_without_bound() -> None:
+    breaker = Breaker("shop", Clock(), threshold=3)
+    for number in range(MOST_CALLERS + 100):
+        current_caller.set(number)
+        breaker.enter()
+        breaker.fail("no answer", sent=True)
+    assert len(breaker._requests) == MOST_CALLERS

@@ -146,7 +146,11 @@ async def _body(route: Route, headers: Headers, receive: Receive) -> dict[str, A
         raise ApiProblem("api.too_large", f"At most {BOUNDS.size} bytes are taken.", fields) from None
     except json_boundary.Malformed as error:
         raise ApiProblem("api.malformed", f"The body is no JSON we read: {error}.") from None
-    for fault in _BODIES[route.name].iter_errors(value):
+    validator = _BODIES[route.name]
+    checks, too_large = validator.measure(value)
+    if too_large is not None:
+        raise ApiProblem("api.invalid", f"The body: {too_large}.")
+    for fault in [] if validator.fits(value) else validator.first_errors(value, checks, 1):
         where = "/".join(map(str, fault.instance_path))
         raise ApiProblem("api.invalid", f"{where or 'The body'}: {sentence(fault)}.")
     body: dict[str, Any] = value

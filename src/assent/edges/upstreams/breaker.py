@@ -1,24 +1,79 @@
-"""Is this upstream worth trying right now, and how has it been?"""
+"""Circuit breaker of one upstream: one circuit for connections, and one for each caller's requests."""
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 
 from assent.edges.upstreams.faults import Suspended
+
+MOST_CALLERS = 10_000
+
+current_caller: ContextVar[Hashable] = ContextVar("current_caller", default=None)
+"""Who makes the request that is being served; None for the gateway's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How an upstream is doing, for people and for `/readyz`."""
+    """The state of an upstream, for people and for `/metrics`."""
 
-    state: str  # "closed": calls go through; "open": left alone; "probing": one call is finding out
+    state: str  # "closed": calls go through; "open": calls are refused; "probing": one call is finding out
     failures: int
     last_error: str | None
 
 
-class Breaker:
+class Circuit:
     """Opens after some failures in a row, lets one call probe after a pause, closes on a success.
 
     The pause doubles with every failed probe, up to a bound.
+    """
+
+    def __init__(self, clock: Callable[[], float], threshold: int, pause: float, longest_pause: float) -> None:
+        self._clock = clock
+        self._threshold = threshold
+        self._first_pause = self._pause = pause
+        self._longest_pause = longest_pause
+        self._open_until = 0.0
+        self._probing = False
+        self.failures = 0
+        self.last_error: str | None = None
+
+    @property
+    def health(self) -> Health:
+        state = "closed" if self.failures < self._threshold else "probing" if self._probing else "open"
+        return Health(state, self.failures, self.last_error)
+
+    def admits(self) -> bool:
+        """Whether a call may pass now."""
+        return self.failures < self._threshold or not (self._probing or self._clock() < self._open_until)
+
+    def enter(self) -> None:
+        """Take note of a call that passes; while the circuit is open it is the probe."""
+        self._probing = self.failures >= self._threshold
+
+    def succeed(self) -> None:
+        self.failures, self._pause, self._probing = 0, self._first_pause, False
+
+    def fail(self, reason: str) -> None:
+        self.failures += 1
+        self.last_error = reason
+        if self.failures >= self._threshold:
+            self._open_until = self._clock() + self._pause
+            if self._probing or self.failures == self._threshold:
+                self._pause = min(self._pause * 2, self._longest_pause)
+        self._probing = False
+
+    def abandon(self) -> None:
+        """The call ended without telling us anything about the upstream."""
+        self._probing = False
+
+
+class Breaker:
+    """Refuses calls to an upstream that cannot be reached, and calls of one caller whose requests keep failing.
+
+    A connection that cannot be made is the upstream's failure, whoever calls. A request that was sent and then timed
+    out, broke off or got 502 to 504 may fail because of what it asks for: it counts for its caller alone.
     """
 
     def __init__(
@@ -31,42 +86,53 @@ class Breaker:
         longest_pause: float = 30.0,
     ) -> None:
         self._upstream = upstream
-        self._clock = clock
-        self._threshold = threshold
-        self._first_pause = self._pause = pause
-        self._longest_pause = longest_pause
-        self._failures = 0
-        self._open_until = 0.0
-        self._probing = False
-        self._last_error: str | None = None
+        self._make = partial(Circuit, clock, threshold, pause, longest_pause)
+        self._connections = self._make()
+        self._requests: OrderedDict[Hashable, Circuit] = OrderedDict()
+        """The callers whose last request failed."""
 
     @property
     def health(self) -> Health:
-        state = "closed" if self._failures < self._threshold else "probing" if self._probing else "open"
-        return Health(state, self._failures, self._last_error)
+        """The worst circuit's: that of the connections, or of some caller's requests."""
+        return max((one.health for one in (self._connections, *self._requests.values())), key=lambda one: one.failures)
 
     def enter(self) -> None:
-        """Let a call pass or raise `Suspended`; every `enter` is followed by one of the three below."""
-        if self._failures < self._threshold:
-            return
-        if self._probing or self._clock() < self._open_until:
-            detail = f"left alone after {self._failures} failures in a row: {self._last_error}"
-            raise Suspended(self._upstream, detail, sent=False)
-        self._probing = True
+        """Let a call pass or raise `Suspended`; every `enter` is followed by `succeed`, `fail` or `abandon`."""
+        circuits = self._circuits()
+        for circuit in circuits:
+            if not circuit.admits():
+                detail = f"left alone after {circuit.failures} failures in a row: {circuit.last_error}"
+                raise Suspended(self._upstream, detail, sent=False)
+        for circuit in circuits:
+            circuit.enter()
+
+    def reach(self) -> None:
+        """A connection is there: whatever becomes of the request, the upstream can be reached."""
+        if self._connections.failures:
+            self._connections.succeed()
 
     def succeed(self) -> None:
-        if self._failures:
-            self._failures, self._pause, self._probing = 0, self._first_pause, False
+        self.reach()
+        if self._requests:
+            self._requests.pop(current_caller.get(), None)
 
-    def fail(self, reason: str) -> None:
-        self._failures += 1
-        self._last_error = reason
-        if self._failures >= self._threshold:
-            self._open_until = self._clock() + self._pause
-            if self._probing or self._failures == self._threshold:
-                self._pause = min(self._pause * 2, self._longest_pause)
-        self._probing = False
+    def fail(self, reason: str, *, sent: bool) -> None:
+        """The call failed: before anything was sent, or afterwards."""
+        if not sent:
+            for own in self._circuits()[1:]:
+                own.abandon()
+            return self._connections.fail(reason)
+        self.reach()
+        circuit = self._requests.setdefault(current_caller.get(), self._make())
+        circuit.fail(reason)
+        if len(self._requests) > MOST_CALLERS:
+            self._requests.popitem(last=False)
 
     def abandon(self) -> None:
         """The call ended without telling us anything about the upstream."""
-        self._probing = False
+        for circuit in self._circuits():
+            circuit.abandon()
+
+    def _circuits(self) -> tuple[Circuit, ...]:
+        own = self._requests.get(current_caller.get()) if self._requests else None
+        return (self._connections,) if own is None else (self._connections, own)

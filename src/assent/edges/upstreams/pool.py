@@ -1,4 +1,4 @@
-"""Which connection carries this request, how long may it take, and may it be tried again?"""
+"""The connections to one upstream: which one carries a request, for how long, and whether it is tried again."""
 
 import asyncio
 from collections import deque
@@ -81,13 +81,13 @@ class Pool:
             self._breaker.abandon()
             raise
         except Fault as fault:
-            self._breaker.fail(fault.detail)
+            self._breaker.fail(fault.detail, sent=fault.sent)
             raise
         except BaseException:
             self._breaker.abandon()
             raise
         if response.status in _SERVER_IS_ILL:
-            self._breaker.fail(f"answered {response.status}")
+            self._breaker.fail(f"answered {response.status}", sent=True)
         else:
             self._breaker.succeed()
         return response
@@ -124,6 +124,7 @@ class Pool:
             connection = self._take_idle() or await self._acquire()
             if not connection.usable:
                 continue  # it died on its way to us; nothing was sent
+            self._breaker.reach()
             stale = connection.served > 0
             response = connection.start(request, patience=silence, total=total)
             try:

@@ -1,12 +1,11 @@
-"""Are the schemas of a tool schemas?"""
+"""Rule: the schemas of a tool are JSON Schemas of objects that a gateway can check."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import jsonschema_rs
-
+from assent.contract.documents import schema_validator
 from assent.lint.rule import Rule, Said
 from assent.lint.target import Subject
 
@@ -25,14 +24,10 @@ def _wrong(schema: Any) -> str | None:
     if schema.get("type", "object") != "object":
         return f"is of type {str(schema['type'])[:40]!r}; arguments and structured results are objects"
     try:
-        jsonschema_rs.validator_for(dict(schema), retriever=_refuse)
-    except (ValueError, TypeError, jsonschema_rs.ValidationError) as error:
-        return f"is not a JSON Schema: {str(error).splitlines()[0][:160]}"
+        schema_validator(dict(schema))
+    except ValueError as error:
+        return f"cannot be used: {str(error)[:200]}"
     return None
-
-
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri} is outside the document")
 
 
 RULE = Rule(

@@ -165,9 +165,20 @@ class DuesPromises:
 
     async def test_a_clock_that_was_set_back_does_not_lock_a_caller_out(self, store: Store) -> None:
         await store.admit(rate(), NOW + 365 * DAY)
-        with pytest.raises(RateLimited) as limited:
-            await store.admit(rate(), NOW)
-        assert limited.value.seconds <= 60.0
+        await store.admit(rate(), NOW)
+        for second in range(20, 200, 20):  # three calls in 60 seconds: one every 20
+            with pytest.raises(RateLimited) as limited:
+                await store.claim(claim_draft(f"early-{second}"), entry(), None, NOW + second - 1, rate())
+            assert limited.value.seconds <= 20.0
+            await store.claim(claim_draft(f"{second}"), entry(), None, NOW + second, rate())
+
+    async def test_replicas_whose_clocks_differ_share_a_rate(self, store: Store) -> None:
+        for _ in range(3):
+            await store.admit(rate(per=1.0), NOW)
+        for behind in (0.2, 1.0, 59.0):
+            with pytest.raises(RateLimited) as limited:
+                await store.admit(rate(per=1.0), NOW - behind)
+            assert limited.value.seconds <= behind + 1.0
 
     async def test_counts_outlive_the_process(self, open_store: OpenStore) -> None:
         first = await open_store()

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import jsonschema_rs
-
+from assent.contract.documents import schema_validator
 from assent.contract.profiles import Profile
 from assent.contract.reading import read_contract
 from assent.core.tool import Tool, compile_tool
@@ -95,8 +94,8 @@ class _Reader:
             if schema is None:
                 return
             bundled, _ = self.output_bundler.bundle(schema, MOST_OUTPUT)
-            jsonschema_rs.validator_for(bundled)
-        except (Unresolved, ValueError, jsonschema_rs.ValidationError) as error:
+            schema_validator(bundled)
+        except (Unresolved, ValueError) as error:
             reason = str(error).splitlines()[0][:200]
             self.findings.append(Fault(f"its output schema is left out: {reason}", "Correct it", operation.place))
             return
@@ -210,10 +209,10 @@ def _check(name: str, fields: Mapping[str, Any], definition: Mapping[str, Any]) 
     """Find out now whether the tool can be compiled: one operation must not cost the others theirs."""
     try:
         read_contract(name, fields)
-        jsonschema_rs.validator_for(definition["inputSchema"])
+        schema_validator(definition["inputSchema"])
     except ContractError as error:
         raise Unresolved(f"its contract cannot be used: {error.faults[0]}") from None
-    except (ValueError, jsonschema_rs.ValidationError) as error:
+    except ValueError as error:
         raise Unresolved(f"its input is not described by a JSON Schema: {str(error).splitlines()[0][:200]}") from None
 
 

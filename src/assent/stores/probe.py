@@ -1,0 +1,44 @@
+"""Finds out whether a store can be written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from assent.core.dues import Dues, Rate
+from assent.errors import StoreError
+from assent.ports import Store
+
+KEPT = 1.0
+WITHIN = 5.0
+_PROBE = Dues(rates=(Rate("readiness probe", 1_000_000, 1.0),))
+
+
+class StoreProbe:
+    """Writes one small row, at most once a second, however many callers ask.
+
+    The row is a rate of its own, so that the probe takes the way of every other write. `prune` removes it.
+    """
+
+    def __init__(self, store: Store, now: Callable[[], float]) -> None:
+        self._store, self._now = store, now
+        self._probe: asyncio.Task[bool] | None = None
+        self._good_until = 0.0
+
+    async def is_writable(self) -> bool:
+        """Whether a write reaches the disk now; an answer is kept for a second."""
+        loop = asyncio.get_running_loop()
+        if self._probe is None or (self._probe.done() and loop.time() >= self._good_until):
+            self._probe = loop.create_task(self._write())
+        return await asyncio.shield(self._probe)
+
+    async def _write(self) -> bool:
+        try:
+            async with asyncio.timeout(WITHIN):
+                self._store.check()
+                await self._store.admit(_PROBE, self._now())
+        except (StoreError, TimeoutError):
+            return False
+        finally:
+            self._good_until = asyncio.get_running_loop().time() + KEPT
+        return True
