@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import re
-import secrets
 import signal
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -106,7 +105,7 @@ async def run(settings: Settings, file: Path) -> int:
 
 async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
     streams = StandardStreams()
-    mark, caller = f"assent-{secrets.token_hex(4)}", house.settings.auth.stdio
+    caller = house.settings.auth.stdio
     assert caller is not None
     house.ports = house.ports._replace(approval_url=lambda _: None)
 
@@ -115,9 +114,7 @@ async def _talk(house: House, link: StdioLink, stop: asyncio.Event) -> int:
         if (trouble := house.troubles().get(link.name)) is not None:
             raise UpstreamFault(link.name, trouble, sent=False)
 
-    wrapped = Wrap(
-        link.upstream, house.governed(), principal_of(caller, "stdio"), streams.write, reload=reload, mark=mark
-    )
+    wrapped = Wrap(link.upstream, house.governed(), principal_of(caller, "stdio"), streams.write, reload=reload)
     serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
     ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())
     gone = asyncio.ensure_future(streams.gone.wait())

@@ -12,6 +12,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 from assent.core.call import Presence
 from assent.edges import json_boundary
 from assent.edges.doors import KNOWN_NAMES, Doors
+from assent.edges.envelope import rebuild
 from assent.edges.eventlog import EventLogs
 from assent.edges.http import (
     App,
@@ -171,7 +172,7 @@ class Gateway:
     async def _post(self, exchange: Exchange) -> None:
         check_post(exchange.head)
         raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
-        message = json_boundary.parse(raw, self.bounds)
+        message = rebuild(json_boundary.parse(raw, self.bounds))
         if exchange.head.era is Era.MODERN:
             await self._modern(exchange, message)
         else:

@@ -1,7 +1,8 @@
-"""How does a call over HTTP go through the sentence, and what does its ending look like on the wire?"""
+"""Runs calls of the gateway and of `assent wrap` through the pipeline, and writes their outcomes for the wire."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from opentelemetry.trace import Span
 from assent.core.approval import Approval
 from assent.core.call import Action, Call, Reply, Request, Resume
 from assent.core.catalogue import Catalogue, absent_for
-from assent.core.outcome import Answer, Outcome, Pause, Refusal, error_result
+from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.edges.asking import asked_in_turn
@@ -200,21 +201,27 @@ class Governed:
     def _unwrap(
         self, params: dict[str, Any], principal: Principal
     ) -> tuple[Reply | None, Resume | None, dict[str, Any]]:
-        """Our part of a retry, and the rest, which is the tool's own."""
+        """What a retry answers: our question, or the tool's own, whose state and answers go on to the upstream.
+
+        Only state that we sealed counts, and only answers to questions that were asked. Anything else is dropped: it
+        would reach the upstream unseen by the digest, the person asked and the log.
+        """
         given, state = params.get("inputResponses"), params.get("requestState")
-        responses = dict(given) if isinstance(given, dict) else {}
-        answer = responses.pop(CONFIRM, None)
         ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
-        inner = state if ours is None else ours.get("state")
-        asked: dict[str, Any] = {"inputResponses": responses} if responses else {}
-        if inner is not None:
-            asked["requestState"] = inner
-        if ours is not None and "claim" in ours:
-            return None, Resume(ours["claim"], ours["epoch"]), asked
-        action = _action(answer)
-        if ours is not None and "approval" in ours and action is not None:
-            return Reply(ours["approval"], action), None, asked
-        return None, None, asked
+        if ours is None:
+            return None, None, {}
+        responses = given if isinstance(given, dict) else {}
+        if "approval" in ours:
+            action = _action(responses.get(CONFIRM))
+            return Reply(ours["approval"], action) if action is not None else None, None, {}
+        if ours["claim"] is None and ours["arguments"] != _digest(params.get("arguments")):
+            return None, None, {}
+        asked: dict[str, Any] = {}
+        if answers := {name: responses[name] for name in ours["asked"] if name in responses}:
+            asked["inputResponses"] = answers
+        if ours["state"] is not None:
+            asked["requestState"] = ours["state"]
+        return None, Resume(ours["claim"], ours["epoch"]) if ours["claim"] is not None else None, asked
 
     def _on_wire(self, outcome: Outcome, incoming: Incoming, principal: Principal) -> dict[str, Any]:
         modern, name = incoming.inbound.era is Era.MODERN, incoming.inbound.params["name"]
@@ -228,13 +235,10 @@ class Governed:
             }
         if isinstance(outcome, Refusal):
             return self._refused(outcome, name, principal, modern)
-        return self._answered(outcome, name, principal, modern)
-
-    def _answered(self, answer: Answer, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
-        result = answer.on_wire()
-        if answer.resume is not None:
-            state = {"claim": answer.resume.claim, "epoch": answer.resume.epoch, "state": result.get("requestState")}
-            return {**result, "requestState": self._seal.close(state, principal, name)}
+        result = outcome.on_wire()
+        if result.get("resultType") == INPUT_REQUIRED:
+            state = self._seal.close(_question(outcome, incoming), principal, name)
+            return {**result, "requestState": state}
         return _complete(result, modern)
 
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
@@ -247,6 +251,22 @@ class Governed:
             status, said = asked_for
             raise Challenge(status, problem, [(b"www-authenticate", said.encode())])
         return _complete(error_result(problem), modern)
+
+
+def _question(answer: Answer, incoming: Incoming) -> dict[str, Any]:
+    """What we must know of a tool's own question when its answer comes: a read has no claim, only its arguments."""
+    resume, questions = answer.resume, answer.result.get("inputRequests")
+    return {
+        "claim": resume.claim if resume is not None else None,
+        "epoch": resume.epoch if resume is not None else 0,
+        "arguments": _digest(incoming.inbound.params.get("arguments")),
+        "asked": list(questions) if isinstance(questions, Mapping) else [],
+        "state": answer.result.get("requestState"),
+    }
+
+
+def _digest(arguments: Any) -> str:
+    return hashlib.sha256(orjson.dumps(arguments or {}, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _action(answer: Any) -> Action | None:

@@ -1,6 +1,7 @@
-"""Which handshake-era sessions are open, and whose are they?"""
+"""The open sessions of the handshake era, and who owns each of them."""
 
 import asyncio
+import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
@@ -39,15 +40,16 @@ class Session:
         self.logs = EventLogs()
         self.heard = Heard()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
-        self._count = 0
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
         self._cancelled: set[RequestId] = set()
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue(outbox)
 
     def question(self) -> tuple[str, asyncio.Future[dict[str, Any]]]:
-        """An id for a request to the client, and the answer to come."""
-        self._count += 1
-        question_id = f"assent-{self._count}"
+        """An id for a request to the client, and the answer to come.
+
+        An upstream may put questions of its own to the same client: one that guessed our id would collect our answer.
+        """
+        question_id = f"assent-{secrets.token_urlsafe(16)}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[question_id] = future
         return question_id, future

@@ -13,6 +13,7 @@ from assent.contract.model import Contract
 from assent.core.call import Call, Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.spelling import Misspelt
 from assent.core.tool import Tool
 from assent.pipeline.journal import Journal
 
@@ -29,6 +30,9 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         plain = canonical(stated)
     except NotCanonicalError as error:
         raise Refusal("validate.malformed", f"The arguments have no canonical form: {_safe(error)}.") from None
+    if tool.spelling is not None:
+        for misspelt in tool.spelling.find(arguments):
+            _object_to(misspelt, journal)
     if tool.check_input is not None and (errors := tool.check_input(arguments)):
         journal.object("validate", _unfit(errors))
     fingerprint = hashlib.sha256(plain).hexdigest()
@@ -102,6 +106,18 @@ def _key(request: Request, arguments: dict[str, Any], tool: Tool, journal: Journ
     else:
         return sent[0]
     return None
+
+
+def _object_to(misspelt: Misspelt, journal: Journal) -> None:
+    """Refuse an argument that a reader without regard to case takes for another one.
+
+    Where both are there, no mode lets the call through: what was checked is not what such a reader uses.
+    """
+    reason = f"{misspelt.name[:80]!r} differs only in case from {misspelt.meant[:80]!r}"
+    if misspelt.both:
+        where = f"{misspelt.pointer}: " if misspelt.pointer else ""
+        raise Refusal("validate.malformed", f"{where}{reason}, and both are there.")
+    journal.object("validate", _unfit([(misspelt.pointer, reason)]))
 
 
 def _unfit(errors: list[tuple[str, str]]) -> Refusal:
