@@ -1,4 +1,4 @@
-"""How is one JSON-RPC message posted to an upstream, and its answer read, whole or as a stream?"""
+"""Posts JSON-RPC messages to an upstream, and reads its answers, whole or as streams."""
 
 import asyncio
 from functools import lru_cache
@@ -22,6 +22,8 @@ _SMALL = 65536
 FOREVER = float("inf")
 _RESUMPTIONS = 100
 _LONGEST_RETRY = 30_000
+# A server that could not read the request does not know its id: then it has none, or the official SDK's word for none.
+_NO_ID = (None, "server-error")
 
 
 class SessionLost(Exception):
@@ -206,13 +208,13 @@ class Line:
         return message
 
     def _unwrap(self, message: dict[str, Any], request_id: int) -> dict[str, Any]:
-        error = message.get("error")
+        error, result, answered = message.get("error"), message.get("result"), message.get("id")
         if isinstance(error, dict) and isinstance(error.get("code"), int):
-            raise RpcError(error["code"], str(error.get("message", "")), error.get("data"))
-        result = message.get("result")
-        if message.get("id") != request_id or not isinstance(result, dict):
-            raise self._garbled("the answer does not belong to the request")
-        return result
+            if answered == request_id or answered in _NO_ID:
+                raise RpcError(error["code"], str(error.get("message", "")), error.get("data"))
+        elif answered == request_id and isinstance(result, dict):
+            return result
+        raise self._garbled("the answer does not belong to the request")
 
     def _garbled(self, detail: str) -> Garbled:
         return Garbled(self.pool.name, detail, sent=True)
