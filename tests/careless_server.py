@@ -1,7 +1,7 @@
 """A server that reads member names without regard to case, as Go's `encoding/json` does: the last spelling wins.
 
 It runs a tool for every message that names `tools/call`, with or without an id. Run it alone for standard streams:
-`python careless_server.py FILE` writes the name of every tool it ran into FILE.
+`python careless_server.py FILE` writes the name of every tool it ran into FILE, and all it heard into FILE.heard.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ if __name__ == "__main__":
     server, told = Careless(), Path(sys.argv[1])
     for line in sys.stdin:
         answer = server.hear(json.loads(line))
+        told.with_suffix(".heard").write_text(json.dumps(server.heard))
         told.write_text("\n".join(str(params.get("name")) for params in server.ran))
         if answer is not None:
             sys.stdout.write(json.dumps(answer) + "\n")
