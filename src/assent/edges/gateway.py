@@ -1,8 +1,8 @@
-"""Where does each request to `/mcp` go: to the governed sentence, or past it?"""
+"""The MCP endpoint: calls and lists go through the pipeline, other messages to a passage."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -45,6 +45,7 @@ from assent.edges.inbound import (
     read_modern,
 )
 from assent.edges.json_boundary import Bounds, Malformed
+from assent.edges.places import NoPlace, Places
 from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import STREAM, Reply, Way
 from assent.edges.rpc import RpcError, error_body, malformed_body, result_body
@@ -56,6 +57,7 @@ from assent.edges.vigil import keep_vigil
 logger = logging.getLogger(__name__)
 
 REQUEST_CANCELLED = -32800
+MOST_STREAMS_OF_ONE = 256
 _SERVED = frozenset({"tools/call", "tools/list"})
 
 
@@ -98,6 +100,10 @@ class Exchange:
 class Passage(Protocol):
     """Where everything goes that is not a governed method."""
 
+    @property
+    def most_streams(self) -> int:
+        """How many streams without an end there is room for, of all callers together."""
+
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         """A handshake-era `initialize`: open a session of this caller."""
 
@@ -131,6 +137,8 @@ class Gateway:
     path: str = "/mcp"
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
+    streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
+    """The streams without an end that are open, by caller."""
     _patrol: Patrol = field(default_factory=Patrol, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -260,8 +268,8 @@ class Gateway:
         else:
             await self._stream(exchange, self._pass(exchange, None, session))
 
-    async def _stream(self, exchange: Exchange, stream: Awaitable[None]) -> None:
-        """Something without an end, for as long as its listener would be let in."""
+    async def _stream(self, exchange: Exchange, stream: Coroutine[Any, Any, None]) -> None:
+        """Something without an end, for as long as its listener would be let in and has a place."""
 
         async def is_welcome() -> bool:
             try:
@@ -270,7 +278,13 @@ class Gateway:
                 return challenge.status not in (401, 403)  # otherwise nobody can say just now
             return self.sessions.is_same(caller, exchange.caller)
 
-        await keep_vigil(stream, is_welcome, exchange.send)
+        try:
+            with self.streams.taken(self.sessions.owner_of(exchange.caller), self.passage.most_streams) as place:
+                await keep_vigil(stream, is_welcome, exchange.send, place.given_up)
+        except NoPlace:
+            stream.close()
+            sentence = "Too many open streams: close one, or wait until others are closed"
+            await _refuse(exchange.send, 429, INTERNAL_ERROR, sentence)
 
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""

@@ -1,4 +1,4 @@
-"""How does a request reach an upstream behind a URL, whichever eras the two ends speak?"""
+"""Sends requests to an upstream behind a URL, whichever eras the two ends speak."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class HttpLink(McpLink):
             owner, capabilities = session.id, asks_of(inbound.capabilities)
             session.at_end.setdefault(self.name, lambda: end.tenancy.end(owner))
         for last in (False, True):
-            async with end.tenancy.speaking(owner, capabilities) as peer:
+            async with end.tenancy.speaking(owner, capabilities, (principal.tenant, principal.id)) as peer:
                 try:
                     return await say(peer)
                 except SessionLost:  # nothing was done, so once more in a new session

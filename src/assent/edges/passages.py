@@ -41,6 +41,11 @@ class RelayPassage:
     test: Relay | None = None
     """Where test callers go instead; without one, nowhere."""
 
+    @property
+    def most_streams(self) -> int:
+        """Each stream takes a connection to the upstream; a tenth is left for what we hear there ourselves."""
+        return self.relay.streams.limits.connections * 9 // 10
+
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         heard = Heard()
 
@@ -151,6 +156,7 @@ class OwnPassage:
     identity: Callable[[], Identity]
     sessions: SessionTable
     patience: float = field(default=_PING_AFTER)
+    most_streams: int = 10_000
 
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         params = message.get("params") or {}

@@ -127,7 +127,10 @@ _farewells: set[asyncio.Future[None]] = set()
 
 
 class SessionTable:
-    """The open sessions: bounded in number, in all and per caller, and gone when idle for long enough."""
+    """The open sessions: bounded in number, in all and per caller, and gone when idle for long enough.
+
+    When all are taken, the caller with the most gives up one: a few callers cannot keep the others out.
+    """
 
     def __init__(
         self,
@@ -159,8 +162,20 @@ class SessionTable:
     def check_room(self, owner: Hashable) -> None:
         """Raise where another session of this caller would be one too many."""
         self._expire()
-        if len(self._sessions) >= self._limit or self._owned[self._who(owner)] >= self._per_owner:
+        mine = self._owned.get(self._who(owner), 0)
+        if mine >= self._per_owner or (len(self._sessions) >= self._limit and not self._make_room(mine)):
             raise TooManySessions
+
+    def _make_room(self, mine: int) -> bool:
+        """End the idlest session of the owner who has the most, unless a newcomer would then have more than that."""
+        largest = max(self._owned, key=self._owned.__getitem__)
+        if self._owned[largest] <= mine + 1:
+            return False
+        idle = (one for one in self._sessions.values() if one.owner == largest and not self._busy[one.id])
+        if (session := next(idle, None)) is None:
+            return False
+        self.close(session)
+        return True
 
     def open(self, owner: Hashable, session_id: str | None = None) -> Session:
         """A new session; an upstream's own id may be adopted as its name."""
@@ -184,6 +199,10 @@ class SessionTable:
             return None
         self._touch(session)
         return session
+
+    def owner_of(self, caller: Hashable) -> Hashable:
+        """To whom a session of this caller belongs."""
+        return self._who(caller)
 
     def is_same(self, one: Hashable, other: Hashable) -> bool:
         """Whether what is one caller's is also the other's."""

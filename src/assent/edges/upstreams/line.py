@@ -14,7 +14,7 @@ from assent.edges.rpc import RpcError
 from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Fault, Garbled, Oversized
 from assent.edges.upstreams.pool import Pool
-from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge
+from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge, Turns
 from assent.edges.upstreams.target import render_fields
 
 _ACCEPT = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
@@ -143,10 +143,11 @@ class Line:
     async def _read_until_answer(
         self, response: Response, peer: Peer, audience: Audience | None, place: "_Place"
     ) -> dict[str, Any] | None:
-        reader = EventReader(self.pool.limits.body)
+        reader, turns = EventReader(self.pool.limits.body), Turns()
         try:
             async for piece in response.pieces():
                 for event in reader.feed(piece):
+                    await turns.over()
                     place.note(event)
                     if not event.data:
                         if audience is not None and event.id is not None:
