@@ -76,24 +76,31 @@ class Upstream:
 
 
 @asynccontextmanager
-async def before(folder: Path, *, modern: bool) -> AsyncIterator[tuple[str, Upstream]]:
+async def before(folder: Path, *, modern: bool, **more: Any) -> AsyncIterator[tuple[str, Upstream]]:
     (folder / "calls.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
     upstream = Upstream(modern=modern)
     async with (
         ScriptedServer(upstream.script) as server,
-        gateway(folder, {"odd": {"url": server.url}}, contracts=[str(folder / "calls.yaml")]) as (url, _),
+        gateway(folder, {"odd": {"url": server.url}}, contracts=[str(folder / "calls.yaml")], **more) as (url, _),
     ):
         yield url, upstream
 
 
-async def call(url: str, tool: str, **params: Any) -> dict[str, Any]:
-    """The result of a call in the modern era."""
+async def sent(url: str, tool: str, **params: Any) -> dict[str, Any]:
+    """The answer to a call in the modern era."""
     can = params.pop("can", {})
     meta = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": can, **params.pop("_meta", {})}
     headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": tool}
     answer = await post(url, rpc("tools/call", name=tool, _meta=meta, **params), **headers)
-    assert "result" in answer.json(), answer.text
-    result: dict[str, Any] = answer.json()["result"]
+    message: dict[str, Any] = answer.json()
+    return message
+
+
+async def call(url: str, tool: str, **params: Any) -> dict[str, Any]:
+    """The result of a call in the modern era."""
+    answer = await sent(url, tool, **params)
+    assert "result" in answer, answer
+    result: dict[str, Any] = answer["result"]
     return result
 
 
@@ -160,16 +167,35 @@ async def test_meta_of_the_caller_reaches_the_upstream_from_a_known_list_alone(t
     assert len(upstream.calls) == 2
 
 
-@pytest.mark.parametrize("era", ["modern", "handshake"])
-async def test_answers_and_state_that_nobody_asked_for_are_dropped(era: str, tmp_path: Path) -> None:
-    beside = {"inputResponses": {"which": {"action": "accept", "amount": 1000}}, "requestState": "amount=1000"}
+async def test_a_state_that_is_not_ours_is_refused_and_no_state_of_the_old_era_passes(tmp_path: Path) -> None:
+    beside = {"inputResponses": {"which": {"action": "accept"}}, "requestState": "amount=1000"}
     async with before(tmp_path, modern=True) as (url, upstream):
-        if era == "modern":
-            assert not (await call(url, "look", **beside)).get("isError")
-        else:
-            await post(url, rpc("tools/call", name="look", **beside))
+        refused = await sent(url, "look", **beside)
+        assert refused["error"]["code"] == -32602 and "requestState" in refused["error"]["message"]
+        assert upstream.calls == []
+        await post(url, rpc("tools/call", name="look", **beside))
     (params,) = upstream.calls
     assert "inputResponses" not in params and "requestState" not in params
+
+
+async def test_answers_that_nobody_asked_for_are_shown_digested_and_checked_like_arguments(tmp_path: Path) -> None:
+    unasked = {"which": {"action": "accept", "content": {"amount": 1000}}}
+    rules = [{"rule": "block_keywords", "keywords": ["forbidden"]}]
+    async with before(tmp_path, modern=True, guards=rules) as (url, upstream):
+        asked = await call(url, "pay", can=CAN_ASK, inputResponses=unasked)
+        text = asked["inputRequests"]["dev.assent/confirm"]["params"]["message"]
+        assert "amount: 1000" in text
+        yes = {"dev.assent/confirm": {"action": "accept"}}
+        plain = await call(url, "pay", can=CAN_ASK)
+        done = await call(url, "pay", can=CAN_ASK, inputResponses=yes, requestState=asked["requestState"])
+        assert not done.get("isError") and upstream.calls[-1]["inputResponses"] == unasked
+        assert plain["requestState"] != asked["requestState"]
+        without = await call(url, "pay", can=CAN_ASK)
+        assert without["resultType"] == "input_required", "the yes was for the call with those answers"
+        denied = {"which": {"action": "accept", "content": {"say": "forbidden"}}}
+        refused = await call(url, "look", inputResponses=denied)
+        assert refused["structuredContent"]["code"] == "guard.denied"
+        assert len(upstream.calls) == 1
 
 
 @pytest.mark.parametrize("tool", ["look", "pay"])
@@ -200,6 +226,5 @@ async def test_the_state_of_a_read_is_good_for_its_own_arguments_alone(tmp_path:
         upstream.asks = True
         asked = await call(url, "look", can=CAN_ASK, arguments={"x": 1})
         retry = {"inputResponses": {"which": {"action": "accept"}}, "requestState": asked["requestState"]}
-        again = await call(url, "look", can=CAN_ASK, arguments={"x": 2}, **retry)
-        assert again["resultType"] == "input_required"
-        assert "inputResponses" not in upstream.calls[-1] and "requestState" not in upstream.calls[-1]
+        again = await sent(url, "look", can=CAN_ASK, arguments={"x": 2}, **retry)
+        assert again["error"]["code"] == -32602 and len(upstream.calls) == 1

@@ -38,6 +38,8 @@ from assent.ports import Ports, Unreached
 calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
+BESIDE = "dev.assent/inputResponses"
+"""Under this name the answers that nobody asked for are digested, shown, checked and logged."""
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -148,7 +150,7 @@ class Governed:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""
         params, principal = incoming.inbound.params, _caller(incoming)
         self._check_headers(incoming, principal)
-        reply, resume, asked = self._unwrap(params, principal)
+        reply, resume, asked, beside = self._unwrap(incoming, principal)
         request = Request(
             tool=params["name"],
             arguments=params.get("arguments"),
@@ -158,13 +160,14 @@ class Governed:
             resume=resume,
             can_ask=_can_ask(incoming),
             presence=incoming.presence,
+            beside=beside,
         )
         ports = self._ports.towards(OneCall(self._links, self._ports.catalogue(), incoming, asked))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
             outcome = await self._asked(request, outcome, ports, incoming)
         self._describe(outcome, request.tool, span)
-        return orjson.dumps(self._on_wire(outcome, incoming, principal))
+        return orjson.dumps(self._on_wire(outcome, incoming, principal, beside))
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
         """Tell traces and the debug log how a call ended; a name that was not found is only what the caller wrote."""
@@ -199,35 +202,44 @@ class Governed:
         return await asked_in_turn(request, outcome, ports, ask)
 
     def _unwrap(
-        self, params: dict[str, Any], principal: Principal
-    ) -> tuple[Reply | None, Resume | None, dict[str, Any]]:
-        """What a retry answers: our question, or the tool's own, whose state and answers go on to the upstream.
+        self, incoming: Incoming, principal: Principal
+    ) -> tuple[Reply | None, Resume | None, dict[str, Any], dict[str, Any]]:
+        """What a retry answers: our question, or the tool's own; what goes to the upstream; what a call states beside.
 
-        Only state that we sealed counts, and only answers to questions that were asked. Anything else is dropped: it
-        would reach the upstream unseen by the digest, the person asked and the log.
+        State must be sealed by us, and says which questions were asked: only answers to those are the tool's own.
+        Answers that come without state are stated by the caller, as arguments are.
         """
+        params = incoming.inbound.params
         given, state = params.get("inputResponses"), params.get("requestState")
+        if incoming.inbound.era is Era.HANDSHAKE:
+            return None, None, {}, {}
+        responses = given if isinstance(given, dict) else {}
+        if state is None:
+            unasked = {name: value for name, value in responses.items() if name != CONFIRM}
+            return (None, None, *_beside({BESIDE: unasked} if unasked else {}))
         ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
         if ours is None:
-            return None, None, {}
-        responses = given if isinstance(given, dict) else {}
+            raise RpcError(INVALID_PARAMS, "requestState: it is not of this call, or too old; call again without it")
         if "approval" in ours:
             action = _action(responses.get(CONFIRM))
-            return Reply(ours["approval"], action) if action is not None else None, None, {}
+            return (Reply(ours["approval"], action) if action else None, None, *_beside(ours["beside"]))
         if ours["claim"] is None and ours["arguments"] != _digest(params.get("arguments")):
-            return None, None, {}
+            raise RpcError(INVALID_PARAMS, "requestState: it belongs to other arguments; call again without it")
         asked: dict[str, Any] = {}
         if answers := {name: responses[name] for name in ours["asked"] if name in responses}:
             asked["inputResponses"] = answers
         if ours["state"] is not None:
             asked["requestState"] = ours["state"]
-        return None, Resume(ours["claim"], ours["epoch"]) if ours["claim"] is not None else None, asked
+        resume = Resume(ours["claim"], ours["epoch"]) if ours["claim"] is not None else None
+        return None, resume, asked, ours["beside"]
 
-    def _on_wire(self, outcome: Outcome, incoming: Incoming, principal: Principal) -> dict[str, Any]:
+    def _on_wire(
+        self, outcome: Outcome, incoming: Incoming, principal: Principal, beside: dict[str, Any]
+    ) -> dict[str, Any]:
         modern, name = incoming.inbound.era is Era.MODERN, incoming.inbound.params["name"]
         if isinstance(outcome, Pause):
             ask = {"method": "elicitation/create", "params": _form(outcome.approval, incoming.inbound.version)}
-            state = self._seal.close({"approval": outcome.approval.id}, principal, name)
+            state = self._seal.close({"approval": outcome.approval.id, "beside": beside}, principal, name)
             return {
                 "resultType": "input_required",
                 "inputRequests": {CONFIRM: ask},
@@ -237,7 +249,7 @@ class Governed:
             return self._refused(outcome, name, principal, modern)
         result = outcome.on_wire()
         if result.get("resultType") == INPUT_REQUIRED:
-            state = self._seal.close(_question(outcome, incoming), principal, name)
+            state = self._seal.close({**_question(outcome, incoming), "beside": beside}, principal, name)
             return {**result, "requestState": state}
         return _complete(result, modern)
 
@@ -251,6 +263,11 @@ class Governed:
             status, said = asked_for
             raise Challenge(status, problem, [(b"www-authenticate", said.encode())])
         return _complete(error_result(problem), modern)
+
+
+def _beside(beside: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What goes to the upstream beside the arguments, and the same as the call states it."""
+    return {"inputResponses": beside[BESIDE]} if BESIDE in beside else {}, beside
 
 
 def _question(answer: Answer, incoming: Incoming) -> dict[str, Any]:

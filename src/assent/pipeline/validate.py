@@ -1,4 +1,4 @@
-"""Is this request a call?"""
+"""Validates a request and makes a call of it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
     if not isinstance(arguments, dict):
         raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
     dry_run, stated = _stated(arguments, tool)
+    if request.beside:
+        if not arguments.keys().isdisjoint(request.beside):
+            raise Refusal("validate.malformed", "An argument has a name that is reserved for what is sent beside it.")
+        stated = {**stated, **request.beside}
     try:
         plain = canonical(stated)
     except NotCanonicalError as error:
@@ -48,6 +52,7 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         request.reply,
         request.resume,
         request.can_ask,
+        request.beside,
     )
     journal.call = call
     journal.passed("validate", "call %.12s", call.digest)
