@@ -323,6 +323,8 @@ async def test_a_cancelled_notification_cancels_the_call_of_its_own_session_only
 class Endless:
     """Whatever is passed on becomes a stream without an end."""
 
+    most_streams = 10
+
     async def forward(self, exchange: Exchange, message: Any, session: Any) -> None:
         await exchange.send({"type": "http.response.start", "status": 200, "headers": STREAM})
         await asyncio.Event().wait()
@@ -396,7 +398,7 @@ async def test_a_look_that_fails_does_not_end_the_vigil(monkeypatch: pytest.Monk
         sent.append(message)
 
     async with asyncio.timeout(10):
-        await vigil.keep_vigil(asyncio.Event().wait(), is_welcome, send)
+        await vigil.keep_vigil(asyncio.Event().wait(), is_welcome, send, asyncio.Event())
     assert sent == [{"type": "http.response.body", "body": b""}]
 
 

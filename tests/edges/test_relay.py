@@ -68,7 +68,6 @@ async def test_the_protocols_own_headers_go_through_as_they_are() -> None:
         "mcp-session-id": "abc",
         "mcp-protocol-version": "2025-11-25",
         "mcp-method": "resources/list",
-        "mcp-param-region": "eu",
         "last-event-id": "7",
         "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     }
@@ -76,6 +75,15 @@ async def test_the_protocols_own_headers_go_through_as_they_are() -> None:
         await client.post("", json=MESSAGE, headers={**JSON, **sent})
         head = upstream.requests[0][0]
         assert all(f"{name}: {value}\r\n".encode() in head for name, value in sent.items())
+
+
+async def test_headers_beside_the_fixed_list_stay_behind() -> None:
+    sent = {"mcp-param-region": "eu", "mcp-tomorrow": "1", "x-method": "tools/call"}
+    async with relayed(echo) as (client, upstream):
+        await client.post("", json=MESSAGE, headers={**JSON, **sent, "content-type": "application/json; charset=utf-7"})
+        head = upstream.requests[0][0]
+        assert not any(name.encode() in head for name in sent)
+        assert b"content-type: application/json\r\n" in head
 
 
 async def test_what_was_understood_is_written_out_anew() -> None:

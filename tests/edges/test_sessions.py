@@ -37,8 +37,10 @@ async def test_the_table_is_bounded_in_all_and_per_owner() -> None:
     with pytest.raises(TooManySessions):
         sessions.open("ann")
     sessions.open("bob")
+    sessions.open("cyd")  # in the place of the caller who has the most
+    assert sorted(str(session.owner) for session in sessions) == ["ann", "bob", "cyd"]
     with pytest.raises(TooManySessions):
-        sessions.open("cyd")
+        sessions.open("dan")
 
 
 async def test_a_closed_session_makes_room() -> None:

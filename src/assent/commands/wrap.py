@@ -121,7 +121,7 @@ def _deciding(settings: Settings, config: Path | None) -> ApprovalCommand:
 
 async def _talk(house: House, link: StdioLink, stop: asyncio.Event, command: ApprovalCommand) -> int:
     streams = StandardStreams()
-    mark, caller = f"assent-{secrets.token_hex(4)}", house.settings.auth.stdio
+    caller = house.settings.auth.stdio
     assert caller is not None
     house.ports = house.ports._replace(approval_url=lambda _: None, approval_command=command)
 
@@ -130,9 +130,7 @@ async def _talk(house: House, link: StdioLink, stop: asyncio.Event, command: App
         if (trouble := house.troubles().get(link.name)) is not None:
             raise UpstreamFault(link.name, trouble, sent=False)
 
-    wrapped = Wrap(
-        link.upstream, house.governed(), principal_of(caller, "stdio"), streams.write, reload=reload, mark=mark
-    )
+    wrapped = Wrap(link.upstream, house.governed(), principal_of(caller, "stdio"), streams.write, reload=reload)
     serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
     ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())
     gone = asyncio.ensure_future(streams.gone.wait())

@@ -61,7 +61,9 @@ def _arguments(call: Call) -> bytes | dict[str, Any]:
     """All that was sent. The canonical form is at hand where it leaves nothing out."""
     contract = call.tool.contract
     own = (contract.idempotency.argument, contract.dry_run.argument if contract.dry_run.mode != "none" else None)
-    return dict(call.arguments) if any(name in call.arguments for name in own if name) else call.canonical
+    if any(name in call.arguments for name in own if name):
+        return {**call.arguments, **(call.beside or {})}
+    return call.canonical
 
 
 def principal_values(principal: Principal) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What exactly is being asked for?"""
+"""A request as it arrived, and a call as it was validated."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ class Request(NamedTuple):
     """Whether the client behind this request can put a question to a person."""
     presence: Presence | None = None
     """What must be released where the task that serves this request is to run on; none where others may end it too."""
+    beside: Mapping[str, Any] | None = None
+    """What reaches the tool beside its arguments: it is digested, shown, checked and logged as they are."""
 
 
 class Call(NamedTuple):
@@ -67,6 +69,7 @@ class Call(NamedTuple):
     reply: Reply | None = None
     resume: Resume | None = None
     can_ask: bool = False
+    beside: Mapping[str, Any] | None = None
 
     @property
     def stated(self) -> dict[str, Any]:

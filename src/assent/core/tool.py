@@ -13,6 +13,7 @@ from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
 from assent.contract.wire import definition as wire_definition
+from assent.core.spelling import Spelling
 from assent.errors import ContractError, Fault
 
 # What references of a schema lead to from anywhere in it.
@@ -37,6 +38,8 @@ class Tool:
     definition: Mapping[str, Any] = field(default_factory=dict)
     check_input: Validate | None = None
     check_output: Validate | None = None
+    spelling: Spelling | None = None
+    """The names of its arguments, to find others that differ only in case."""
     step_up_when: Condition | None = None
     rehearses: bool = False
     """Whether the upstream itself understands the dry-run argument."""
@@ -90,6 +93,7 @@ def compile_tool(
         definition=wire_definition(contract, profile, historic_names=historic_names, **parts),
         check_input=check_input,
         check_output=_checker(contract.name, "output", output) if output is not None else None,
+        spelling=Spelling([given, raw.get("inputSchema")], ours),
         step_up_when=_condition(contract),
         rehearses=rehearses,
         takes_key=contract.idempotency.argument in understood if contract.idempotency.argument else False,

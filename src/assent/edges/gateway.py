@@ -1,8 +1,8 @@
-"""Where does each request to `/mcp` go: to the governed sentence, or past it?"""
+"""The MCP endpoint: calls and lists go through the pipeline, other messages to a passage."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 from assent.core.call import Presence
 from assent.edges import json_boundary
 from assent.edges.doors import KNOWN_NAMES, Doors
+from assent.edges.envelope import rebuild
 from assent.edges.eventlog import EventLogs
 from assent.edges.http import (
     App,
@@ -44,6 +45,7 @@ from assent.edges.inbound import (
     read_modern,
 )
 from assent.edges.json_boundary import Bounds, Malformed
+from assent.edges.places import NoPlace, Places
 from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import STREAM, Reply, Way
 from assent.edges.rpc import RpcError, error_body, malformed_body, result_body
@@ -56,6 +58,7 @@ from assent.edges.vigil import keep_vigil
 logger = logging.getLogger(__name__)
 
 REQUEST_CANCELLED = -32800
+MOST_STREAMS_OF_ONE = 256
 _SERVED = frozenset({"tools/call", "tools/list"})
 
 
@@ -98,6 +101,10 @@ class Exchange:
 class Passage(Protocol):
     """Where everything goes that is not a governed method."""
 
+    @property
+    def most_streams(self) -> int:
+        """How many streams without an end there is room for, of all callers together."""
+
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         """A handshake-era `initialize`: open a session of this caller."""
 
@@ -131,6 +138,8 @@ class Gateway:
     path: str = "/mcp"
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
+    streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
+    """The streams without an end that are open, by caller."""
     _patrol: Patrol = field(default_factory=Patrol, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -142,7 +151,7 @@ class Gateway:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
         try:
             caller = await self.authenticate(headers, scope)
-            current_caller.set(self.sessions.identity(caller))
+            current_caller.set(self.sessions.owner_of(caller))
             await self._dispatch(Exchange(scope, receive, send, caller, head))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
@@ -173,7 +182,7 @@ class Gateway:
     async def _post(self, exchange: Exchange) -> None:
         check_post(exchange.head)
         raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
-        message = json_boundary.parse(raw, self.bounds)
+        message = rebuild(json_boundary.parse(raw, self.bounds))
         if exchange.head.era is Era.MODERN:
             await self._modern(exchange, message)
         else:
@@ -261,8 +270,8 @@ class Gateway:
         else:
             await self._stream(exchange, self._pass(exchange, None, session))
 
-    async def _stream(self, exchange: Exchange, stream: Awaitable[None]) -> None:
-        """Something without an end, for as long as its listener would be let in."""
+    async def _stream(self, exchange: Exchange, stream: Coroutine[Any, Any, None]) -> None:
+        """Something without an end, for as long as its listener would be let in and has a place."""
 
         async def is_welcome() -> bool:
             try:
@@ -271,7 +280,13 @@ class Gateway:
                 return challenge.status not in (401, 403)  # otherwise nobody can say just now
             return self.sessions.is_same(caller, exchange.caller)
 
-        await keep_vigil(stream, is_welcome, exchange.send)
+        try:
+            with self.streams.taken(self.sessions.owner_of(exchange.caller), self.passage.most_streams) as place:
+                await keep_vigil(stream, is_welcome, exchange.send, place.given_up)
+        except NoPlace:
+            stream.close()
+            sentence = "Too many open streams: close one, or wait until others are closed"
+            await _refuse(exchange.send, 429, INTERNAL_ERROR, sentence)
 
     async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""

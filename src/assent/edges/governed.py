@@ -1,7 +1,8 @@
-"""How does a call over HTTP go through the sentence, and what does its ending look like on the wire?"""
+"""Runs calls of the gateway and of `assent wrap` through the pipeline, and writes their outcomes for the wire."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from opentelemetry.trace import Span
 from assent.core.approval import Approval
 from assent.core.call import Action, Call, Reply, Request, Resume
 from assent.core.catalogue import Catalogue, absent_for
-from assent.core.outcome import Answer, Outcome, Pause, Refusal, error_result
+from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.edges.asking import asked_in_turn
@@ -37,6 +38,8 @@ from assent.ports import Ports, Unreached
 calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
+BESIDE = "dev.assent/inputResponses"
+"""Under this name the answers that nobody asked for are digested, shown, checked and logged."""
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -147,7 +150,7 @@ class Governed:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""
         params, principal = incoming.inbound.params, _caller(incoming)
         self._check_headers(incoming, principal)
-        reply, resume, asked = self._unwrap(params, principal)
+        reply, resume, asked, beside = self._unwrap(incoming, principal)
         request = Request(
             tool=params["name"],
             arguments=params.get("arguments"),
@@ -157,13 +160,14 @@ class Governed:
             resume=resume,
             can_ask=_can_ask(incoming),
             presence=incoming.presence,
+            beside=beside,
         )
         ports = self._ports.towards(OneCall(self._links, self._ports.catalogue(), incoming, asked))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
             outcome = await self._asked(request, outcome, ports, incoming)
         self._describe(outcome, request.tool, span)
-        return orjson.dumps(self._on_wire(outcome, incoming, principal))
+        return orjson.dumps(self._on_wire(outcome, incoming, principal, beside))
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
         """Tell traces and the debug log how a call ended; a name that was not found is only what the caller wrote."""
@@ -198,29 +202,44 @@ class Governed:
         return await asked_in_turn(request, outcome, ports, ask)
 
     def _unwrap(
-        self, params: dict[str, Any], principal: Principal
-    ) -> tuple[Reply | None, Resume | None, dict[str, Any]]:
-        """Our part of a retry, and the rest, which is the tool's own."""
-        given, state = params.get("inputResponses"), params.get("requestState")
-        responses = dict(given) if isinstance(given, dict) else {}
-        answer = responses.pop(CONFIRM, None)
-        ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
-        inner = state if ours is None else ours.get("state")
-        asked: dict[str, Any] = {"inputResponses": responses} if responses else {}
-        if inner is not None:
-            asked["requestState"] = inner
-        if ours is not None and "claim" in ours:
-            return None, Resume(ours["claim"], ours["epoch"]), asked
-        action = _action(answer)
-        if ours is not None and "approval" in ours and action is not None:
-            return Reply(ours["approval"], action), None, asked
-        return None, None, asked
+        self, incoming: Incoming, principal: Principal
+    ) -> tuple[Reply | None, Resume | None, dict[str, Any], dict[str, Any]]:
+        """What a retry answers: our question, or the tool's own; what goes to the upstream; what a call states beside.
 
-    def _on_wire(self, outcome: Outcome, incoming: Incoming, principal: Principal) -> dict[str, Any]:
+        State must be sealed by us, and says which questions were asked: only answers to those are the tool's own.
+        Answers that come without state are stated by the caller, as arguments are.
+        """
+        params = incoming.inbound.params
+        given, state = params.get("inputResponses"), params.get("requestState")
+        if incoming.inbound.era is Era.HANDSHAKE:
+            return None, None, {}, {}
+        responses = given if isinstance(given, dict) else {}
+        if state is None:
+            unasked = {name: value for name, value in responses.items() if name != CONFIRM}
+            return (None, None, *_beside({BESIDE: unasked} if unasked else {}))
+        ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
+        if ours is None:
+            raise RpcError(INVALID_PARAMS, "requestState: it is not of this call, or too old; call again without it")
+        if "approval" in ours:
+            action = _action(responses.get(CONFIRM))
+            return (Reply(ours["approval"], action) if action else None, None, *_beside(ours["beside"]))
+        if ours["claim"] is None and ours["arguments"] != _digest(params.get("arguments")):
+            raise RpcError(INVALID_PARAMS, "requestState: it belongs to other arguments; call again without it")
+        asked: dict[str, Any] = {}
+        if answers := {name: responses[name] for name in ours["asked"] if name in responses}:
+            asked["inputResponses"] = answers
+        if ours["state"] is not None:
+            asked["requestState"] = ours["state"]
+        resume = Resume(ours["claim"], ours["epoch"]) if ours["claim"] is not None else None
+        return None, resume, asked, ours["beside"]
+
+    def _on_wire(
+        self, outcome: Outcome, incoming: Incoming, principal: Principal, beside: dict[str, Any]
+    ) -> dict[str, Any]:
         modern, name = incoming.inbound.era is Era.MODERN, incoming.inbound.params["name"]
         if isinstance(outcome, Pause):
             ask = {"method": "elicitation/create", "params": _form(outcome.approval, incoming.inbound.version)}
-            state = self._seal.close({"approval": outcome.approval.id}, principal, name)
+            state = self._seal.close({"approval": outcome.approval.id, "beside": beside}, principal, name)
             return {
                 "resultType": "input_required",
                 "inputRequests": {CONFIRM: ask},
@@ -228,13 +247,10 @@ class Governed:
             }
         if isinstance(outcome, Refusal):
             return self._refused(outcome, name, principal, modern)
-        return self._answered(outcome, name, principal, modern)
-
-    def _answered(self, answer: Answer, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
-        result = answer.on_wire()
-        if answer.resume is not None:
-            state = {"claim": answer.resume.claim, "epoch": answer.resume.epoch, "state": result.get("requestState")}
-            return {**result, "requestState": self._seal.close(state, principal, name)}
+        result = outcome.on_wire()
+        if result.get("resultType") == INPUT_REQUIRED:
+            state = self._seal.close({**_question(outcome, incoming), "beside": beside}, principal, name)
+            return {**result, "requestState": state}
         return _complete(result, modern)
 
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
@@ -247,6 +263,27 @@ class Governed:
             status, said = asked_for
             raise Challenge(status, problem, [(b"www-authenticate", said.encode())])
         return _complete(error_result(problem), modern)
+
+
+def _beside(beside: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What goes to the upstream beside the arguments, and the same as the call states it."""
+    return {"inputResponses": beside[BESIDE]} if BESIDE in beside else {}, beside
+
+
+def _question(answer: Answer, incoming: Incoming) -> dict[str, Any]:
+    """What we must know of a tool's own question when its answer comes: a read has no claim, only its arguments."""
+    resume, questions = answer.resume, answer.result.get("inputRequests")
+    return {
+        "claim": resume.claim if resume is not None else None,
+        "epoch": resume.epoch if resume is not None else 0,
+        "arguments": _digest(incoming.inbound.params.get("arguments")),
+        "asked": list(questions) if isinstance(questions, Mapping) else [],
+        "state": answer.result.get("requestState"),
+    }
+
+
+def _digest(arguments: Any) -> str:
+    return hashlib.sha256(orjson.dumps(arguments or {}, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _action(answer: Any) -> Action | None:

@@ -1,4 +1,4 @@
-"""How does a request reach an upstream behind a URL, whichever eras the two ends speak?"""
+"""Sends requests to an upstream behind a URL, whichever eras the two ends speak."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class HttpLink(McpLink):
         end = self._end(caller_of(incoming))
         if end.modern and (incoming.session is None or not self.relayed):
             peer, said = (
-                Peer(LATEST_MODERN_VERSION, None, incoming.inbound.capabilities or {}),
+                Peer(LATEST_MODERN_VERSION, None, asks_of(incoming.inbound.capabilities)),
                 with_log_level(params, incoming),
             )
             return await end.server.request(method, said, peer, fields=fields, audience=incoming.reply, safe=safe)
@@ -109,15 +109,15 @@ class HttpLink(McpLink):
         if not end.modern:
             await end.know()
         if end.modern:
-            return await say(Peer(LATEST_MODERN_VERSION, None, inbound.capabilities or {}))
+            return await say(Peer(LATEST_MODERN_VERSION, None, asks_of(inbound.capabilities)))
         # A client of the new era says anew with each request what it can be asked, one without a session never.
         capabilities = asks_of(inbound.capabilities) if inbound.era is Era.MODERN else {}
         owner: Hashable = (principal.tenant, principal.id, repr(sorted(capabilities.items())))
         if session is not None:
-            owner, capabilities = session.id, inbound.capabilities or {}
+            owner, capabilities = session.id, asks_of(inbound.capabilities)
             session.at_end.setdefault(self.name, lambda: end.tenancy.end(owner))
         for last in (False, True):
-            async with end.tenancy.speaking(owner, capabilities) as peer:
+            async with end.tenancy.speaking(owner, capabilities, (principal.tenant, principal.id)) as peer:
                 try:
                     return await say(peer)
                 except SessionLost:  # nothing was done, so once more in a new session

@@ -1,23 +1,21 @@
-"""How does a governed call reach its upstream, whichever eras the two ends speak?"""
+"""Sends governed calls and other requests to an MCP upstream, whichever eras the two ends speak."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from mcp.shared.inbound import mcp_param_headers, x_mcp_header_map
 from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
     INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVEL_META_KEY,
     METHOD_NOT_FOUND,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
-    PROTOCOL_VERSION_META_KEY,
     URL_ELICITATION_REQUIRED,
+    LoggingLevel,
 )
 
 from assent.core.call import Call
@@ -30,15 +28,13 @@ from assent.edges.inbound import Era
 from assent.edges.parking import NotParked
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
-from assent.edges.tracing import carried
+from assent.edges.tracing import CARRIED, LONGEST, carried
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.http import Described
 from assent.ports import Lost, NotRun, Unreached
 
 MOST_ROUNDS = 10
-_ENVELOPE = frozenset(
-    {PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, META_KEY}
-)
+_LOG_LEVELS = get_args(LoggingLevel)
 # Errors that say that the tool never ran.
 _BEFORE_RUNNING = frozenset(
     {
@@ -184,9 +180,17 @@ async def _ask_all(questions: dict[str, Any], incoming: Incoming) -> dict[str, A
 
 
 def _meta(incoming: Incoming) -> dict[str, Any]:
-    """What the caller's `_meta` says beyond the envelope, which is ours to write."""
+    """What an upstream may see of the caller's `_meta`: the progress token and the trace context.
+
+    Neither says what is to be done. The rest would reach the upstream unseen by the digest, the person who is asked
+    and the log.
+    """
     meta = incoming.inbound.params.get("_meta")
-    return {name: value for name, value in meta.items() if name not in _ENVELOPE} if isinstance(meta, dict) else {}
+    if not isinstance(meta, dict):
+        return {}
+    kept = {name: value for name in CARRIED if isinstance(value := meta.get(name), str) and len(value) <= LONGEST}
+    token = meta.get("progressToken")
+    return {"progressToken": token, **kept} if token.__class__ in (int, str) else kept
 
 
 def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]:
@@ -195,7 +199,9 @@ def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]
     level = session.log_level if session is not None else None
     if level is None and isinstance(meta, dict):
         level = meta.get(LOG_LEVEL_META_KEY)
-    return params if level is None else {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
+    if level not in _LOG_LEVELS:
+        return params
+    return {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
 
 
 def caller_of(incoming: Incoming) -> Principal:

@@ -1,4 +1,4 @@
-"""How do several upstreams look like one server, beside their tools?
+"""Makes several upstreams look like one server, beside their tools.
 
 Prompts carry the upstream's prefix as tools do; a resource keeps its URI and belongs to the first upstream that has it.
 """
@@ -150,11 +150,11 @@ class Merged:
         offer = await self._find_resource(uri, incoming)
         session.subscriptions[uri] = offer.source.name
         try:
-            await _watch(offer, uri)
+            await _watch(offer, uri, caller := _owner(incoming))
         except BaseException:
             session.subscriptions.pop(uri, None)
             raise
-        session.at_end[f"watch {uri}"] = lambda: offer.ear.leave(uri)
+        session.at_end[f"watch {uri}"] = lambda: offer.ear.leave(uri, caller)
         return b"{}"
 
     async def unsubscribe(self, incoming: Incoming) -> bytes:
@@ -192,18 +192,19 @@ class Merged:
         if len(uris) > MOST_SUBSCRIPTIONS:
             raise RpcError(INVALID_PARAMS, f"A stream may subscribe to {MOST_SUBSCRIPTIONS} resources")
         watched: dict[str, Offer] = {}
+        caller = _owner(incoming)
         try:
             for uri in dict.fromkeys(uris):
                 try:
                     offer = await self._find_resource(uri, incoming)
-                    await _watch(offer, uri)
+                    await _watch(offer, uri, caller)
                     watched[uri] = offer
                 except (RpcError, Fault):
                     continue  # what is not honoured is left out of the acknowledgement
             yield list(watched)
         finally:
             for uri, offer in watched.items():
-                await asyncio.shield(offer.ear.leave(uri))
+                await asyncio.shield(offer.ear.leave(uri, caller))
 
     async def _pass(
         self, offer: Offer, params: Mapping[str, Any], incoming: Incoming, *, cached: bool = False
@@ -289,11 +290,18 @@ class Merged:
             logger.warning(sentence, *values)
 
 
-async def _watch(offer: Offer, uri: str) -> None:
+def _owner(incoming: Incoming) -> tuple[str, str]:
+    """For whom a resource is watched."""
+    principal = caller_of(incoming)
+    return principal.tenant, principal.id
+
+
+async def _watch(offer: Offer, uri: str, caller: tuple[str, str]) -> None:
     try:
-        await offer.ear.watch(uri)
+        await offer.ear.watch(uri, caller)
     except TooManyResources:
-        raise RpcError(INVALID_PARAMS, "Too many resources of this server are watched already") from None
+        sentence = "Too many resources of this server are watched already: unsubscribe from others first"
+        raise RpcError(INVALID_PARAMS, sentence) from None
 
 
 def _written(result: dict[str, Any], incoming: Incoming, *, cached: bool = False) -> bytes:

@@ -1,4 +1,4 @@
-"""What happens to messages that are not governed: relayed to the one upstream, or answered by ourselves?"""
+"""Answers messages that are not governed: the one upstream does, or the gateway itself."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -9,6 +9,7 @@ import orjson
 from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
+from assent.edges.envelope import is_relayed
 from assent.edges.gateway import Exchange
 from assent.edges.heard import Heard
 from assent.edges.http import Headers, Scope, Send, Watch, respond, respond_error
@@ -26,7 +27,7 @@ _PING_AFTER = 15.0
 # Headers of one era mean nothing in the other, so nobody has checked them there: whose session, which method.
 _NOT_OF = {
     Era.MODERN: (b"mcp-session-id", b"last-event-id"),
-    Era.HANDSHAKE: (b"mcp-method", b"mcp-name", b"mcp-param-"),
+    Era.HANDSHAKE: (b"mcp-method", b"mcp-name"),
 }
 
 
@@ -39,6 +40,11 @@ class RelayPassage:
     notices: Notices | None = None
     test: Relay | None = None
     """Where test callers go instead; without one, nowhere."""
+
+    @property
+    def most_streams(self) -> int:
+        """Each stream takes a connection to the upstream; a tenth is left for what we hear there ourselves."""
+        return self.relay.streams.limits.connections * 9 // 10
 
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         heard = Heard()
@@ -59,6 +65,8 @@ class RelayPassage:
             raise Garbled(self.relay.calls.name, "opened a session we cannot take over", sent=True) from None
 
     async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
+        if message is not None and not is_relayed(message):
+            return await _not_relayed(exchange, message)
         heard = session.heard if session is not None else Heard()
         if exchange.head.last_event is not None and exchange.head.last_event not in heard:
             exchange = replace(exchange, scope=_without(exchange.scope, b"last-event-id"))
@@ -98,6 +106,14 @@ class RelayPassage:
         await relay.forward(
             _without(exchange.scope, *_NOT_OF[exchange.head.era]), exchange.receive, send, message, on_answer
         )
+
+
+async def _not_relayed(exchange: Exchange, message: dict[str, Any]) -> None:
+    """Answer for the upstream where the method is not one of the protocol's, letter for letter."""
+    if message.get("id") is None:
+        return await respond(exchange.send, 202, b"")
+    body = error_body(message["id"], METHOD_NOT_FOUND, "Method not found", message["method"])
+    await respond(exchange.send, http_status(exchange.head.era, METHOD_NOT_FOUND), body)
 
 
 def _without(scope: Scope, *starts: bytes) -> Scope:
@@ -140,6 +156,7 @@ class OwnPassage:
     identity: Callable[[], Identity]
     sessions: SessionTable
     patience: float = field(default=_PING_AFTER)
+    most_streams: int = 10_000
 
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         params = message.get("params") or {}

@@ -1,4 +1,4 @@
-"""How does a message reach one upstream, and its answer the caller, with nothing of the protocol lost?"""
+"""Passes messages on to one upstream, and its answers back to the caller."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,9 +30,19 @@ from assent.edges.upstreams.faults import Fault, Garbled
 from assent.edges.upstreams.pool import Pool
 
 # What the protocol needs and nothing else. A list of what to drop would pass on tomorrow's credential header.
-_UP = frozenset({b"accept", b"content-type", b"last-event-id", b"traceparent", b"tracestate", b"baggage"})
-_DOWN = frozenset({b"content-type", b"cache-control", b"allow", b"retry-after", b"x-accel-buffering"})
-_MCP = b"mcp-"
+_UP = frozenset(
+    {
+        b"accept", b"content-type", b"last-event-id", b"traceparent", b"tracestate", b"baggage", b"mcp-session-id",
+        b"mcp-protocol-version", b"mcp-method", b"mcp-name",
+    }
+)  # fmt: skip
+_DOWN = frozenset(
+    {
+        b"content-type", b"cache-control", b"allow", b"retry-after", b"x-accel-buffering", b"mcp-session-id",
+        b"mcp-protocol-version",
+    }
+)  # fmt: skip
+_JSON = b"application/json"
 _METHODS = frozenset({"GET", "POST", "DELETE"})
 _FOREVER = float("inf")
 UPSTREAM_FAULT = -31002  # JSON-RPC; ours lie outside -32768..-32000
@@ -99,7 +109,7 @@ class Relay:
         streaming = method == "GET" or _method_of(message) in _STREAM_METHODS
         pool = self.streams if streaming else self.calls
         response = await pool.send(
-            method.encode(), upstream_headers(scope["headers"]), body,
+            method.encode(), upstream_headers(scope["headers"], mirrors=_method_of(message) == "tools/call"), body,
             safe=method == "GET", silence=_FOREVER if streaming else None, total=_FOREVER,
         )  # fmt: skip
         try:
@@ -111,9 +121,19 @@ class Relay:
             response.close()
 
 
-def upstream_headers(headers: Headers) -> Headers:
-    """The caller's headers that an upstream may see: the protocol's own, never a credential."""
-    return [(name, value) for name, value in headers if name in _UP or name.startswith(_MCP)]
+def upstream_headers(headers: Headers, *, mirrors: bool = False) -> Headers:
+    """The caller's headers that an upstream may see: a fixed list, never a credential.
+
+    Each goes on once, as we read it ourselves. What we write is UTF-8, whatever `charset` the caller named. `mirrors`
+    adds the headers that mirror the arguments of a call, which only a relay without a gateway passes on.
+    """
+    sent: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name in _UP or (mirrors and name.startswith(b"mcp-param-")):
+            sent.setdefault(name, value)
+    if sent.get(b"content-type", b"").lower().startswith(_JSON):
+        sent[b"content-type"] = _JSON
+    return list(sent.items())
 
 
 def _check_status(upstream: str, response: Response) -> None:
@@ -130,7 +150,7 @@ def _check_status(upstream: str, response: Response) -> None:
 
 
 async def _copy(response: Response, send: Send) -> None:
-    fields = [(name, value) for name, value in response.headers if name in _DOWN or name.startswith(_MCP)]
+    fields = [(name, value) for name, value in response.headers if name in _DOWN]
     length = response.header(b"content-length")
     if length is not None:
         fields.append((b"content-length", length))

@@ -1,6 +1,7 @@
-"""Which handshake-era sessions are open, and whose are they?"""
+"""The open sessions of the handshake era, and who owns each of them."""
 
 import asyncio
+import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
@@ -39,15 +40,16 @@ class Session:
         self.logs = EventLogs()
         self.heard = Heard()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
-        self._count = 0
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
         self._cancelled: set[RequestId] = set()
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue(outbox)
 
     def question(self) -> tuple[str, asyncio.Future[dict[str, Any]]]:
-        """An id for a request to the client, and the answer to come."""
-        self._count += 1
-        question_id = f"assent-{self._count}"
+        """An id for a request to the client, and the answer to come.
+
+        An upstream may put questions of its own to the same client: one that guessed our id would collect our answer.
+        """
+        question_id = f"assent-{secrets.token_urlsafe(16)}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[question_id] = future
         return question_id, future
@@ -125,7 +127,10 @@ _farewells: set[asyncio.Future[None]] = set()
 
 
 class SessionTable:
-    """The open sessions: bounded in number, in all and per caller, and gone when idle for long enough."""
+    """The open sessions: bounded in number, in all and per caller, and gone when idle for long enough.
+
+    When all are taken, the caller with the most gives up one: a few callers cannot keep the others out.
+    """
 
     def __init__(
         self,
@@ -157,8 +162,20 @@ class SessionTable:
     def check_room(self, owner: Hashable) -> None:
         """Raise where another session of this caller would be one too many."""
         self._expire()
-        if len(self._sessions) >= self._limit or self._owned[self._who(owner)] >= self._per_owner:
+        mine = self._owned.get(self._who(owner), 0)
+        if mine >= self._per_owner or (len(self._sessions) >= self._limit and not self._make_room(mine)):
             raise TooManySessions
+
+    def _make_room(self, mine: int) -> bool:
+        """End the idlest session of the owner who has the most, unless a newcomer would then have more than that."""
+        largest = max(self._owned, key=self._owned.__getitem__)
+        if self._owned[largest] <= mine + 1:
+            return False
+        idle = (one for one in self._sessions.values() if one.owner == largest and not self._busy[one.id])
+        if (session := next(idle, None)) is None:
+            return False
+        self.close(session)
+        return True
 
     def open(self, owner: Hashable, session_id: str | None = None) -> Session:
         """A new session; an upstream's own id may be adopted as its name."""
@@ -183,9 +200,9 @@ class SessionTable:
         self._touch(session)
         return session
 
-    def identity(self, owner: Any) -> Hashable:
-        """Who a caller is, whatever it may do today."""
-        return self._who(owner)
+    def owner_of(self, caller: Hashable) -> Hashable:
+        """To whom a session of this caller belongs."""
+        return self._who(caller)
 
     def is_same(self, one: Hashable, other: Hashable) -> bool:
         """Whether what is one caller's is also the other's."""

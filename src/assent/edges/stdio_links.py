@@ -9,6 +9,7 @@ from assent.core.principal import Principal
 from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
 from assent.edges.links import McpLink, caller_of, with_log_level
+from assent.edges.parking import asks_of
 from assent.edges.shelves import Shelf
 from assent.edges.stdio_logs import StdioLogs, most_talkative
 from assent.edges.upstreams.http import Described
@@ -78,7 +79,7 @@ class StdioLink(McpLink):
         with self.logs.speaking(self._served(incoming)):
             await self.upstream.ready()
             said = with_log_level(params, incoming) if self.upstream.is_modern else params
-            return await self.upstream.request(method, said, incoming.inbound.capabilities, incoming.reply)
+            return await self.upstream.request(method, said, asks_of(incoming.inbound.capabilities), incoming.reply)
 
     def _served(self, incoming: Incoming) -> Incoming:
         if not self.serves(caller_of(incoming)):

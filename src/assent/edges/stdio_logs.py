@@ -23,6 +23,7 @@ logger = logging.getLogger("assent")
 LOGGED = "notifications/message"
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _UNLESS_SAID = "info"
+MOST_TELLING = 256
 
 
 class StdioLogs:
@@ -55,7 +56,7 @@ class StdioLogs:
         params = message.get("params")
         level = params.get("level") if isinstance(params, dict) else None
         for incoming in self._under_way.values():
-            if wants(incoming, level):
+            if len(self._telling) < MOST_TELLING and wants(incoming, level):  # a flood is not kept for slow readers
                 self._telling.add(task := asyncio.ensure_future(incoming.reply.notify(message)))
                 task.add_done_callback(self._telling.discard)
 

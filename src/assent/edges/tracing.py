@@ -16,8 +16,8 @@ from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, Status, Sta
 
 from assent.edges.http import Headers
 
-_CARRIED = ("traceparent", "tracestate", "baggage")
-_LONGEST = 8192
+CARRIED = ("traceparent", "tracestate", "baggage")
+LONGEST = 8192
 
 
 class Tracing:
@@ -60,7 +60,7 @@ def carried(meta: dict[str, Any]) -> dict[str, Any]:
         return meta
     ours: dict[str, str] = {}
     propagate.inject(ours)
-    return {**{name: value for name, value in meta.items() if name not in _CARRIED}, **ours}
+    return {**{name: value for name, value in meta.items() if name not in CARRIED}, **ours}
 
 
 def _carrier(meta: Any, headers: Headers) -> dict[str, str]:
@@ -68,4 +68,4 @@ def _carrier(meta: Any, headers: Headers) -> dict[str, str]:
     said: Mapping[str, Any] = meta if isinstance(meta, Mapping) else {}
     if "traceparent" not in said:
         said = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name != b"authorization"}
-    return {name: value for name in _CARRIED if isinstance(value := said.get(name), str) and len(value) <= _LONGEST}
+    return {name: value for name in CARRIED if isinstance(value := said.get(name), str) and len(value) <= LONGEST}

@@ -1,7 +1,7 @@
-"""Is whoever listens to a stream without an end still welcome?
+"""Ends streams whose listener may no longer listen.
 
 A call is over soon, and the next one is asked for its credentials again. A stream would outlive a key that was revoked
-and a token that has run out, so its listener is asked now and then, and shown out where the answer has changed.
+and a token that has run out, so the credentials of its listener are checked now and then.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ logger = logging.getLogger(__name__)
 EVERY = 5.0
 
 
-async def keep_vigil(stream: Awaitable[object], is_welcome: Callable[[], Awaitable[bool]], send: Send) -> None:
-    """Let a stream go on while its listener is welcome; then end it as a response ends.
+async def keep_vigil(
+    stream: Awaitable[object], is_welcome: Callable[[], Awaitable[bool]], send: Send, given_up: asyncio.Event
+) -> None:
+    """Let a stream go on while its listener is welcome and its place is not given up; then end it as a response ends.
 
     A look that fails says nothing, and the next one is taken all the same.
     """
@@ -28,10 +30,12 @@ async def keep_vigil(stream: Awaitable[object], is_welcome: Callable[[], Awaitab
     async def look() -> None:
         nonlocal shown_out
         welcome = True
-        while welcome:
-            await asyncio.sleep(EVERY)
+        while welcome and not given_up.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(EVERY):
+                    await given_up.wait()
             try:
-                welcome = await is_welcome()
+                welcome = given_up.is_set() or await is_welcome()
             except Exception:
                 logger.exception("nobody could say whether a listener is still welcome")
         shown_out = True

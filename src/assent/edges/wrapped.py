@@ -1,29 +1,29 @@
-"""How do one client and one server on standard streams talk, with the sentence in between?
+"""Governs the calls of one client to one server, both on standard streams.
 
-Calls and lists of tools are governed. Everything else passes as it is, ids included, both ways; the ids of our own
-requests carry a mark that nobody else's have.
+Calls and lists of tools are governed. The other messages of the protocol pass both ways, ids included. The ids of our
+own requests are random, so that neither side can guess them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from itertools import count
 from typing import Any
 
 import orjson
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PROTOCOL_VERSION_META_KEY
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
 
 from assent.core.principal import Principal
 from assent.edges import json_boundary
 from assent.edges.adapted import adapt
+from assent.edges.envelope import is_relayed, own_members, rebuild
 from assent.edges.gateway import Incoming
 from assent.edges.governed import Governed
 from assent.edges.inbound import (
-    NOTICE,
     Era,
     Inbound,
     check_params,
@@ -60,15 +60,13 @@ class Wrap:
         write: Write,
         *,
         reload: Callable[[], Awaitable[None]],
-        mark: str,
     ) -> None:
         self._server, self._governed, self._principal, self._write = server, governed, principal, write
-        self._reload, self._mark = reload, mark
+        self._reload = reload
         self._session = Session("stdio", principal)
         self._era: Era | None = None
         self._opened, self._loaded = asyncio.Event(), False
         self._turn = asyncio.Lock()
-        self._ids = count(1)
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._questions: set[RequestId] = set()
         self._passed: set[RequestId] = set()
@@ -85,7 +83,7 @@ class Wrap:
         """Take every line of the client until it closes its end, then finish what it asked for."""
         async for line in lines:
             try:
-                message = json_boundary.parse(line)
+                message = rebuild(json_boundary.parse(line))
             except Malformed as error:
                 self._write(malformed_body(error))
                 continue
@@ -155,6 +153,8 @@ class Wrap:
         elif self._era is Era.MODERN and not self._server.is_modern:
             reply = WrappedReply(self)
             self._write(result_body(message["id"], await adapt(self._modern(message), self._server, reply)))
+        elif not is_relayed(message):
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         else:
             # A subscription is answered when it is over: nobody waits for that.
             (self._streams if method == "subscriptions/listen" else self._passed).add(message["id"])
@@ -217,13 +217,20 @@ class Wrap:
             if self._session.cancel(params.get("requestId")):
                 return
             self._done(params.get("requestId"))
-        if not message.get("method", NOTICE).startswith(NOTICE):
-            return  # a request without an id: the server might run it, and nobody has governed it
+        if not is_relayed(message):
+            return  # a request without an id, for example: the server might run it, and nobody has governed it
+        if "method" not in message and not self._is_asked(message.get("id")):
+            return  # the server asked no such question, or has its answer already
         await self._opened.wait()
-        self._questions.discard(message.get("id", ""))
         if message.get("method") == "notifications/initialized" and self._server.is_modern:
             return
         await self._server.send(message)
+
+    def _is_asked(self, question_id: Any) -> bool:
+        """Whether a question of the server waits for this answer; it does so no longer."""
+        waits = question_id.__class__ in (int, str) and question_id in self._questions
+        self._questions.discard(question_id if waits else "")
+        return waits
 
     # From the server
 
@@ -236,7 +243,7 @@ class Wrap:
             self._questions.add(message["id"])
         elif "id" in message and not self._done(message["id"]):
             return  # calls and lists are ours to answer: the server was not asked this by the client
-        self._write(orjson.dumps(message))
+        self._write(orjson.dumps(own_members(message)))
 
     def _done(self, request_id: RequestId | None) -> bool:
         """Note that a request the server was passed has its answer; False for any other."""
@@ -260,7 +267,7 @@ class Wrap:
         """Ask the client, which must be of the handshake era and able to answer."""
         if self._era is Era.MODERN or not can_answer(self._session.capabilities, method):
             raise CannotAsk(method)
-        question_id = f"{self._mark}-q{next(self._ids)}"
+        question_id = f"assent-{secrets.token_urlsafe(16)}"  # the server must not guess it, or it collects our answer
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[question_id] = answer
         self.tell({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
@@ -275,7 +282,8 @@ class Wrap:
             self._asked.pop(question_id, None)
 
     def _settle(self, response: dict[str, Any]) -> bool:
-        answer = self._asked.pop(str(response.get("id")), None)
+        question_id = response.get("id")
+        answer = self._asked.pop(question_id, None) if isinstance(question_id, str) else None
         if answer is None or answer.done():
             return False
         error, result = response.get("error"), response.get("result")

@@ -11,11 +11,12 @@ from assent.ports import Ports
 def guard(call: Call, ports: Ports, journal: Journal) -> None:
     """Refuse at the first rule that denies, naming the rule and the field."""
     applied = 0
+    arguments = {**call.arguments, **call.beside} if call.beside else call.arguments
     for rule in ports.guards:
         if not rule.applies(call):
             continue
         applied += 1
-        denied = rule.denies(call.arguments)
+        denied = rule.denies(arguments)
         if denied is not None:
             field, reason = denied
             journal.object("guard", Refusal("guard.denied", f"{field}: {reason}.", rule=rule.rule, field=field))

@@ -14,6 +14,7 @@ from assent.contract.schema_cost import size_of
 from assent.core.call import Call, Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.spelling import Misspelt
 from assent.core.tool import MOST_VALUES, Tool
 from assent.pipeline.journal import Journal
 
@@ -28,10 +29,17 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
     if size_of(arguments, MOST_VALUES) is None:
         raise Refusal("validate.arguments_invalid", f"The arguments have too many values: {MOST_VALUES} are the most.")
     dry_run, stated = _stated(arguments, tool)
+    if request.beside:
+        if not arguments.keys().isdisjoint(request.beside):
+            raise Refusal("validate.malformed", "An argument has a name that is reserved for what is sent beside it.")
+        stated = {**stated, **request.beside}
     try:
         plain = canonical(stated)
     except NotCanonicalError as error:
         raise Refusal("validate.malformed", f"The arguments have no canonical form: {_safe(error)}.") from None
+    if tool.spelling is not None:
+        for misspelt in tool.spelling.find(arguments):
+            _object_to(misspelt, journal)
     if tool.check_input is not None and (errors := tool.check_input(arguments)):
         journal.object("validate", _unfit(errors))
     fingerprint = hashlib.sha256(plain).hexdigest()
@@ -47,6 +55,7 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         request.reply,
         request.resume,
         request.can_ask,
+        request.beside,
     )
     journal.call = call
     journal.passed("validate", "call %.12s", call.digest)
@@ -105,6 +114,18 @@ def _key(request: Request, arguments: dict[str, Any], tool: Tool, journal: Journ
     else:
         return sent[0]
     return None
+
+
+def _object_to(misspelt: Misspelt, journal: Journal) -> None:
+    """Refuse an argument that a reader without regard to case takes for another one.
+
+    Where both are there, no mode lets the call through: what was checked is not what such a reader uses.
+    """
+    reason = f"{misspelt.name[:80]!r} differs only in case from {misspelt.meant[:80]!r}"
+    if misspelt.both:
+        where = f"{misspelt.pointer}: " if misspelt.pointer else ""
+        raise Refusal("validate.malformed", f"{where}{reason}, and both are there.")
+    journal.object("validate", _unfit([(misspelt.pointer, reason)]))
 
 
 def _unfit(errors: list[tuple[str, str]]) -> Refusal:

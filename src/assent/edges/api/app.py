@@ -20,6 +20,7 @@ from assent.edges.api.table import ROUTES
 from assent.edges.doors import Doors
 from assent.edges.gateway import Challenge
 from assent.edges.http import App, BodyTooLarge, Disconnected, Headers, Receive, Scope, Send, read_body
+from assent.edges.inbound import read_head
 from assent.errors import StoreError
 from assent.ports import Ports
 
@@ -84,8 +85,8 @@ class Api:
         return await route.handler(Asked(principal, self._ports, _names(route, names), query, body))
 
     def _check_doors(self, headers: Headers) -> None:
-        said = dict(headers)
-        refused = self._doors.refuse(said.get(b"host"), said.get(b"origin"))
+        head = read_head(headers)
+        refused = self._doors.refuse(head.host, head.origin)
         if refused is not None:
             raise ApiProblem("api.wrong_host" if refused[0] == 421 else "api.foreign_origin", f"{refused[1]}.")
 

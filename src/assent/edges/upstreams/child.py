@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, Unreachable
+from assent.edges.upstreams.sse import Turns
 
 logger = logging.getLogger("assent")
 
@@ -118,7 +119,7 @@ class Child:
 
     async def _read(self) -> None:
         assert self._process is not None and self._process.stdout is not None
-        held, cut = bytearray(), b""
+        held, cut, turns = bytearray(), b"", Turns()
         try:
             while piece := await self._process.stdout.read(65536):
                 held += piece
@@ -130,6 +131,7 @@ class Child:
                         cut = b""
                     for line in lines:
                         self._take(line)
+                        await turns.over()
                 elif len(held) > LARGEST:
                     cut = cut or bytes(held[:_EDGE])
                     del held[:-_EDGE]

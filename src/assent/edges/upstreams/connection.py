@@ -1,4 +1,4 @@
-"""How does one HTTP/1.1 connection carry one request after the other?"""
+"""One HTTP/1.1 connection to an upstream, which carries one request after the other."""
 
 import asyncio
 from collections import deque
@@ -12,6 +12,7 @@ from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, Timed
 
 _HEAD_LIMIT = 64 * 1024
 _HIGH_WATER = 256 * 1024
+_PIECE = 64 * 1024
 
 
 class Response:
@@ -58,17 +59,30 @@ class Response:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; the upstream is held back while nobody reads."""
+        """The body as it arrives; the upstream is held back while nobody reads.
+
+        Whatever else waits in the loop has its turn between two pieces: a flood must not starve the others.
+        """
         while True:
             while self._pieces:
-                piece = self._pieces.popleft()
-                self._held -= len(piece)
-                yield piece
+                yield self._next_piece()
+                if self._pieces:
+                    await asyncio.sleep(0)
             self._raise_fault()
             if self._complete:
                 return
             self._connection.resume()
             await self._wait()
+
+    def _next_piece(self) -> bytes:
+        """What has arrived, up to a bound: many small pieces would take a turn of the loop each."""
+        taken = [self._pieces.popleft()]
+        size = len(taken[0])
+        while self._pieces and size + len(self._pieces[0]) <= _PIECE:
+            taken.append(self._pieces.popleft())
+            size += len(taken[-1])
+        self._held -= size
+        return taken[0] if len(taken) == 1 else b"".join(taken)
 
     @contextmanager
     def held(self, *, asked: bool = False) -> Iterator[None]:

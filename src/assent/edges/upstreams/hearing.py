@@ -1,9 +1,9 @@
-"""What does an upstream say unasked: that a list changed, or a resource?"""
+"""Listens to an upstream behind a URL: which lists and resources it says have changed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Fault, Garbled, Unreachable
 from assent.edges.upstreams.http import Described, HttpUpstream
 from assent.edges.upstreams.line import Peer, SessionLost
-from assent.edges.upstreams.sse import EventReader, EventTooLarge
+from assent.edges.upstreams.sse import EventReader, EventTooLarge, Turns
 from assent.edges.upstreams.wishes import Wishes
 
 _EVENT = 1024 * 1024
@@ -36,9 +36,9 @@ class Hearing(Protocol):
 
     async def listen(self, described: Described) -> None: ...
 
-    async def watch(self, uri: str) -> None: ...
+    async def watch(self, uri: str, caller: Hashable = None) -> None: ...
 
-    async def leave(self, uri: str) -> None: ...
+    async def leave(self, uri: str, caller: Hashable = None) -> None: ...
 
     def close(self) -> None: ...
 
@@ -72,13 +72,13 @@ class Ear:
             self._open.clear()
             self._peer = None
 
-    async def watch(self, uri: str) -> None:
+    async def watch(self, uri: str, caller: Hashable = None) -> None:
         """Hear of one resource too. Raises as the upstream refuses, or a Fault where it cannot be reached."""
-        await self._wishes.add(uri, self._begin_watch)
+        await self._wishes.add(uri, self._begin_watch, caller)
 
-    async def leave(self, uri: str) -> None:
+    async def leave(self, uri: str, caller: Hashable = None) -> None:
         """One fewer wants it; with nobody left the upstream is told."""
-        await self._wishes.remove(uri, self._end_watch)
+        await self._wishes.remove(uri, self._end_watch, caller)
 
     def close(self) -> None:
         for task in self._watches.values():
@@ -161,12 +161,13 @@ class Ear:
             await asyncio.shield(self._server.close_session(peer))
 
     async def _messages(self, response: Response) -> AsyncIterator[dict[str, Any]]:
-        reader = EventReader(_EVENT)
+        reader, turns = EventReader(_EVENT), Turns()
         try:
             if not (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream"):
                 raise Garbled(self._server.pool.name, f"cannot be listened to ({response.status})", sent=True)
             async for piece in response.pieces():
                 for event in reader.feed(piece):
+                    await turns.over()
                     if event.data and isinstance(message := orjson.loads(event.data), dict):
                         yield message
         except (orjson.JSONDecodeError, EventTooLarge):

@@ -1,4 +1,4 @@
-"""How is one JSON-RPC message posted to an upstream, and its answer read, whole or as a stream?"""
+"""Posts JSON-RPC messages to an upstream, and reads its answers, whole or as streams."""
 
 import asyncio
 from functools import lru_cache
@@ -14,7 +14,7 @@ from assent.edges.rpc import RpcError
 from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Fault, Garbled, Oversized
 from assent.edges.upstreams.pool import Pool
-from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge
+from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge, Turns
 from assent.edges.upstreams.target import render_fields
 
 _ACCEPT = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
@@ -22,6 +22,8 @@ _SMALL = 65536
 FOREVER = float("inf")
 _RESUMPTIONS = 100
 _LONGEST_RETRY = 30_000
+# A server that could not read the request does not know its id: then it has none, or the official SDK's word for none.
+_NO_ID = (None, "server-error")
 
 
 class SessionLost(Exception):
@@ -141,10 +143,11 @@ class Line:
     async def _read_until_answer(
         self, response: Response, peer: Peer, audience: Audience | None, place: "_Place"
     ) -> dict[str, Any] | None:
-        reader = EventReader(self.pool.limits.body)
+        reader, turns = EventReader(self.pool.limits.body), Turns()
         try:
             async for piece in response.pieces():
                 for event in reader.feed(piece):
+                    await turns.over()
                     place.note(event)
                     if not event.data:
                         if audience is not None and event.id is not None:
@@ -206,13 +209,13 @@ class Line:
         return message
 
     def _unwrap(self, message: dict[str, Any], request_id: int) -> dict[str, Any]:
-        error = message.get("error")
+        error, result, answered = message.get("error"), message.get("result"), message.get("id")
         if isinstance(error, dict) and isinstance(error.get("code"), int):
-            raise RpcError(error["code"], str(error.get("message", "")), error.get("data"))
-        result = message.get("result")
-        if message.get("id") != request_id or not isinstance(result, dict):
-            raise self._garbled("the answer does not belong to the request")
-        return result
+            if answered == request_id or answered in _NO_ID:
+                raise RpcError(error["code"], str(error.get("message", "")), error.get("data"))
+        elif answered == request_id and isinstance(result, dict):
+            return result
+        raise self._garbled("the answer does not belong to the request")
 
     def _garbled(self, detail: str) -> Garbled:
         return Garbled(self.pool.name, detail, sent=True)

@@ -1,7 +1,25 @@
-"""Which events does this stream of bytes hold (text/event-stream)?"""
+"""Reads and writes streams of events (text/event-stream)."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+PER_TURN = 8
+
+
+class Turns:
+    """Lets the rest of the loop have its turn after every few messages of one sender, who may send thousands."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    async def over(self) -> None:
+        """One message is done with."""
+        self._count += 1
+        if self._count % PER_TURN == 0:
+            await asyncio.sleep(0)
 
 
 class EventTooLarge(ValueError):

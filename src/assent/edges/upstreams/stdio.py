@@ -1,9 +1,10 @@
-"""What can we ask of an MCP server that is a process of ours, in either era, keeping its JSON as it is?"""
+"""Speaks to an MCP server that is a process of ours, in either era, and keeps its JSON as it is."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -29,6 +30,7 @@ from assent.edges.upstreams.pages import all_pages
 logger = logging.getLogger("assent")
 
 LONGEST_PAUSE = 60.0
+MOST_TELLING = 256
 
 Listener = Callable[[dict[str, Any]], None]
 Answer = asyncio.Future[dict[str, Any]]
@@ -68,6 +70,7 @@ class StdioUpstream:
         self._waiting: dict[str, Answer] = {}
         self._audiences: dict[str, tuple[Any, Audience]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._telling: Counter[int] = Counter()
         self._heard = 0
         self._pause, self._not_before, self._last_end = 0.0, 0.0, ""
         self._retired = False
@@ -289,8 +292,20 @@ class StdioUpstream:
         if known is None:
             return False
         token, audience = known
-        self._spawn(audience.notify({**message, "params": {**(params or {}), "progressToken": token}}))
+        self._spawn(self._tell(audience, {**message, "params": {**(params or {}), "progressToken": token}}))
         return True
+
+    async def _tell(self, audience: Audience, message: dict[str, Any]) -> None:
+        """Pass progress on; a caller who reads too slowly misses some of it."""
+        if self._telling[id(audience)] >= MOST_TELLING:
+            return
+        self._telling[id(audience)] += 1
+        try:
+            await audience.notify(message)
+        finally:
+            self._telling[id(audience)] -= 1
+            if not self._telling[id(audience)]:
+                del self._telling[id(audience)]
 
     def answer_alone(self, message: dict[str, Any]) -> None:
         """Nobody listens: a ping is answered, a question refused, the rest is a notice."""

@@ -1,8 +1,9 @@
-"""What does a server that is a process of ours say unasked: that a list changed, or a resource?"""
+"""Listens to a server that is a process of ours: which lists and resources it says have changed."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
@@ -49,13 +50,13 @@ class StdioEar:
         finally:
             self.close()
 
-    async def watch(self, uri: str) -> None:
+    async def watch(self, uri: str, caller: Hashable = None) -> None:
         """Hear of one resource too. Raises as the server refuses, or a Fault where it cannot be reached."""
-        await self._wishes.add(uri, self._first_watch)
+        await self._wishes.add(uri, self._first_watch, caller)
 
-    async def leave(self, uri: str) -> None:
+    async def leave(self, uri: str, caller: Hashable = None) -> None:
         """One fewer wants it; with nobody left the server is told."""
-        await self._wishes.remove(uri, self._end_watch)
+        await self._wishes.remove(uri, self._end_watch, caller)
 
     def close(self) -> None:
         for stream in self._streams.values():

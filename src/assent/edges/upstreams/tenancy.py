@@ -1,4 +1,4 @@
-"""In which session of an upstream do we speak, and for whom?"""
+"""The sessions that we hold at one upstream, one for each owner."""
 
 from __future__ import annotations
 
@@ -16,39 +16,56 @@ MOST_SESSIONS = 1024
 
 
 class Tenancy:
-    """Our sessions at one upstream, one for each owner and never shared; the idlest ends for a new one."""
+    """Our sessions at one upstream, one for each owner and never shared.
+
+    When there are too many, the idlest of the caller who has the most ends for a new one.
+    """
 
     def __init__(self, server: HttpUpstream, most: int = MOST_SESSIONS) -> None:
         self._server, self._most = server, most
         self._open: OrderedDict[Hashable, asyncio.Task[Peer]] = OrderedDict()
         self._busy: Counter[Hashable] = Counter()
+        self._callers: dict[Hashable, Hashable] = {}
 
     def __len__(self) -> int:
         return len(self._open)
 
     @asynccontextmanager
-    async def speaking(self, owner: Hashable, capabilities: dict[str, Any]) -> AsyncIterator[Peer]:
-        """The owner's session, opened where there is none; nobody ends it meanwhile but the owner."""
+    async def speaking(
+        self, owner: Hashable, capabilities: dict[str, Any], caller: Hashable = None
+    ) -> AsyncIterator[Peer]:
+        """The owner's session, opened where there is none; nobody ends it meanwhile but the owner.
+
+        A caller may be behind several owners, such as sessions with different capabilities.
+        """
         self._busy[owner] += 1
+        self._callers[owner] = owner if caller is None else caller
         try:
             yield await self._peer(owner, capabilities)
         finally:
             self._busy[owner] -= 1
             if not self._busy[owner]:
                 del self._busy[owner]
+                if owner not in self._open:
+                    self._callers.pop(owner, None)
 
     def forget(self, owner: Hashable, peer: Peer) -> None:
         """The upstream no longer knows this session; a newer one of the same owner stays."""
         opened = self._open.get(owner)
         if opened is not None and opened.done() and not opened.exception() and opened.result() is peer:
-            del self._open[owner]
+            self._drop(owner)
 
     async def end(self, owner: Hashable) -> None:
         """The owner is gone, and so is the session."""
-        opened = self._open.pop(owner, None)
+        opened = self._drop(owner)
         if opened is not None:
             with suppress(Exception):
                 await self._server.close_session(await opened)
+
+    def _drop(self, owner: Hashable) -> asyncio.Task[Peer] | None:
+        if not self._busy[owner]:
+            self._callers.pop(owner, None)
+        return self._open.pop(owner, None)
 
     async def _peer(self, owner: Hashable, capabilities: dict[str, Any]) -> Peer:
         opened = self._open.get(owner)
@@ -65,10 +82,13 @@ class Tenancy:
         return peer
 
     async def _make_room(self) -> None:
-        idle = [owner for owner in self._open if not self._busy[owner]]
-        for owner in idle[: max(0, len(self._open) - self._most)]:
+        while len(self._open) > self._most:
+            idle = [owner for owner in self._open if not self._busy[owner]]
+            if not idle:
+                return
+            held = Counter(self._callers[owner] for owner in self._open)
             with suppress(Fault):
-                await self.end(owner)
+                await self.end(max(idle, key=lambda owner: held[self._callers[owner]]))
 
 
 def _heard(task: asyncio.Task[Peer]) -> None:

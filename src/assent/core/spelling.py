@@ -1,0 +1,191 @@
+"""Finds member names that differ only in case from the names that a reader expects.
+
+Some JSON readers ignore case, Go's `encoding/json` among them: they take `Amount` for `amount`. Nothing was checked
+under that other name, so a call that uses it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+# Keywords whose schemas describe the same value, a member of it, or an item of it.
+_SAME = ("$ref", "$dynamicRef", "$recursiveRef", "if", "then", "else", "not")
+_SAME_LISTS = ("allOf", "anyOf", "oneOf")
+_SAME_NAMED = ("dependentSchemas", "dependencies")
+_OTHER_MEMBERS = ("additionalProperties", "unevaluatedProperties")
+_ITEMS = ("items", "additionalItems", "unevaluatedItems", "contains")
+_ITEM_LISTS = ("prefixItems", "items")
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+
+
+def fold(name: str) -> str:
+    """The form that all spellings of a name share for a reader that ignores case.
+
+    Beside the ASCII letters there are `ſ`, `K` (Kelvin), `ı` and `İ`, which readers take for s, k and i.
+    """
+    return name.lower() if name.isascii() else name.upper().casefold().replace("i\u0307", "i")
+
+
+class Misspelt(NamedTuple):
+    """A member whose name differs only in case from a name of the schema."""
+
+    pointer: str
+    name: str
+    meant: str
+    both: bool
+    """Whether the member under the schema's name is there as well: then readers differ about the value."""
+
+
+class Spelling:
+    """The member names that the schemas of one tool use, place by place."""
+
+    def __init__(self, schemas: Iterable[Any], names: Iterable[str] = ()) -> None:
+        roots = [_Root(schema) for schema in schemas if isinstance(schema, Mapping)]
+        self._place = _Place([(root, root.schema) for root in roots], names)
+
+    def find(self, arguments: Mapping[str, Any]) -> Iterator[Misspelt]:
+        """Every misspelt member of the arguments, one by one."""
+        return self._place.find(arguments, "")
+
+
+class _Root:
+    """One schema document and the parts of it that references name."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.schema = schema
+        self._anchors: dict[str, Any] | None = None
+
+    def resolve(self, reference: Any) -> Any:
+        """What a local reference leads to; None for every other one, which is never fetched."""
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return None
+        if reference == "#" or reference.startswith("#/"):
+            return _at(self.schema, reference[2:])
+        if self._anchors is None:
+            self._anchors = dict(_anchored(self.schema))
+        return self._anchors.get(reference[1:])
+
+
+_Part = tuple[_Root, Mapping[str, Any]]
+
+
+class _Place:
+    """One place in the arguments: the names known there, and the places below it, made when a call first has them."""
+
+    __slots__ = ("_below", "_folded", "_items", "_parts", "is_open", "names")
+
+    def __init__(self, parts: Sequence[_Part], names: Iterable[str] = ()) -> None:
+        self._parts = _closure(parts)
+        self.names = frozenset(names).union(*(_named(part, "properties") for _, part in self._parts))
+        self._folded = {fold(name): name for name in self.names}
+        self._below: dict[str, _Place] = {}
+        self._items: _Place | None = None
+        self.is_open = not self.names and not any(_describes_more(part) for _, part in self._parts)
+        """Whether no schema names anything here or below."""
+
+    def find(self, value: Any, pointer: str) -> Iterator[Misspelt]:
+        if isinstance(value, dict):
+            if not self.names >= value.keys():
+                yield from self._misspelt(value, pointer)
+            for name, below in value.items():
+                if isinstance(below, dict | list) and not (place := self._member(name)).is_open:
+                    yield from place.find(below, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}")
+        elif isinstance(value, list) and not (place := self._item()).is_open:
+            for index, below in enumerate(value):
+                if isinstance(below, dict | list):
+                    yield from place.find(below, f"{pointer}/{index}")
+
+    def _misspelt(self, value: Mapping[str, Any], pointer: str) -> Iterator[Misspelt]:
+        for name in value.keys() - self.names:
+            if (meant := self._folded.get(fold(name))) is not None:
+                yield Misspelt(pointer, name, meant, meant in value)
+
+    def _member(self, name: str) -> _Place:
+        known = name if name in self.names else ""  # all unknown members share one place
+        if (place := self._below.get(known)) is None:
+            place = self._below[known] = _Place([*self._member_parts(known)])
+        return place
+
+    def _member_parts(self, name: str) -> Iterator[_Part]:
+        for root, part in self._parts:
+            if name in _named(part, "properties"):
+                yield from _schemas(root, [part["properties"][name]])
+            else:
+                yield from _schemas(root, [part.get(keyword) for keyword in _OTHER_MEMBERS])
+                yield from _schemas(root, _named(part, "patternProperties").values())
+
+    def _item(self) -> _Place:
+        if self._items is None:
+            self._items = _Place([*self._item_parts()])
+        return self._items
+
+    def _item_parts(self) -> Iterator[_Part]:
+        for root, part in self._parts:
+            yield from _schemas(root, [part.get(keyword) for keyword in _ITEMS])
+            for keyword in _ITEM_LISTS:
+                yield from _schemas(root, _listed(part, keyword))
+
+
+def _closure(parts: Sequence[_Part]) -> list[_Part]:
+    """The given schemas and all that describe the same value, each once: references may lead in circles."""
+    found: dict[int, _Part] = {}
+    waiting = list(parts)
+    while waiting:
+        root, part = waiting.pop()
+        if id(part) not in found:
+            found[id(part)] = (root, part)
+            waiting += _same_value(root, part)
+    return list(found.values())
+
+
+def _same_value(root: _Root, part: Mapping[str, Any]) -> Iterator[_Part]:
+    for keyword in _SAME:
+        value = part.get(keyword)
+        yield from _schemas(root, [root.resolve(value) if keyword.startswith("$") else value])
+    for keyword in _SAME_LISTS:
+        yield from _schemas(root, _listed(part, keyword))
+    for keyword in _SAME_NAMED:
+        yield from _schemas(root, _named(part, keyword).values())
+
+
+def _schemas(root: _Root, values: Iterable[Any]) -> Iterator[_Part]:
+    return ((root, value) for value in values if isinstance(value, Mapping))
+
+
+def _describes_more(part: Mapping[str, Any]) -> bool:
+    """Whether a schema says anything about what is inside the value."""
+    keywords = ("properties", "patternProperties", *_OTHER_MEMBERS, *_ITEMS, *_ITEM_LISTS)
+    return any(isinstance(part.get(keyword), Mapping | list) for keyword in keywords)
+
+
+def _named(part: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
+    value = part.get(keyword)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _listed(part: Mapping[str, Any], keyword: str) -> list[Any]:
+    value = part.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def _at(schema: Any, pointer: str) -> Any:
+    for step in pointer.split("/") if pointer else ():
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, list):
+            schema = schema[int(step)] if step.isdecimal() and int(step) < len(schema) else None
+        else:
+            schema = schema.get(step) if isinstance(schema, Mapping) else None
+    return schema
+
+
+def _anchored(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Every part of a schema that has an anchor, with its name."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            yield from ((part[keyword], part) for keyword in _ANCHORS if isinstance(part.get(keyword), str))
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part

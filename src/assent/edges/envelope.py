@@ -1,0 +1,73 @@
+"""Rebuilds JSON-RPC messages from the members that the protocol defines.
+
+A server that ignores case reads `Method` as `method`. What is passed on has the protocol's own members alone, and a
+member that differs only in case from one of them is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mcp_types.methods import SPEC_CLIENT_METHODS, SPEC_CLIENT_NOTIFICATION_METHODS
+
+from assent.core.spelling import fold
+from assent.edges.json_boundary import Malformed
+
+_REQUEST = ("jsonrpc", "id", "method", "params")
+_RESPONSE = ("jsonrpc", "id", "result", "error")
+_REQUEST_SET, _RESPONSE_SET = frozenset(_REQUEST), frozenset(_RESPONSE)
+_MEMBERS = _REQUEST_SET | _RESPONSE_SET
+PARAMS = frozenset(
+    {
+        "_meta", "argument", "arguments", "capabilities", "clientInfo", "context", "cursor", "inputResponses", "level",
+        "message", "name", "notifications", "progress", "progressToken", "protocolVersion", "reason", "ref",
+        "requestId", "requestState", "task", "taskId", "total", "uri",
+    }
+)  # fmt: skip
+"""Every member of `params` in the protocol's requests and notifications of clients."""
+
+_TASKS = frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"})
+_RELAYED_REQUESTS = SPEC_CLIENT_METHODS | _TASKS
+_RELAYED_NOTIFICATIONS = SPEC_CLIENT_NOTIFICATION_METHODS | {"notifications/tasks/status"}
+
+
+def rebuild(message: Any) -> Any:
+    """The message with the protocol's own members and no other.
+
+    Raises Malformed where a member of the message, of `params` or of `_meta` differs only in case from another one.
+    What is no object is given back as it is: it is no message, which others say.
+    """
+    if message.__class__ is not dict:
+        return message
+    if not (_REQUEST_SET if "method" in message else _RESPONSE_SET) >= message.keys():
+        _check(message, _MEMBERS, "the message")
+        message = own_members(message)
+    params = message.get("params")
+    if params.__class__ is dict:
+        if not params.keys() <= PARAMS:
+            _check(params, PARAMS, "params")
+        if (meta := params.get("_meta")).__class__ is dict:
+            _check(meta, (), "_meta")
+    return message
+
+
+def own_members(message: dict[str, Any]) -> dict[str, Any]:
+    """A copy of the message with the members of a request or notification, or those of a response."""
+    members = _REQUEST if "method" in message else _RESPONSE
+    return {name: message[name] for name in members if name in message}
+
+
+def is_relayed(message: dict[str, Any]) -> bool:
+    """Whether a message may be passed on: a response, or a method of the protocol in its exact spelling."""
+    if "method" not in message:
+        return True
+    known = _RELAYED_NOTIFICATIONS if message.get("id") is None else _RELAYED_REQUESTS
+    return message["method"] in known
+
+
+def _check(names: Iterable[str], known: Iterable[str], where: str) -> None:
+    spellings = {fold(name): name for name in known}
+    for name in names:
+        if (other := spellings.setdefault(fold(name), name)) != name:
+            raise Malformed(f"{name[:64]!r} in {where} differs only in case from {other[:64]!r}")

@@ -1,0 +1,69 @@
+"""Shares a bounded number of places fairly between owners."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+
+
+class NoPlace(Exception):
+    """The owner has as many places as one may have, or all are taken and nobody has more than a fair share."""
+
+
+class Place:
+    """One taken place. `given_up` is set when its holder must leave it to another owner."""
+
+    __slots__ = ("given_up", "owner")
+
+    def __init__(self, owner: Hashable) -> None:
+        self.owner = owner
+        self.given_up = asyncio.Event()
+
+
+class Places:
+    """The places that are taken, by owner. When all are taken, the owner with the most gives up its oldest."""
+
+    def __init__(self, per_owner: int) -> None:
+        self._per_owner = per_owner
+        self._owned: dict[Hashable, dict[Place, None]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @contextmanager
+    def taken(self, owner: Hashable, limit: int) -> Iterator[Place]:
+        """A place while the block runs, of at most `limit` in all. Raises NoPlace where there is none."""
+        place = self._take(owner, limit)
+        try:
+            yield place
+        finally:
+            self._leave(place)
+
+    def _take(self, owner: Hashable, limit: int) -> Place:
+        mine = len(self._owned.get(owner, ()))
+        if mine >= self._per_owner or (self._count >= limit and not self._make_room(mine)):
+            raise NoPlace
+        place = Place(owner)
+        self._owned.setdefault(owner, {})[place] = None
+        self._count += 1
+        return place
+
+    def _make_room(self, mine: int) -> bool:
+        """Take a place from the owner who has the most; nobody loses one to an owner who would then have more."""
+        largest = max(self._owned.values(), key=len, default={})
+        if len(largest) <= mine + 1:
+            return False
+        oldest = next(iter(largest))
+        self._leave(oldest)
+        oldest.given_up.set()
+        return True
+
+    def _leave(self, place: Place) -> None:
+        places = self._owned.get(place.owner, {})
+        if place in places:
+            del places[place]
+            self._count -= 1
+            if not places:
+                del self._owned[place.owner]
