@@ -1,7 +1,7 @@
-"""How do one client and one server on standard streams talk, with the sentence in between?
+"""Governs one client and one server that talk over standard streams.
 
 Calls and lists of tools are governed. Everything else passes as it is, ids included, both ways; the ids of our own
-requests carry a mark that nobody else's have.
+requests carry a mark of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PROTOCOL_VERSION_META_KEY
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
 
 from assent.core.principal import Principal
 from assent.edges import json_boundary
@@ -50,7 +50,7 @@ Write = Callable[[bytes], None]
 
 
 class Wrap:
-    """One client, one server. The client's first request decides in which era the two of us talk."""
+    """One client, one server. The client's first request that is not a probe decides the era of the connection."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Wrap:
         self._reload, self._mark = reload, mark
         self._session = Session("stdio", principal)
         self._era: Era | None = None
-        self._opened, self._loaded = asyncio.Event(), False
+        self._greeted, self._opened, self._loaded = asyncio.Event(), asyncio.Event(), False
         self._turn = asyncio.Lock()
         self._ids = count(1)
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -146,6 +146,10 @@ class Wrap:
 
     async def _dispatch(self, message: dict[str, Any]) -> None:
         method = message["method"]
+        if method == "server/discover" and not self._opened.is_set():
+            return await self._discover(message)
+        if method == "ping" and self._era is None:
+            return self._write(result_body(message["id"], b"{}"))
         if self._era is None:
             self._era = Era.MODERN if method != "initialize" and _is_enveloped(message) else Era.HANDSHAKE
             return await self._open(message)
@@ -156,13 +160,35 @@ class Wrap:
             reply = WrappedReply(self)
             self._write(result_body(message["id"], await adapt(self._modern(message), self._server, reply)))
         else:
-            # A subscription is answered when it is over: nobody waits for that.
-            (self._streams if method == "subscriptions/listen" else self._passed).add(message["id"])
-            await self._server.send(message)
+            await self._pass(message)
+
+    async def _pass(self, message: dict[str, Any]) -> None:
+        # A subscription is answered when it is over: nobody waits for that.
+        (self._streams if message["method"] == "subscriptions/listen" else self._passed).add(message["id"])
+        await self._server.send(message)
+
+    async def _discover(self, message: dict[str, Any]) -> None:
+        """Answer a probe once the server's era is known, or once the client has chosen the handshake meanwhile.
+
+        A server that only speaks the handshake has no such method: the client is to initialize it, so that the server
+        can ask it questions.
+        """
+        probing = asyncio.ensure_future(self._server.speaks_modern())
+        greeting = asyncio.ensure_future(self._greeted.wait())
+        try:
+            await asyncio.wait([probing, greeting], return_when=asyncio.FIRST_COMPLETED)
+            if self._greeted.is_set() or not await probing:
+                raise RpcError(METHOD_NOT_FOUND, "Method not found", message["method"])
+            await self._pass(message)
+        finally:
+            for task in (probing, greeting):
+                task.cancel()
+            await asyncio.gather(probing, greeting, return_exceptions=True)
 
     async def _open(self, message: dict[str, Any]) -> None:
-        """The first request: the client's own greeting as it is, or ours in its place where it does not greet."""
+        """Take the first request: the client's own `initialize` as it is, or ours where the client sends none."""
         if message["method"] == "initialize":
+            self._greeted.set()
             params = message.get("params") or {}
             try:
                 result = await self._server.open(params)
