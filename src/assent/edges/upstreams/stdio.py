@@ -291,12 +291,11 @@ class StdioUpstream:
         child, self._child, self.described = self._child, None, None
         self._last_end = because or self._last_end
         probing, self._probing = self._probing, None
-        if probing is not None:
-            probing.cancel()
-            await asyncio.gather(probing, return_exceptions=True)
         if child is not None:
             await child.stop()
             self._give_up("it was stopped")
+        if probing is not None:
+            await asyncio.gather(probing, return_exceptions=True)
 
     def _give_up(self, reason: str) -> None:
         for answer in list(self._waiting.values()):
