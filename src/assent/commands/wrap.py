@@ -1,4 +1,4 @@
-"""`assent wrap`: how is one server on standard streams governed by one changed line in a client's configuration?"""
+"""`assent wrap`: governs one stdio server; a client's configuration changes by one line."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import os
 import re
 import secrets
 import signal
+import time
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
 import click
 
+from assent import logs
 from assent.contract.durations import parse_duration
 from assent.edges.stdio_links import StdioLink
 from assent.edges.streams import StandardStreams
+from assent.edges.upstreams import stderr
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.wrapped import Wrap
 from assent.errors import Fault, SettingsError
 from assent.house import House, open_house
 from assent.reception import principal_of
 from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
+from assent.stores.inspect import in_doubt
 
 STARTS_WITHIN = "60s"
 _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
@@ -47,7 +51,9 @@ def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> No
     Put `assent wrap --` before the command in a client's configuration. Nothing is enforced until a configuration
     says `mode: enforce`; without -c that is the user's own.
     """
-    logging.basicConfig(level=logging.WARNING, format="assent wrap: %(message)s")
+    logs.begin_brief("assent wrap")
+    logs.log_uncaught()
+    stderr.logger.setLevel(logging.INFO)
     code = asyncio.run(run(wrapping(config, command, start_within), config or user_file()))
     raise click.exceptions.Exit(code)
 
@@ -97,6 +103,8 @@ async def run(settings: Settings, file: Path) -> int:
         except UpstreamFault as fault:
             raise SettingsError(Fault(fault.detail, "Correct the command after --")) from None
         click.echo(_notice(settings, link.name, file), err=True)
+        if doubts := await in_doubt(house.store, time.time()):
+            click.echo(f"assent wrap: {doubts}", err=True)
         return await _talk(house, link, stop)
     finally:
         left = await house.stop(within=1.0)

@@ -40,7 +40,7 @@ from assent.edges.sessions import Session
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.stdio import StdioUpstream
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LONGEST_CALL = 3600.0
 FINISHES_WITHIN = 10.0

@@ -1,4 +1,4 @@
-"""What can we ask of an MCP server that is a process of ours, in either era, keeping its JSON as it is?"""
+"""Talks to an MCP server that is a child process, in either era, and keeps its JSON as it is."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from assent.edges.upstreams.http import Described, described_by
 from assent.edges.upstreams.introduction import Probe, described_by_probe, introduce
 from assent.edges.upstreams.line import Audience
 from assent.edges.upstreams.pages import all_pages
+from assent.edges.upstreams.stderr import StderrLog
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 60.0
 
@@ -63,6 +64,7 @@ class StdioUpstream:
         self.is_asking: Callable[[], bool] = lambda: False
         """Whether a question of the server waits for its answer: then it is not silent."""
         self._launch, self.client_info, self._mark, self._clock = launch, client_info, mark, clock
+        self._stderr = StderrLog(launch.name, clock)
         self._child: Child | None = None
         self._replaced: Child | None = None
         self._probing: Probe | None = None
@@ -266,7 +268,7 @@ class StdioUpstream:
         await self._abandon()
         self._pause = min(LONGEST_PAUSE, max(1.0, 2 * self._pause))
         self._not_before = now + self._pause
-        child = Child(self._launch, self._hear, self._miss)
+        child = Child(self._launch, self._hear, self._miss, self._stderr)
         try:
             await child.start()
         except Fault as fault:
