@@ -1,4 +1,4 @@
-"""How does a governed call reach its upstream, whichever eras the two ends speak?"""
+"""Sends governed calls to their upstream, whichever eras the two ends speak."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
 from assent.edges.idempotency_key import META_KEY
 from assent.edges.inbound import Era
-from assent.edges.parking import NotParked
+from assent.edges.parking import Ask, NotParked, Parking, asks_of
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.tracing import carried
@@ -39,6 +39,7 @@ MOST_ROUNDS = 10
 _ENVELOPE = frozenset(
     {PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, META_KEY}
 )
+_OF_ONE_ROUND = frozenset({"_meta", "inputResponses", "requestState"})
 # Errors that say that the tool never ran.
 _BEFORE_RUNNING = frozenset(
     {
@@ -196,6 +197,22 @@ def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]
     if level is None and isinstance(meta, dict):
         level = meta.get(LOG_LEVEL_META_KEY)
     return params if level is None else {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
+
+
+async def parked(
+    parking: Parking, method: str, params: dict[str, Any], incoming: Incoming, request: Ask
+) -> dict[str, Any]:
+    """A request at an upstream that asks on the stream, for a client that calls again with its answers."""
+    principal, capabilities = caller_of(incoming), asks_of(incoming.inbound.capabilities)
+    said = method, {name: value for name, value in params.items() if name not in _OF_ONE_ROUND}
+    owner, reply = (principal.tenant, principal.id), incoming.reply
+    token = (params.get("_meta") or {}).get("progressToken")
+    if "requestState" in params:
+        responses = params.get("inputResponses")
+        return await parking.resume(params["requestState"], owner, said, responses, reply, token)
+    if not capabilities:
+        return await request(reply)
+    return await parking.begin(request, owner, said, capabilities, reply, token)
 
 
 def caller_of(incoming: Incoming) -> Principal:

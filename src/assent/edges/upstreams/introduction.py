@@ -11,7 +11,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.faults import Garbled, TimedOut
-from assent.edges.upstreams.http import Described, described_by
+from assent.edges.upstreams.http import CAN_BE_ASKED, Described, described_by
 
 PROBE = 5.0
 
@@ -54,7 +54,7 @@ async def introduce(server: Stranger, probing: Probe) -> Described:
 async def _greet(server: Stranger) -> Described:
     params = {
         "protocolVersion": LATEST_HANDSHAKE_VERSION,
-        "capabilities": {},  # whom should it ask? The callers are many
+        "capabilities": CAN_BE_ASKED,
         "clientInfo": server.client_info,
     }
     result = await server.exchange("initialize", params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 LONGEST_PAUSE = 60.0
 
 Listener = Callable[[dict[str, Any]], None]
+Question = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
 Answer = asyncio.Future[dict[str, Any]]
 
 
@@ -59,6 +60,8 @@ class StdioUpstream:
         self.on_log: Listener = lambda _: None
         self.on_notice: Listener = lambda _: None
         """Told what the server says unasked, where nobody else listens."""
+        self.on_question: Question = _cannot_be_asked
+        """Answers what the server asks, where nobody else listens; None where no caller can be asked."""
         self.level: str | None = None
         """How much a server of the old era may log: it is told whenever it is started."""
         self.is_asking: Callable[[], bool] = lambda: False
@@ -337,22 +340,23 @@ class StdioUpstream:
         return True
 
     def answer_alone(self, message: dict[str, Any]) -> None:
-        """Nobody listens: a ping is answered, a question refused, the rest is a notice."""
+        """Answer a ping, have a question answered or refuse it, and pass the rest on as a notice."""
         if "id" in message and "method" in message:
-            answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-            if message["method"] == "ping":
-                answer["result"] = {}
-            else:
-                answer["error"] = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
-            self._spawn(self._quietly(answer))
+            self._spawn(self._answer(message))
         elif message.get("method") == "notifications/message":
             self.on_log(message)
         elif isinstance(message.get("method"), str):
             self.on_notice(message)
 
-    async def _quietly(self, message: dict[str, Any]) -> None:
+    async def _answer(self, question: dict[str, Any]) -> None:
+        answer: dict[str, Any] | None = {"jsonrpc": "2.0", "id": question["id"], "result": {}}
+        if question["method"] != "ping":
+            answer = await self.on_question(question)
+        if answer is None:
+            error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
+            answer = {"jsonrpc": "2.0", "id": question["id"], "error": error}
         with suppress(Fault):
-            await self.send(message)
+            await self.send(answer)
 
     async def _tell_cancelled(self, request_id: str) -> None:
         with suppress(Fault):
@@ -362,6 +366,10 @@ class StdioUpstream:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _cannot_be_asked(_: dict[str, Any]) -> None:
+    return None
 
 
 def _settle(answer: Answer, message: dict[str, Any], name: str) -> None:
