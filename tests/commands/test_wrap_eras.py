@@ -36,6 +36,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "DISCOVER_TIMEOUT_SECONDS", 0.5)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The official client waits for its probe however busy the machine is."""
+    monkeypatch.setattr(session, "DISCOVER_TIMEOUT_SECONDS", 120)
+
+
 async def green(_: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
     return types.ElicitResult(action="accept", content={"colour": "green"})
 
@@ -50,14 +56,14 @@ async def rooted(_: Any) -> types.ListRootsResult:
 
 
 @asynccontextmanager
-async def connected(folder: Path, *command: str) -> AsyncIterator[Client]:
-    """The official client with its defaults."""
+async def connected(folder: Path, *command: str, mode: str = "auto") -> AsyncIterator[Client]:
+    """The official client, with its defaults unless a mode is named."""
     folder.mkdir(exist_ok=True)
     server = StdioServerParameters(command=ASSENT[0], args=[*ASSENT[1:], "wrap", "--", *command], env=home(folder))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         async with Client(
-            server, elicitation_callback=green, sampling_callback=sampled, list_roots_callback=rooted
+            server, mode=mode, elicitation_callback=green, sampling_callback=sampled, list_roots_callback=rooted
         ) as client:
             yield client
 
@@ -95,7 +101,7 @@ async def test_ten_slow_servers_wrapped_at_once_all_connect(impatient: None, tmp
 
 
 async def test_before_a_handshake_server_a_probe_is_an_unknown_method_and_the_client_keeps_its_questions(
-    tmp_path: Path,
+    patient: None, tmp_path: Path
 ) -> None:
     async with connected(tmp_path, *ODD) as client:
         version, said = client.protocol_version, await answer(client, "list_answers")
@@ -103,7 +109,7 @@ async def test_before_a_handshake_server_a_probe_is_an_unknown_method_and_the_cl
     assert '"colour": "green"' in said
 
 
-async def test_before_a_modern_server_a_probe_is_answered_by_the_server(tmp_path: Path) -> None:
+async def test_before_a_modern_server_a_probe_is_answered_by_the_server(patient: None, tmp_path: Path) -> None:
     async with connected(tmp_path, *TALKING) as client:
         version, info, said = client.protocol_version, client.server_info, await answer(client, "get_colour")
     assert (version, said) == (MODERN, "accept green")
@@ -137,3 +143,10 @@ async def test_the_probe_that_was_given_up_is_answered_before_the_handshake(tmp_
     assert (pinged["id"], pinged["result"]) == (2, {})
     assert (probed["id"], probed["error"]["code"]) == (1, types.METHOD_NOT_FOUND)
     assert (greeted["id"], greeted["result"]["serverInfo"]["name"]) == (3, "odd")
+
+
+async def test_a_client_that_only_speaks_the_modern_revision_is_asked_by_a_handshake_server(tmp_path: Path) -> None:
+    async with connected(tmp_path, *ODD, mode=MODERN) as client:
+        version, said = client.protocol_version, await answer(client, "list_answers")
+    assert version == MODERN
+    assert '"colour": "green"' in said
