@@ -92,17 +92,3 @@ async def test_a_command_that_cannot_be_started_is_a_trouble_and_the_others_go_o
     await house.stop()
     assert "there is no command 'no-such-command-at-all'" in house.troubles()["gone"]
     assert "odd_list_things" in house.catalogue().tools
-
-
-async def test_a_process_of_the_old_era_that_asks_is_told_that_nobody_can_be_asked(era: str, tmp_path: Path) -> None:
-    settings = load_settings(configured(tmp_path, odd={"command": [sys.executable, ODD]}))
-    house = await open_house(settings)
-    await house.start()
-    person = Person(["accept"])
-    try:
-        async with serving(house.app(Pages(house))) as url, connect(url, era, person) as client:
-            result = await client.call_tool("list_answers", {})
-    finally:
-        await house.stop()
-    assert "the client cannot be asked" in result.content[0].text  # type: ignore[union-attr]
-    assert person.asked == []

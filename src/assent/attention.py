@@ -17,7 +17,7 @@ from assent.edges.upstreams.hearing import Ear, Hearing
 from assent.edges.upstreams.line import SessionLost
 from assent.edges.upstreams.stdio_hearing import StdioEar
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 REFRESH = 30.0
 RETRY = 2.0

@@ -12,7 +12,7 @@ from assent.core.pins import pin_digest
 from assent.errors import StoreError
 from assent.settings import Settings
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 MOST = 100
 """Entries about one upstream at a time: one that says something else all the time must not fill the disk."""

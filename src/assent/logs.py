@@ -1,17 +1,25 @@
-"""How does the gateway tell an operator what happens, without telling what was in a call?
+"""Formats and starts our logs. They say what happened and never what was in a call.
 
-An exception's message may repeat what it choked on, so a log has its type and its place and never its words.
+The message of an exception may repeat its input, so a log has its type and its place and never its message.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
 import orjson
+
+from assent.errors import AssentError, FaultsError
+
+logger = logging.getLogger(__name__)
 
 _Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 MOST_FRAMES = 30
@@ -19,10 +27,17 @@ _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
 class Plain(logging.Formatter):
-    """One line, and the places an exception came through."""
+    """One line with its time in UTC, and the places an exception came through."""
 
-    def __init__(self) -> None:
-        super().__init__("%(levelname)s %(name)s: %(message)s")
+    def __init__(self, form: str = "%(asctime)s %(levelname)s %(name)s: %(message)s") -> None:
+        super().__init__(form)
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        return time_of(record)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = record.message.replace("\n", "\\n").replace("\r", "\\r")
+        return super().formatMessage(record)
 
     def formatException(self, ei: _Raised) -> str:
         return "\n".join(places(ei[1]))
@@ -33,7 +48,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": time_of(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -42,6 +57,11 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = places(record.exc_info[1])
         return orjson.dumps(line, default=lambda value: type(value).__name__).decode()
+
+
+def time_of(record: logging.LogRecord) -> str:
+    """When something was logged, in UTC."""
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
 
 
 def places(error: BaseException | None) -> list[str]:
@@ -59,6 +79,40 @@ def places(error: BaseException | None) -> list[str]:
 
 def begin(form: str, level: str) -> None:
     """Log to standard error from now on."""
+    _write(JsonLines() if form == "json" else Plain(), level)
+
+
+def begin_brief(prefix: str) -> None:
+    """Log warnings to standard error from now on, each as one line after a prefix."""
+    _write(Plain(f"{prefix}: %(message)s"), "warning")
+
+
+def _write(formatter: logging.Formatter, level: str) -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if form == "json" else Plain())
+    handler.setFormatter(formatter)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+def log_uncaught() -> None:
+    """Have warnings and exceptions that nothing handles logged too; Python prints them otherwise."""
+    logging.captureWarnings(True)
+    sys.excepthook = lambda _, error, __: _uncaught(error)
+    sys.unraisablehook = lambda raised: _uncaught(raised.exc_value)
+    threading.excepthook = lambda raised: _uncaught(raised.exc_value)
+
+
+def _uncaught(error: BaseException | None) -> None:
+    logger.critical("an exception was not handled", exc_info=error)
+
+
+@contextmanager
+def errors_as_json(form: str) -> Iterator[None]:
+    """While the block runs, what is wrong with a configuration is logged where the log is JSON, and ends it."""
+    try:
+        yield
+    except AssentError as error:
+        if form != "json":
+            raise
+        for fault in error.faults if isinstance(error, FaultsError) else (error,):
+            logger.error("%s", fault)
+        sys.exit(2)

@@ -15,7 +15,7 @@ from assent.errors import AssentError, Fault, SettingsError
 from assent.house import House
 from assent.settings import Settings
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
 # What a running gateway is built on: changed only by starting it anew.

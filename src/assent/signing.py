@@ -9,7 +9,7 @@ from contextlib import suppress
 from assent.errors import AssentError
 from assent.ledger import EVERY, HEARTBEAT, Ledger
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 
 class Signing:

@@ -25,7 +25,7 @@ from assent.errors import FaultsError, SettingsError
 from assent.settings import Settings
 from assent.wiring import Link
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LOAD_WITHIN = 10.0
 SLICE = 20

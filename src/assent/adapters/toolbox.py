@@ -21,7 +21,7 @@ from assent.core.refusals import CATALOGUE
 from assent.edges.client.governed import GovernedClient
 from assent.edges.client.retries import is_passing, problem_of
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 _KEPT = 1_000
 _ENDED = ("execute.failed", "execute.undeclared_failure", "execute.output_invalid")
 

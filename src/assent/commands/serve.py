@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,8 +24,10 @@ from assent.keyring import Keyring
 from assent.reception import check_bind, has_kept_keys, lets_nobody_in
 from assent.reloading import Reloading, Signature, signature, watched_files
 from assent.settings import Settings, find_file, find_settings
-from assent.stores.inspect import check_store
+from assent.stores.inspect import check_store, in_doubt
 from assent.telemetry import observed
+
+logger = logging.getLogger(__name__)
 
 
 @click.command()
@@ -37,17 +41,23 @@ from assent.telemetry import observed
 @click.option("--check", is_flag=True, help="Validate the configuration and exit.")
 def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
     """Govern every call to the configured upstreams, over HTTP at /mcp."""
-    file = find_file(config)
+    if check:
+        asyncio.run(_check(_load(config, host)))
+        click.echo("The configuration holds.", err=True)
+        return
+    logs.begin(log_format, log_level)
+    logs.log_uncaught()
+    logger.setLevel(logging.INFO)  # where it serves and that it stopped is said at every level
+    with logs.errors_as_json(log_format):
+        asyncio.run(run(_load(config, host), host, port, find_file(config), lambda: find_settings(config)))
+
+
+def _load(config: Path | None, host: str) -> Settings:
     settings = find_settings(config)
     check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
     if not settings.upstreams:
         raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
-    if check:
-        asyncio.run(_check(settings))
-        click.echo("The configuration holds.", err=True)
-        return
-    logs.begin(log_format, log_level)
-    asyncio.run(run(settings, host, port, file, lambda: find_settings(config)))
+    return settings
 
 
 async def _check(settings: Settings) -> None:
@@ -79,9 +89,11 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     await house.start()
     spare_collector()
     where = f"http://{host}:{port}"
-    click.echo(f"Assent serves {len(house.catalogue().tools)} tools at {where}/mcp ({settings.mode})", err=True)
+    logger.info("Assent serves %d tools at %s/mcp (%s)", len(house.catalogue().tools), where, settings.mode)
     if await lets_nobody_in(settings, house.store):
-        click.echo("Nobody can call them yet: make a key (assent keys create), or say who may under `auth:`.", err=True)
+        logger.warning("Nobody can call them yet: make a key (assent keys create), or say who may under `auth:`.")
+    if doubts := await in_doubt(house.store, time.time()):
+        logger.warning(doubts)
     waiting = asyncio.create_task(stop.wait())
     async with following(house, file, read, host, port, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
@@ -91,8 +103,12 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     await asyncio.gather(serving, waiting, return_exceptions=True)
     left = await house.stop()
     if house.settings.mode == "observe":
-        click.echo("\n".join(observed(house.tally)), err=True)
-    click.echo(f"Stopped. {left} calls were left in doubt." if left else "Stopped.", err=True)
+        for line in observed(house.tally):
+            logger.info("%s", line)
+    if left:
+        logger.warning("Stopped. %d calls were left in doubt: see `assent claims list`.", left)
+    else:
+        logger.info("Stopped.")
 
 
 def at_port(settings: Settings, host: str, port: int) -> Settings:

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 
 from assent.commands.options import config_option
-from assent.core.claims import State
 from assent.ports import Store
 from assent.settings import find_settings
 from assent.stores.address import open_store
-from assent.stores.inspect import schema_of
+from assent.stores.inspect import in_doubt, schema_of
 
 PAGE = 1000
 
@@ -70,8 +69,6 @@ async def _findings(opened: Store) -> list[str]:
         if places != list(range(after + 1, after + 1 + len(places))):
             found.append(f"the log has a gap after entry {after}: somebody has altered the table")
         after = places[-1]
-    unsettled = await opened.claims(states=[State.STARTED, State.SUSPENDED, State.IN_DOUBT], limit=10_000)
-    doubts = sum(record.state_at(now) is State.IN_DOUBT for record in unsettled)
-    if doubts:
-        found.append(f"{doubts} claims are in doubt: assent claims list")
+    if doubts := await in_doubt(opened, now):
+        found.append(doubts)
     return found

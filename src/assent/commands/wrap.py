@@ -9,6 +9,7 @@ import re
 import secrets
 import shlex
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -16,9 +17,11 @@ from typing import Any
 
 import click
 
+from assent import logs
 from assent.contract.durations import parse_duration
 from assent.edges.stdio_links import StdioLink
 from assent.edges.streams import StandardStreams
+from assent.edges.upstreams import stderr
 from assent.edges.upstreams.faults import Fault as UpstreamFault
 from assent.edges.wrapped import Wrap
 from assent.errors import Fault, SettingsError
@@ -26,6 +29,7 @@ from assent.house import House, open_house
 from assent.ports import no_command
 from assent.reception import principal_of
 from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
+from assent.stores.inspect import in_doubt
 from assent.telemetry import observed
 
 ApprovalCommand = Callable[[str, str], str | None]
@@ -52,7 +56,9 @@ def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> No
     Put `assent wrap --` before the command in a client's configuration. Nothing is enforced until a configuration
     says `mode: enforce`; without -c that is the user's own.
     """
-    logging.basicConfig(level=logging.WARNING, format="assent wrap: %(message)s")
+    logs.begin_brief("assent wrap")
+    logs.log_uncaught()
+    stderr.logger.setLevel(logging.INFO)
     code = asyncio.run(run(wrapping(config, command, start_within), config))
     raise click.exceptions.Exit(code)
 
@@ -102,6 +108,8 @@ async def run(settings: Settings, config: Path | None) -> int:
         except UpstreamFault as fault:
             raise SettingsError(Fault(fault.detail, "Correct the command after --")) from None
         click.echo(_notice(settings, link.name, config or user_file()), err=True)
+        if doubts := await in_doubt(house.store, time.time()):
+            click.echo(f"assent wrap: {doubts}", err=True)
         return await _talk(house, link, stop, _deciding(settings, config))
     finally:
         left = await house.stop(within=1.0)

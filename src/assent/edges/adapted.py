@@ -1,4 +1,4 @@
-"""How does a server of the handshake era answer a client of the modern one?"""
+"""Answers a client of the modern era from a server of the handshake era."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import orjson
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
 
 from assent.edges.inbound import Inbound
-from assent.edges.passages import Identity
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.line import Audience
 from assent.edges.upstreams.stdio import StdioUpstream
@@ -16,13 +15,10 @@ from assent.edges.upstreams.stdio import StdioUpstream
 _ENVELOPE = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
 _CACHED = frozenset({"resources/list", "resources/templates/list", "resources/read", "prompts/list"})
 _ALIKE = _CACHED | {"prompts/get", "completion/complete"}
-_TOLD = frozenset({"tools", "resources", "prompts", "completions"})
 
 
 async def adapt(inbound: Inbound, server: StdioUpstream, audience: Audience) -> bytes:
     """The result of a modern request from a server that knows only the methods both eras have."""
-    if inbound.method == "server/discover":
-        return identity_of(server).discover_result()
     if inbound.method not in _ALIKE:
         raise RpcError(METHOD_NOT_FOUND, "Method not found", inbound.method)
     meta = {name: value for name, value in inbound.params.get("_meta", {}).items() if name not in _ENVELOPE}
@@ -32,11 +28,3 @@ async def adapt(inbound: Inbound, server: StdioUpstream, audience: Audience) -> 
     if inbound.method in _CACHED:
         modern = {"ttlMs": 0, "cacheScope": "private", **modern}
     return orjson.dumps(modern)
-
-
-def identity_of(server: StdioUpstream) -> Identity:
-    """What the server said of itself, without what only sessions have."""
-    described = server.described
-    assert described is not None
-    can: dict[str, Any] = {name: {} for name in described.capabilities if name in _TOLD}
-    return Identity(described.info, can, described.instructions)

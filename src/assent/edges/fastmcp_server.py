@@ -44,7 +44,7 @@ from assent.edges.watching import Ran, watched, watching
 from assent.pipeline.discover import visible_tools
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 SdkContext = ServerRequestContext[Any, Any]
 Continue = Callable[[], Awaitable[Any]]
 _governing: ContextVar[SdkContext | None] = ContextVar("assent_fastmcp_governing", default=None)

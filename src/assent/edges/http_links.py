@@ -11,16 +11,15 @@ from assent.core.principal import Principal
 from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
 from assent.edges.inbound import Era
-from assent.edges.links import McpLink, caller_of, with_log_level
-from assent.edges.parking import Ask, Parking, asks_of
+from assent.edges.links import McpLink, caller_of, parked, with_log_level
+from assent.edges.parking import Parking, asks_of
 from assent.edges.shelves import Shelf
-from assent.edges.upstreams.http import Described, HttpUpstream
+from assent.edges.upstreams.http import CAN_BE_ASKED, Described, HttpUpstream
 from assent.edges.upstreams.line import Audience, Peer, SessionLost
 from assent.edges.upstreams.tenancy import Tenancy
 from assent.ports import Unreached
 
 T = TypeVar("T")
-_OF_ONE_ROUND = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 class End:
@@ -71,7 +70,7 @@ class HttpLink(McpLink):
         described = self._live.described = await self._live.server.describe()
         if described.version in MODERN_PROTOCOL_VERSIONS:
             return await self._live.server.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
-        _, peer = await self._live.server.open_session({})
+        _, peer = await self._live.server.open_session(CAN_BE_ASKED)
         try:
             return await self._live.server.list_all("tools/list", "tools", peer)
         finally:
@@ -97,7 +96,7 @@ class HttpLink(McpLink):
             return await self._speak(incoming, say)
 
         if incoming.inbound.era is Era.MODERN and not end.modern and (await end.know()) and not end.modern:
-            return await _parked(end, method, params, incoming, request)
+            return await parked(end.parking, method, params, incoming, request)
         return await request(incoming.reply)
 
     async def _speak(self, incoming: Incoming, say: Callable[[Peer], Awaitable[T]]) -> T:
@@ -154,17 +153,3 @@ class HttpLink(McpLink):
         if self._test is None:
             raise Unreached(f"upstream {self.name!r} has no test endpoint")
         return self._test
-
-
-async def _parked(end: End, method: str, params: dict[str, Any], incoming: Incoming, request: Ask) -> dict[str, Any]:
-    """A request at an upstream that asks on the stream, for a client that calls again with its answers."""
-    principal, capabilities = caller_of(incoming), asks_of(incoming.inbound.capabilities)
-    said = method, {name: value for name, value in params.items() if name not in _OF_ONE_ROUND}
-    owner, reply = (principal.tenant, principal.id), incoming.reply
-    token = (params.get("_meta") or {}).get("progressToken")
-    if "requestState" in params:
-        responses = params.get("inputResponses")
-        return await end.parking.resume(params["requestState"], owner, said, responses, reply, token)
-    if not capabilities:
-        return await request(reply)
-    return await end.parking.begin(request, owner, said, capabilities, reply, token)

@@ -25,7 +25,7 @@ from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
 from assent.edges.idempotency_key import META_KEY
 from assent.edges.inbound import Era
-from assent.edges.parking import NotParked
+from assent.edges.parking import Ask, NotParked, Parking, asks_of
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.tracing import CARRIED, LONGEST, carried
@@ -35,6 +35,7 @@ from assent.ports import Lost, NotRun, Unreached
 
 MOST_ROUNDS = 10
 _LOG_LEVELS = get_args(LoggingLevel)
+_OF_ONE_ROUND = frozenset({"_meta", "inputResponses", "requestState"})
 # Errors that say that the tool never ran.
 _BEFORE_RUNNING = frozenset(
     {
@@ -202,6 +203,22 @@ def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]
     if level not in _LOG_LEVELS:
         return params
     return {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
+
+
+async def parked(
+    parking: Parking, method: str, params: dict[str, Any], incoming: Incoming, request: Ask
+) -> dict[str, Any]:
+    """A request at an upstream that asks on the stream, for a client that calls again with its answers."""
+    principal, capabilities = caller_of(incoming), asks_of(incoming.inbound.capabilities)
+    said = method, {name: value for name, value in params.items() if name not in _OF_ONE_ROUND}
+    owner, reply = (principal.tenant, principal.id), incoming.reply
+    token = (params.get("_meta") or {}).get("progressToken")
+    if "requestState" in params:
+        responses = params.get("inputResponses")
+        return await parking.resume(params["requestState"], owner, said, responses, reply, token)
+    if not capabilities:
+        return await request(reply)
+    return await parking.begin(request, owner, said, capabilities, reply, token)
 
 
 def caller_of(incoming: Incoming) -> Principal:

@@ -34,7 +34,7 @@ from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
 from assent.edges.upstreams.child import bare_answer, torn_answer
 from assent.edges.upstreams.faults import Fault as UpstreamFault
-from assent.edges.upstreams.http import HttpUpstream
+from assent.edges.upstreams.http import CAN_BE_ASKED, HttpUpstream
 from assent.edges.upstreams.line import Peer
 from assent.edges.upstreams.pages import all_pages
 from assent.edges.upstreams.pool import Limits, Pool
@@ -96,7 +96,7 @@ async def _listed(upstream: HttpUpstream) -> Listed:
     if described.version in MODERN_PROTOCOL_VERSIONS:
         found = await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
         return Listed(found, _name_in(described.info))
-    _, peer = await upstream.open_session({})
+    _, peer = await upstream.open_session(CAN_BE_ASKED)
     try:
         return Listed(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
     finally:
@@ -169,7 +169,7 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
             if isinstance(message, JSONRPCError) and message.id == number:
                 raise NotListedError(f"the server refused {method}: {message.error.message}")
 
-    hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _CLIENT}
+    hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": CAN_BE_ASKED, "clientInfo": _CLIENT}
     server = _name_in((await request("initialize", hello)).get("serverInfo"))
     await writing.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")))
     try:

@@ -28,7 +28,7 @@ from assent.edges.upstreams.hearing import Hearing
 from assent.edges.upstreams.wishes import TooManyResources
 from assent.ports import Lost, Unreached
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 NOT_FOUND = -32002

@@ -1,4 +1,4 @@
-"""How does a request reach a server that is a process of ours?"""
+"""Sends requests to a server that is a child process."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from assent.core.principal import Principal
 from assent.edges.gateway import Incoming
 from assent.edges.http import Headers
-from assent.edges.links import McpLink, caller_of, with_log_level
-from assent.edges.parking import asks_of
+from assent.edges.inbound import Era
+from assent.edges.links import McpLink, caller_of, parked, with_log_level
+from assent.edges.parking import Parking, asks_of
 from assent.edges.shelves import Shelf
 from assent.edges.stdio_logs import StdioLogs, most_talkative
+from assent.edges.stdio_questions import StdioQuestions
 from assent.edges.upstreams.http import Described
+from assent.edges.upstreams.line import Audience
 from assent.edges.upstreams.stdio import StdioUpstream
 from assent.ports import Unreached
 
 
 class StdioLink(McpLink):
-    """An upstream that one command starts. All callers share the process.
-
-    One of the old era may ask nobody anything: it could not say whom.
-    """
+    """An upstream that one command starts. All callers share the process."""
 
     streams = False
 
@@ -29,8 +29,10 @@ class StdioLink(McpLink):
         super().__init__(upstream.name)
         self.upstream = upstream
         self.logs = StdioLogs()
+        self._questions, self._parking = StdioQuestions(), Parking()
         self._shelf = Shelf()
-        upstream.on_log = self.logs.hear
+        upstream.on_log, upstream.on_question = self.logs.hear, self._questions.answer
+        upstream.is_asking = lambda: self._questions.is_open
 
     @property
     def described(self) -> Described | None:
@@ -44,6 +46,7 @@ class StdioLink(McpLink):
         return await self.upstream.list_all("tools/list", "tools")
 
     async def close(self) -> None:
+        await self._parking.close()
         await self.upstream.close()
 
     def serves(self, principal: Principal) -> bool:
@@ -78,8 +81,18 @@ class StdioLink(McpLink):
     ) -> dict[str, Any]:
         with self.logs.speaking(self._served(incoming)):
             await self.upstream.ready()
-            said = with_log_level(params, incoming) if self.upstream.is_modern else params
-            return await self.upstream.request(method, said, asks_of(incoming.inbound.capabilities), incoming.reply)
+            capabilities = asks_of(incoming.inbound.capabilities)
+            if self.upstream.is_modern:
+                said = with_log_level(params, incoming)
+                return await self.upstream.request(method, said, capabilities, incoming.reply)
+
+            async def request(audience: Audience) -> dict[str, Any]:
+                with self._questions.during(incoming, audience):
+                    return await self.upstream.request(method, params, capabilities, audience)
+
+            if incoming.inbound.era is Era.MODERN:
+                return await parked(self._parking, method, params, incoming, request)
+            return await request(incoming.reply)
 
     def _served(self, incoming: Incoming) -> Incoming:
         if not self.serves(caller_of(incoming)):

@@ -18,7 +18,7 @@ from assent.edges.gateway import Incoming
 from assent.edges.inbound import Era
 from assent.edges.links import caller_of
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LOGGED = "notifications/message"
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

@@ -40,7 +40,7 @@ from assent.edges.sessions import Session
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.stdio import StdioUpstream
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LONGEST_CALL = 3600.0
 FINISHES_WITHIN = 10.0
@@ -50,7 +50,7 @@ Write = Callable[[bytes], None]
 
 
 class Wrap:
-    """One client, one server. The client's first request decides in which era the two of us talk."""
+    """One client, one server. The client's first request that is not a probe decides the era of the connection."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Wrap:
         self._reload = reload
         self._session = Session("stdio", principal)
         self._era: Era | None = None
-        self._opened, self._loaded = asyncio.Event(), False
+        self._greeted, self._opened, self._loaded = asyncio.Event(), asyncio.Event(), False
         self._turn = asyncio.Lock()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._questions: set[RequestId] = set()
@@ -144,6 +144,10 @@ class Wrap:
 
     async def _dispatch(self, message: dict[str, Any]) -> None:
         method = message["method"]
+        if method == "server/discover" and not self._opened.is_set():
+            return await self._discover(message)
+        if method == "ping" and self._era is None:
+            return self._write(result_body(message["id"], b"{}"))
         if self._era is None:
             self._era = Era.MODERN if method != "initialize" and _is_enveloped(message) else Era.HANDSHAKE
             return await self._open(message)
@@ -156,13 +160,35 @@ class Wrap:
         elif not is_relayed(message):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         else:
-            # A subscription is answered when it is over: nobody waits for that.
-            (self._streams if method == "subscriptions/listen" else self._passed).add(message["id"])
-            await self._server.send(message)
+            await self._pass(message)
+
+    async def _pass(self, message: dict[str, Any]) -> None:
+        # A subscription is answered when it is over: nobody waits for that.
+        (self._streams if message["method"] == "subscriptions/listen" else self._passed).add(message["id"])
+        await self._server.send(message)
+
+    async def _discover(self, message: dict[str, Any]) -> None:
+        """Answer a probe once the server's era is known, or once the client has chosen the handshake meanwhile.
+
+        A server that only speaks the handshake has no such method: the client is to initialize it, so that the server
+        can ask it questions.
+        """
+        probing = asyncio.ensure_future(self._server.speaks_modern())
+        greeting = asyncio.ensure_future(self._greeted.wait())
+        try:
+            await asyncio.wait([probing, greeting], return_when=asyncio.FIRST_COMPLETED)
+            if self._greeted.is_set() or not await probing:
+                raise RpcError(METHOD_NOT_FOUND, "Method not found", message["method"])
+            await self._pass(message)
+        finally:
+            for task in (probing, greeting):
+                task.cancel()
+            await asyncio.gather(probing, greeting, return_exceptions=True)
 
     async def _open(self, message: dict[str, Any]) -> None:
-        """The first request: the client's own greeting as it is, or ours in its place where it does not greet."""
+        """Take the first request: the client's own `initialize` as it is, or ours where the client sends none."""
         if message["method"] == "initialize":
+            self._greeted.set()
             params = message.get("params") or {}
             try:
                 result = await self._server.open(params)

@@ -1,4 +1,4 @@
-"""Which schema does a store have? Looked at without changing or making anything."""
+"""Looks at a store without changing it: its schema, and the claims in doubt."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from assent.core.claims import State
+from assent.ports import Store
 from assent.stores.address import is_postgres, open_lazily, open_postgres, sqlite_path
 from assent.stores.migrate import migrations, pending
 from assent.stores.sqlite.file import check_place, failure, open_reader, recognise
@@ -29,6 +31,13 @@ async def check_store(url: str) -> None:
     elif not is_postgres(url):
         open_lazily(url)
     await schema_of(url)
+
+
+async def in_doubt(store: Store, now: float) -> str:
+    """How many claims are in doubt and what to do about it; empty where there is none."""
+    unsettled = await store.claims(states=[State.STARTED, State.SUSPENDED, State.IN_DOUBT], limit=10_000)
+    doubts = sum(record.state_at(now) is State.IN_DOUBT for record in unsettled)
+    return f"{doubts} claims are in doubt: assent claims list" if doubts else ""
 
 
 def _sqlite_schema(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""How is a server run as a process of ours, heard line by line, and stopped so that nothing of it is left?"""
+"""Runs a server as a child process: reads its lines, and stops it with everything it started."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ import orjson
 
 from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, Unreachable
 from assent.edges.upstreams.sse import Turns
+from assent.edges.upstreams.stderr import StderrLog
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LARGEST = 16 * 1024 * 1024
 FAREWELL = 2.0
+_LAST_WORDS = 0.5
 _NOISE_SHOWN = 5
 _EDGE = 1024
 _DEEPEST = 200
@@ -54,10 +56,10 @@ class Launch:
 class Child:
     """One process that speaks JSON-RPC on its standard streams. What else it prints is noise: logged, not fatal."""
 
-    def __init__(self, launch: Launch, hear: Hear, miss: Miss = lambda _, __, ___: None) -> None:
-        self._launch, self._hear, self._miss = launch, hear, miss
+    def __init__(self, launch: Launch, hear: Hear, miss: Miss, stderr: StderrLog) -> None:
+        self._launch, self._hear, self._miss, self._stderr = launch, hear, miss, stderr
         self._process: asyncio.subprocess.Process | None = None
-        self._reading: asyncio.Task[None] | None = None
+        self._reading: list[asyncio.Task[None]] = []
         self._noise = 0
         self.ended = asyncio.Event()
 
@@ -73,6 +75,7 @@ class Child:
                 *launch.command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
                 env=dict(launch.env),
                 cwd=launch.cwd,
                 # A group of its own: Ctrl-C is ours to pass on, and what it starts ends with it.
@@ -80,7 +83,9 @@ class Child:
             )
         except (OSError, ValueError) as error:
             raise Unreachable(launch.name, why_not(launch, error), sent=False) from None
-        self._reading = asyncio.create_task(self._read())
+        assert self._process.stderr is not None
+        errors = self._stderr.read(self._process.stderr)
+        self._reading = [asyncio.create_task(self._read()), asyncio.create_task(errors)]
 
     async def send(self, message: dict[str, Any]) -> None:
         assert self._process is not None and self._process.stdin is not None
@@ -106,9 +111,10 @@ class Child:
                     await process.wait()
                     break
         self._signal(signal.SIGKILL)  # what it started and left behind
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
+        await asyncio.wait(self._reading, timeout=_LAST_WORDS)
+        for task in self._reading:
+            task.cancel()
+        await asyncio.gather(*self._reading, return_exceptions=True)
         # The pipe stays open where a grandchild holds it; nobody public gives us the transport.
         process._transport.close()  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""What went wrong between us and an upstream, and may the call have had an effect?"""
+"""The failures of an upstream, and whether the call may have had an effect."""
 
 from typing import ClassVar
 
@@ -7,24 +7,24 @@ class Fault(Exception):
     """An upstream did not do its part.
 
     `sent` is True when any byte of the request may have reached the upstream: then nobody knows whether
-    the call had an effect, unless an answer says so.
+    the call had an effect, unless an answer says so. `advice` is for the operator alone: it may name addresses.
     """
 
     code: ClassVar[str] = "execute.upstream_failed"
     status: ClassVar[int] = 502
     remedy: ClassVar[str] = "Try again later; if it goes on, tell the operator of this gateway."
 
-    def __init__(self, upstream: str, detail: str, *, sent: bool) -> None:
+    def __init__(self, upstream: str, detail: str, *, sent: bool, advice: str = "") -> None:
         super().__init__(f"upstream {upstream!r}: {detail}")
         self.upstream = upstream
-        self.detail = detail
+        self.detail, self.advice = detail, advice
         self.sent = sent
 
 
 def words(error: Exception) -> str:
     """What a log may say of an upstream's failure beside its name: our own words, never those it answered with."""
     if isinstance(error, Fault):
-        return error.detail
+        return f"{error.detail}. {error.advice}" if error.advice else error.detail
     if isinstance(error, TimeoutError):
         return "no answer in time"
     code = getattr(error, "code", None)
@@ -81,8 +81,19 @@ class Garbled(Fault):
     remedy = "The upstream answered something that is not the protocol; its operator must look."
 
 
+class Unauthorized(Garbled):
+    """The upstream did not accept our credentials, so the call did not run."""
+
+    remedy = "The gateway's credentials for this upstream are missing or wrong; its operator must correct them."
+
+
 class Oversized(Fault):
     """The answer is larger than allowed."""
 
     code = "execute.upstream_oversized"
     remedy = "Ask for less, or raise this upstream's size limit."
+
+
+def setting_of(upstream: str) -> str:
+    """Where the configuration describes an upstream, which may be the test endpoint of one."""
+    return f"upstreams.{upstream.removesuffix(' (test)')}{'.test' if upstream.endswith(' (test)') else ''}"

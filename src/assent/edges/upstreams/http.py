@@ -1,4 +1,4 @@
-"""What can we ask of an MCP server behind a URL, in either era, keeping its JSON as it is?"""
+"""Talks to an MCP server behind a URL, in either era, and keeps its JSON as it is."""
 
 import asyncio
 from contextlib import suppress
@@ -24,6 +24,8 @@ from assent.edges.upstreams.pages import all_pages
 from assent.edges.upstreams.pool import Pool
 
 _SMALL = 65536
+CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
+"""What callers may be able to answer. Servers list some tools only to clients that can be asked."""
 
 
 @dataclass(frozen=True, slots=True)

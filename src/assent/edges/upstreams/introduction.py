@@ -1,4 +1,4 @@
-"""In which era does a server on standard streams speak, and what does it say of itself?"""
+"""Finds out which protocol era a stdio server speaks, and what it says of itself."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.faults import Garbled, TimedOut
-from assent.edges.upstreams.http import Described, described_by
+from assent.edges.upstreams.http import CAN_BE_ASKED, Described, described_by
 
 PROBE = 5.0
+
+Probe = asyncio.Future[dict[str, Any]]
+"""The answer to our `server/discover`."""
 
 
 class Stranger(Protocol):
@@ -24,27 +27,24 @@ class Stranger(Protocol):
     level: str | None
     client_info: dict[str, Any]
 
-    def with_envelope(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]: ...
-
     async def exchange(self, method: str, params: dict[str, Any]) -> dict[str, Any]: ...
 
     async def notify(self, method: str) -> None: ...
 
 
-async def introduce(server: Stranger) -> Described:
-    """Ask in the modern way; a server that does not understand it, or is slow to say so, in the old one too."""
-    probing = asyncio.ensure_future(server.exchange("server/discover", server.with_envelope({}, {})))
+async def introduce(server: Stranger, probing: Probe) -> Described:
+    """Wait for the probe; a server that does not understand it, or is slow to say so, is initialized too."""
     tasks: list[asyncio.Future[Any]] = [probing]
     try:
         await asyncio.wait(tasks, timeout=min(PROBE, server.patience))
-        if probing.done() and (described := _modern(probing)) is not None:
+        if probing.done() and (described := described_by_probe(probing)) is not None:
             return described
         tasks.append(greeting := asyncio.ensure_future(_greet(server)))
         await asyncio.wait(tasks if not probing.done() else [greeting], return_when=asyncio.FIRST_COMPLETED)
         if greeting.done() and greeting.exception() is None:
             return greeting.result()
         await asyncio.wait([probing])
-        return _modern(probing) or await greeting
+        return described_by_probe(probing) or await greeting
     finally:
         for task in tasks:
             task.cancel()
@@ -54,7 +54,7 @@ async def introduce(server: Stranger) -> Described:
 async def _greet(server: Stranger) -> Described:
     params = {
         "protocolVersion": LATEST_HANDSHAKE_VERSION,
-        "capabilities": {},  # whom should it ask? The callers are many
+        "capabilities": CAN_BE_ASKED,
         "clientInfo": server.client_info,
     }
     result = await server.exchange("initialize", params)
@@ -69,8 +69,10 @@ async def _greet(server: Stranger) -> Described:
     return described
 
 
-def _modern(probing: asyncio.Future[dict[str, Any]]) -> Described | None:
-    """What `server/discover` gave, if it is of a revision we speak."""
+def described_by_probe(probing: Probe) -> Described | None:
+    """What `server/discover` gave, if it is of a revision we speak; None where the server only speaks the handshake."""
+    if probing.cancelled():
+        return None
     error = probing.exception()
     if isinstance(error, RpcError | Garbled | TimedOut):
         return None

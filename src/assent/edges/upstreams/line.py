@@ -12,7 +12,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from assent.edges.http import Headers
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.connection import Response
-from assent.edges.upstreams.faults import Fault, Garbled, Oversized
+from assent.edges.upstreams.faults import Fault, Garbled, Oversized, Unauthorized, setting_of
 from assent.edges.upstreams.pool import Pool
 from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge, Turns
 from assent.edges.upstreams.target import render_fields
@@ -107,6 +107,8 @@ class Line:
             return await self._streamed(response, request_id, peer, audience)
         if 300 <= response.status < 400:
             raise self._garbled(f"answered {response.status}, which sends elsewhere")
+        if response.status in (401, 407) or (response.status == 403 and not kind.startswith(b"application/json")):
+            raise self._unauthorized(response)
         if not kind.startswith(b"application/json"):
             shown = kind.decode("latin-1")[:64] or "no content type"
             raise self._garbled(f"answered {response.status} with {shown}")
@@ -114,6 +116,18 @@ class Line:
         if response.status >= 400 and not self._is_error(body):
             raise self._garbled(f"answered {response.status}")
         return self._unwrap(self._parse(body), request_id)
+
+    def _unauthorized(self, response: Response) -> Unauthorized:
+        """What is missing, for the operator: our own words, and what to write where."""
+        place, target = setting_of(self.pool.name), self.pool.target
+        if target.has_credentials:
+            missing = f"did not accept the Authorization header of `{place}.headers`: correct or renew the token"
+        else:
+            missing = f"wants credentials: write `headers: {{Authorization: Bearer ...}}` at `{place}`"
+        oauth = b"resource_metadata" in (response.header(b"www-authenticate") or b"")
+        source = "; tokens come from the authorization server that it names (OAuth)" if oauth else ""
+        advice = f"{target.shown} {missing}{source}"
+        return Unauthorized(self.pool.name, f"answered {response.status}", sent=False, advice=advice)
 
     def _make_head(self, version: str) -> bytes:
         head = self.pool.target.head(b"POST") + _ACCEPT

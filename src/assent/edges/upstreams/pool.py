@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assent.edges.upstreams.breaker import Breaker, Health
 from assent.edges.upstreams.connection import Connection, Response
-from assent.edges.upstreams.faults import Crowded, Fault, Lost, TimedOut, Unreachable
+from assent.edges.upstreams.faults import Crowded, Fault, Lost, TimedOut, Unreachable, setting_of
 from assent.edges.upstreams.target import Fields, Target, render_fields
 
 _SERVER_IS_ILL = frozenset({502, 503, 504})
@@ -189,9 +189,11 @@ class Pool:
                     server_hostname=self.target.host if self.target.tls else None,
                 )  # fmt: skip
         except TimeoutError:
-            raise TimedOut(self.name, f"no connection within {self.limits.connect:g} s", sent=False) from None
+            detail = f"no connection within {self.limits.connect:g} s"
+            raise TimedOut(self.name, detail, sent=False, advice=self._unreached()) from None
         except OSError as error:  # includes certificate errors
-            raise Unreachable(self.name, f"no connection ({_words(error)})", sent=False) from None
+            detail = f"no connection ({_words(error)})"
+            raise Unreachable(self.name, detail, sent=False, advice=self._unreached()) from None
         else:
             self._open.add(connection)
             self._keep_watch()
@@ -200,6 +202,10 @@ class Pool:
             if connection not in self._open:
                 self._offer_room()
         return connection
+
+    def _unreached(self) -> str:
+        place = setting_of(self.name)
+        return f"Nothing answers at {self.target.shown}: start the server, or correct the address at `{place}`"
 
     def _on_free(self, connection: Connection) -> None:
         while self._waiters:
@@ -242,5 +248,5 @@ class Pool:
 
 
 def _words(error: OSError) -> str:
-    """What the system said, without addresses: an upstream's place is nobody's business."""
+    """What the system said, without addresses: a caller does not learn where an upstream is."""
     return error.strerror.split(": ")[-1] if error.strerror and ":" in error.strerror else type(error).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -16,6 +16,7 @@ from mcp_types import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
 )
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
@@ -23,16 +24,18 @@ from assent.edges.rpc import RpcError
 from assent.edges.upstreams.child import Child, Launch, how_ended
 from assent.edges.upstreams.faults import Fault, Garbled, Lost, TimedOut, Unreachable, words
 from assent.edges.upstreams.http import Described, described_by
-from assent.edges.upstreams.introduction import introduce
+from assent.edges.upstreams.introduction import Probe, described_by_probe, introduce
 from assent.edges.upstreams.line import Audience
 from assent.edges.upstreams.pages import all_pages
+from assent.edges.upstreams.stderr import StderrLog
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 60.0
 MOST_TELLING = 256
 
 Listener = Callable[[dict[str, Any]], None]
+Question = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
 Answer = asyncio.Future[dict[str, Any]]
 
 
@@ -59,12 +62,17 @@ class StdioUpstream:
         self.on_log: Listener = lambda _: None
         self.on_notice: Listener = lambda _: None
         """Told what the server says unasked, where nobody else listens."""
+        self.on_question: Question = _cannot_be_asked
+        """Answers what the server asks, where nobody else listens; None where no caller can be asked."""
         self.level: str | None = None
         """How much a server of the old era may log: it is told whenever it is started."""
         self.is_asking: Callable[[], bool] = lambda: False
         """Whether a question of the server waits for its answer: then it is not silent."""
         self._launch, self.client_info, self._mark, self._clock = launch, client_info, mark, clock
+        self._stderr = StderrLog(launch.name, clock)
         self._child: Child | None = None
+        self._replaced: Child | None = None
+        self._probing: Probe | None = None
         self._turn = asyncio.Lock()
         self._ids = count(1)
         self._waiting: dict[str, Answer] = {}
@@ -90,7 +98,7 @@ class StdioUpstream:
             await self._run()
             if self.described is None:
                 try:
-                    self.described = self.known = await introduce(self)
+                    self.described = self.known = await introduce(self, self._probe())
                 except Exception as error:
                     await self._abandon(words(error))
                     raise
@@ -99,20 +107,42 @@ class StdioUpstream:
                     raise
             return self.described
 
-    async def open(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Begin as somebody else's `initialize` says, and give the server's own answer to it."""
+    async def speaks_modern(self) -> bool:
+        """Ask whether the server speaks the modern revision. It is not initialized, so either era stays open."""
         async with self._turn:
             await self._run()
-            result = await self.exchange("initialize", params)
+            probing = self._probe()
+        await asyncio.wait([probing])
+        return described_by_probe(probing) is not None
+
+    async def open(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Initialize the server with a client's own parameters; the server's answer to it.
+
+        A server that took our probe for the choice of an era refuses. It is started again, once: only the probe
+        was sent to it.
+        """
+        async with self._turn:
+            await self._run()
+            try:
+                result = await self.exchange("initialize", params)
+            except RpcError as error:
+                if error.code != UNSUPPORTED_PROTOCOL_VERSION or self._probing is None:
+                    raise
+                await self._replace()
+                result = await self.exchange("initialize", params)
             version = str(result.get("protocolVersion"))
             self.described = self.known = described_by(version, result.get("serverInfo"), result)
             return result
 
     async def ended(self) -> str:
-        """Wait until the process that runs has ended; how it did."""
+        """Wait until the process that runs has ended by itself; how it did."""
         child = self._child
-        if child is not None:
+        while child is not None:
             await child.ended.wait()
+            if child is not self._replaced:
+                break
+            async with self._turn:
+                child = self._child
         return self._last_end or how_ended(child.code if child is not None else None)
 
     async def retire(self, patience: float) -> None:
@@ -218,6 +248,17 @@ class StdioUpstream:
 
     # The process
 
+    def _probe(self) -> Probe:
+        """The answer to `server/discover`, which is sent once to each process."""
+        if self._probing is None:
+            self._probing = asyncio.ensure_future(self.exchange("server/discover", self.with_envelope({}, {})))
+        return self._probing
+
+    async def _replace(self) -> None:
+        """Start the process anew at once."""
+        self._replaced, self._not_before = self._child, 0.0
+        await self._run_anew(self._clock())
+
     async def _run(self) -> None:
         if self._child is not None and not self._child.ended.is_set():
             return
@@ -227,10 +268,13 @@ class StdioUpstream:
         if now < self._not_before:
             wait = f"{self._last_end}; it is started again in {self._not_before - now:.0f} s"
             raise Unreachable(self.name, wait, sent=False)
+        await self._run_anew(now)
+
+    async def _run_anew(self, now: float) -> None:
         await self._abandon()
         self._pause = min(LONGEST_PAUSE, max(1.0, 2 * self._pause))
         self._not_before = now + self._pause
-        child = Child(self._launch, self._hear, self._miss)
+        child = Child(self._launch, self._hear, self._miss, self._stderr)
         try:
             await child.start()
         except Fault as fault:
@@ -254,9 +298,12 @@ class StdioUpstream:
     async def _abandon(self, because: str = "") -> None:
         child, self._child, self.described = self._child, None, None
         self._last_end = because or self._last_end
+        probing, self._probing = self._probing, None
         if child is not None:
             await child.stop()
             self._give_up("it was stopped")
+        if probing is not None:
+            await asyncio.gather(probing, return_exceptions=True)
 
     def _give_up(self, reason: str) -> None:
         for answer in list(self._waiting.values()):
@@ -308,22 +355,23 @@ class StdioUpstream:
                 del self._telling[id(audience)]
 
     def answer_alone(self, message: dict[str, Any]) -> None:
-        """Nobody listens: a ping is answered, a question refused, the rest is a notice."""
+        """Answer a ping, have a question answered or refuse it, and pass the rest on as a notice."""
         if "id" in message and "method" in message:
-            answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-            if message["method"] == "ping":
-                answer["result"] = {}
-            else:
-                answer["error"] = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
-            self._spawn(self._quietly(answer))
+            self._spawn(self._answer(message))
         elif message.get("method") == "notifications/message":
             self.on_log(message)
         elif isinstance(message.get("method"), str):
             self.on_notice(message)
 
-    async def _quietly(self, message: dict[str, Any]) -> None:
+    async def _answer(self, question: dict[str, Any]) -> None:
+        answer: dict[str, Any] | None = {"jsonrpc": "2.0", "id": question["id"], "result": {}}
+        if question["method"] != "ping":
+            answer = await self.on_question(question)
+        if answer is None:
+            error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
+            answer = {"jsonrpc": "2.0", "id": question["id"], "error": error}
         with suppress(Fault):
-            await self.send(message)
+            await self.send(answer)
 
     async def _tell_cancelled(self, request_id: str) -> None:
         with suppress(Fault):
@@ -333,6 +381,10 @@ class StdioUpstream:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _cannot_be_asked(_: dict[str, Any]) -> None:
+    return None
 
 
 def _settle(answer: Answer, message: dict[str, Any], name: str) -> None:

@@ -1,4 +1,4 @@
-"""Where is an upstream, and what does every request to it begin with?"""
+"""The address of an upstream, and the beginning of every request to it."""
 
 import re
 import ssl
@@ -53,6 +53,16 @@ class Target:
                 check_fields((name.encode(), value.encode()) for name, value in (headers or {}).items())
             ),
         )
+
+    @property
+    def shown(self) -> str:
+        """The address as a log may say it: without its query, which may hold a secret."""
+        scheme = "https" if self.tls is not None else "http"
+        return f"{scheme}://{self.authority.decode()}{self.path.split(b'?')[0].decode()}"
+
+    @property
+    def has_credentials(self) -> bool:
+        return b"\r\nauthorization:" in b"\r\n" + self.fields.lower()
 
     def head(self, method: bytes, path: bytes | None = None) -> bytes:
         """The request line, `Host` and configured headers; the caller adds its own and the blank line."""

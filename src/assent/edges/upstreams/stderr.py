@@ -1,0 +1,96 @@
+"""Writes the standard error of a stdio server to our log, at a bounded rate.
+
+Each line becomes a log record of its own, without control characters, so that a server cannot write lines that look
+like ours. What a server prints beyond `ALLOWED` bytes within `WINDOW` seconds is dropped, and the log says so once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+ALLOWED = 256 * 1024
+STILL_ALLOWED = 16 * 1024
+"""What is allowed in a window after one in which something was dropped."""
+WINDOW = 10.0
+LONGEST_LINE = 4096
+_RECORD = 128
+_PAUSE = 0.02
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class StderrLog:
+    """The standard error of one upstream, over all processes that are started for it."""
+
+    def __init__(self, name: str, clock: Callable[[], float]) -> None:
+        self._name, self._clock = name, clock
+        self._left, self._since = ALLOWED, clock()
+        self._dropped, self._dropped_before = 0, 0
+
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        """Log every line until the stream ends."""
+        held = b""
+        try:
+            while piece := await stream.read(65536):
+                held = self._take(held + piece)
+                if self._left <= 0:
+                    await asyncio.sleep(_PAUSE)  # the server waits, and we have time for the others
+        finally:
+            self._line(held)
+            self._report()
+
+    def _take(self, output: bytes) -> bytes:
+        """Log the complete lines; the beginning of the next one is returned."""
+        self._turn_window()
+        if self._left <= 0:
+            self._drop(len(output))
+            return b""
+        *lines, rest = output.split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            lines, rest = [*lines, rest], b""
+        for line in lines:
+            self._line(line)
+        return rest
+
+    def _line(self, line: bytes) -> None:
+        if self._left <= 0:
+            self._drop(len(line))
+        elif line.strip():
+            text = shown(line)
+            self._left -= 2 * len(text.encode()) + _RECORD
+            logger.info("%s: %s", self._name, text, extra={"upstream": self._name})
+
+    def _turn_window(self) -> None:
+        now = self._clock()
+        if now - self._since < WINDOW:
+            return
+        if self._dropped == self._dropped_before:
+            self._report()
+        self._left = STILL_ALLOWED if self._dropped else ALLOWED
+        self._since, self._dropped_before = now, self._dropped
+
+    def _drop(self, size: int) -> None:
+        if size and not self._dropped:
+            logger.warning(
+                "%s printed more than %d kB on its standard error within %.0f seconds; the rest is dropped until it"
+                " prints less", self._name, ALLOWED // 1024, WINDOW,
+            )  # fmt: skip
+        self._dropped += size
+
+    def _report(self) -> None:
+        """Say how much was dropped, now that the flood is over."""
+        if self._dropped:
+            logger.warning("%s: %d bytes of its standard error were dropped", self._name, self._dropped)
+        self._dropped = self._dropped_before = 0
+
+
+def shown(line: bytes) -> str:
+    """A line as it may stand in a log: bounded, without colours, other control characters escaped."""
+    text = _COLOUR.sub("", line[:LONGEST_LINE].decode("utf-8", "replace")).rstrip()
+    text = "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in text)
+    more = len(line) - LONGEST_LINE
+    return f"{text} … ({more} more bytes)" if more > 0 else text

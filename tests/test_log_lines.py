@@ -1,0 +1,99 @@
+"""The lines of the gateway's log: when, from where, and in one form only."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assent.core.claims import Settlement, State
+from assent.logs import Plain
+from assent.settings import user_settings
+from assent.stores import SqliteStore
+from assent.stores.address import sqlite_path
+from assent.testing.stores.drafts import NOW, claim_draft, entry
+from houses import Shop, configuration
+from processes import commanded
+from transports import ROOT, over_http
+from wrapping import ASSENT, home, running
+
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00"
+
+
+def test_a_line_of_text_has_its_time_level_and_logger_and_is_one_line() -> None:
+    record = logging.makeLogRecord({"name": "assent.x", "levelname": "INFO", "msg": "a\n%s", "args": ("b\rc",)})
+    assert re.fullmatch(rf"{TIME} INFO assent\.x: a\\nb\\rc", Plain().format(record))
+
+
+def test_every_module_logs_under_its_own_name() -> None:
+    shared = [
+        str(file)
+        for file in (ROOT / "src" / "assent").rglob("*.py")
+        if re.search(r"getLogger\(['\"]assent['\"]\)", file.read_text())
+    ]
+    assert shared == []
+
+
+async def test_a_log_in_json_holds_nothing_else(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as shop:
+        file = tmp_path / "assent.yaml"
+        refused = {"url": "http://127.0.0.1:9/mcp"}
+        file.write_text(configuration(tmp_path, {"shop": {"url": shop}, "gone": refused}, mode="observe"))
+        async with commanded("serve", "-c", str(file), "--port", "0", "--log-format", "json") as command:
+            await command.said("at http")
+            command.process.send_signal(signal.SIGTERM)
+            await command.said("Stopped")
+            assert command.process.stderr is not None
+            command.lines += (await command.process.stderr.read()).decode().splitlines()
+    lines = [json.loads(line) for line in command.lines]
+    assert all(re.fullmatch(TIME, line["time"]) and line["logger"] for line in lines)
+
+
+@pytest.mark.parametrize("wrong", ["upstreams: {}", "nonsense: 1\nupstreams: {a: {command: [x]}}"])
+def test_a_configuration_that_cannot_be_used_is_a_line_of_json_too(wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "assent.yaml").write_text(wrong)
+    command = [*ASSENT, "serve", "-c", str(tmp_path / "assent.yaml"), "--port", "0", "--log-format", "json"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert (ended.returncode, [line["level"] for line in lines]) == (2, ["error"])
+
+
+def test_an_exception_that_nothing_handles_is_logged_without_its_message() -> None:
+    script = "from assent import logs; logs.begin('json', 'info'); logs.log_uncaught(); raise ValueError('a secret')"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    (line,) = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert (ended.returncode, line["level"], line["error"][0]) == (1, "critical", "builtins.ValueError")
+    assert "a secret" not in ended.stderr
+
+
+async def leave_a_doubt(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    store = SqliteStore(path)
+    await store.claim(claim_draft("a"), entry(), None, NOW)
+    await store.settle("a", 1, Settlement(State.IN_DOUBT, NOW), [])
+    await store.close()
+
+
+async def test_claims_in_doubt_are_mentioned_when_the_gateway_starts(tmp_path: Path) -> None:
+    await leave_a_doubt(tmp_path / "doubtful.db")
+    async with over_http(Shop().server) as shop:
+        file = tmp_path / "assent.yaml"
+        file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, store="sqlite:///doubtful.db"))
+        async with commanded("serve", "-c", str(file), "--port", "0") as command:
+            await command.said("WARNING .*1 claims are in doubt: assent claims list")
+
+
+async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    settings = user_settings(environment)
+    await leave_a_doubt(sqlite_path(settings.store))
+    async with running(environment, sys.executable, str(ROOT / "tests" / "odd_server.py")) as client:
+        await client.greet()
+        _, words = await client.end()
+    assert "assent wrap: 1 claims are in doubt: assent claims list" in words
