@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import re
-import secrets
 import shlex
 import signal
 import time
