@@ -56,11 +56,6 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         },
         "required": ["either", "both"],
     },
-    "part of itself": {
-        "type": "object",
-        "properties": {"z": {"allOf": [{"$ref": "#/properties/z"}]}},
-        "required": ["z"],
-    },
     "far": {
         "type": "object",
         "properties": {
