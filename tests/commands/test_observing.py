@@ -99,9 +99,11 @@ async def test_wrap_sums_up_at_its_end_what_enforcing_would_have_stopped(tmp_pat
     assert "delete_thing  confirm.confirmation_required" in said
 
 
-async def test_wrap_has_nothing_to_sum_up_where_it_enforces_or_nobody_called(tmp_path: Path) -> None:
+async def test_wrap_sums_up_nothing_where_nothing_would_have_been_stopped(tmp_path: Path) -> None:
     async with running(home(tmp_path), sys.executable, ODD) as wrapped:
         await wrapped.greet()
+        await wrapped.say("tools/call", 1, name="list_things", arguments={})
+        await wrapped.hear()
         assert "Observed" not in (await wrapped.end())[1]
 
 

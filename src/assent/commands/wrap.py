@@ -112,7 +112,7 @@ async def run(settings: Settings, config: Path | None) -> int:
         return await _talk(house, link, stop, _deciding(settings, config))
     finally:
         left = await house.stop(within=1.0)
-        if settings.mode == "observe" and house.tally.calls:
+        if settings.mode == "observe" and house.tally.would:
             click.echo("\n".join(f"assent wrap: {line}" for line in observed(house.tally)), err=True)
         if left:
             click.echo(f"assent wrap: {left} calls were left in doubt", err=True)
