@@ -25,6 +25,7 @@ from assent.edges.upstreams.child import Child, Launch
 from assent.edges.upstreams.http import HttpUpstream
 from assent.edges.upstreams.line import Peer
 from assent.edges.upstreams.pool import Limits, Pool
+from assent.edges.upstreams.stderr import StderrLog
 from assent.edges.upstreams.target import Target
 from assent.edges.upstreams.tenancy import Tenancy
 from assent.edges.upstreams.wishes import MOST_OF_ONE, TooManyResources, Wishes
@@ -245,7 +246,8 @@ async def test_a_flood_of_lines_leaves_the_loop_to_others_in_between() -> None:
     line = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}})
     program = f"import sys; sys.stdout.write({line!r} + chr(10)); sys.stdout.write(({line!r} + chr(10)) * 3000)"
     async with counting() as turns:
-        child = Child(Launch("flood", (sys.executable, "-c", program), dict(os.environ)), turns.hear)
+        launch = Launch("flood", (sys.executable, "-c", program), dict(os.environ))
+        child = Child(launch, turns.hear, lambda line: None, StderrLog("flood", time.monotonic))
         await child.start()
         async with asyncio.timeout(60):
             await child.ended.wait()
