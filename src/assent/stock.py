@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.pins import Pin, changed
 from assent.edges.api_links import OpenApiLink
-from assent.edges.foreign import TakenIn, Terms, take_in
+from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
-from assent.errors import FaultsError, SettingsError
+from assent.errors import Fault, FaultsError, SettingsError
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -71,9 +71,14 @@ class Stock:
         if taken is not None:
             self._on_said(name, self._said.get(name), said)
             self._said[name], self._taken[name] = said, taken
-            for tool, reason in said[1].items():
+            for tool, reason in {**said[1], **self._lacking(taken)}.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
+
+    def _lacking(self, taken: TakenIn) -> dict[str, str]:
+        """The tools without a contract, where that is an error."""
+        wrong = self._settings.without_contract == "error"
+        return {tool: why for tool, why in taken.withheld.items() if wrong and why == NO_CONTRACT}
 
     def _say(self, name: str, trouble: str) -> None:
         """Keep what is wrong with an upstream, and name it once."""
@@ -104,6 +109,7 @@ class Stock:
             if settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
             catalogue_of(tools, {})
+            check_contracts(settings, taken)
         finally:
             self._settings, (self._contracts, self._declared), self._accepted = old
 
@@ -137,6 +143,10 @@ class Stock:
         self.catalogue = catalogue
         if differs:
             self._on_changed()
+
+    def check_contracts(self) -> None:
+        """Raise where a tool has no contract and the settings call that an error."""
+        check_contracts(self._settings, self._taken.values())
 
     def terms(self, name: str) -> Terms:
         """On what terms the tools of one upstream are taken in."""
@@ -187,6 +197,16 @@ class Stock:
             logger.warning("%s is not there: nothing is withheld until `assent pin --write`", place)
         self._unpinned = unpinned
         return place, pins
+
+
+def check_contracts(settings: Settings, taken: Iterable[TakenIn]) -> None:
+    """Raise for every tool without a contract under `without_contract: error`."""
+    if settings.without_contract != "error":
+        return
+    names = sorted(name for one in taken for name, why in one.withheld.items() if why == NO_CONTRACT)
+    if names:
+        remedy = "Write its contract (assent contract init), or set without_contract to infer or withhold"
+        raise SettingsError([Fault(NO_CONTRACT, remedy, name) for name in names])
 
 
 async def tools_of(link: Link) -> Definitions | str:

@@ -16,10 +16,13 @@ from assent.contract.reading import read_contract
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import Claims, read_claims
 from assent.core.tool import Tool, compile_tool
+from assent.edges.tasks import ONLY_AS_A_TASK, plain_definition
 from assent.errors import ContractError
 from assent.infer import Inference, classify
 
 CONFIDENT = 0.8
+NO_CONTRACT = "it has no contract"
+"""Why a tool is withheld where contracts are not inferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Terms:
     profile: Profile
     prefix: str = ""
     trust: Literal["inference", "annotations"] = "inference"
-    without_contract: Literal["infer", "withhold"] = "infer"
+    without_contract: Literal["infer", "error", "withhold"] = "infer"
     safe_names: bool = False
     has_test: bool = False
     historic_names: bool = False
@@ -69,10 +72,14 @@ def take_in(
         if unaccepted and name in unaccepted:
             withheld[canonical] = unaccepted[name]
             continue
+        definition, plain = plain_definition(definition)
+        if not plain:
+            withheld[canonical] = ONLY_AS_A_TASK
+            continue
         try:
             contract = contracts.get(canonical) or _inferred(canonical, definition, terms)
             if contract is None:
-                withheld[canonical] = "nobody wrote a contract for it"
+                withheld[canonical] = NO_CONTRACT
                 continue
             tools.append(
                 compile_tool(
@@ -91,7 +98,7 @@ def take_in(
 
 
 def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contract | None:
-    if terms.without_contract == "withhold":
+    if terms.without_contract != "infer":
         return None
     inference, claims = classify(definition), read_claims(definition)
     tier, risk = judge(inference, claims, trusted=terms.trust == "annotations")
