@@ -28,6 +28,7 @@ from assent.edges.questions import CONFIRM
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
+from assent.edges.tasks import check_no_task
 from assent.edges.tracing import Tracing, describe
 from assent.pipeline.authorize import may_see
 from assent.pipeline.discover import visible_tools
@@ -146,6 +147,7 @@ class Governed:
     async def _call(self, incoming: Incoming, span: Span | None) -> bytes:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""
         params, principal = incoming.inbound.params, _caller(incoming)
+        check_no_task(params)
         self._check_headers(incoming, principal)
         reply, resume, asked = self._unwrap(params, principal)
         request = Request(
