@@ -7,7 +7,7 @@ upstream is trusted or a contract says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from assent.contract.model import Contract
@@ -19,8 +19,10 @@ from assent.core.tool import Tool, compile_tool
 from assent.edges.tasks import ONLY_AS_A_TASK, plain_definition
 from assent.errors import ContractError
 from assent.infer import Inference, classify
+from assent.infer.views import is_view
 
 CONFIDENT = 0.8
+_BLANKET = 3
 NO_CONTRACT = "it has no contract"
 """Why a tool is withheld where contracts are not inferred."""
 
@@ -64,6 +66,7 @@ def take_in(
     """
     tools: list[Tool] = []
     withheld: dict[str, str] = {}
+    blanket = marks_all_destructive(definitions)
     for definition in definitions:
         name = definition.get("name")
         if not isinstance(name, str):
@@ -77,7 +80,7 @@ def take_in(
             withheld[canonical] = ONLY_AS_A_TASK
             continue
         try:
-            contract = contracts.get(canonical) or _inferred(canonical, definition, terms)
+            contract = contracts.get(canonical) or _inferred(canonical, definition, terms, blanket=blanket)
             if contract is None:
                 withheld[canonical] = NO_CONTRACT
                 continue
@@ -97,10 +100,12 @@ def take_in(
     return TakenIn(tuple(tools), withheld)
 
 
-def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contract | None:
+def _inferred(name: str, definition: Mapping[str, Any], terms: Terms, *, blanket: bool) -> Contract | None:
     if terms.without_contract != "infer":
         return None
     inference, claims = classify(definition), read_claims(definition)
+    if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
+        claims = replace(claims, destructive=None)
     tier, risk = judge(inference, claims, trusted=terms.trust == "annotations")
     fields: dict[str, Any] = {
         "side_effect": tier,
@@ -117,6 +122,13 @@ def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contrac
     if tier is Tier.READ:
         fields["overwrites"] = False
     return read_contract(name, fields)
+
+
+def marks_all_destructive(definitions: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a server marks every tool destructive that it does not mark read-only: then the mark says nothing."""
+    claims = [read_claims(definition) for definition in definitions]
+    marks = [one.destructive for one in claims if one.destructive is not None and not one.read_only]
+    return len(marks) >= _BLANKET and all(marks)
 
 
 def judge(inference: Inference, claims: Claims, *, trusted: bool) -> tuple[Tier, Risk]:
