@@ -105,21 +105,27 @@ async def test_tools_are_listed_without_task_support_and_one_that_is_only_a_task
     }
 
 
-@pytest.mark.parametrize("era", ["handshake", "modern"])
-async def test_a_call_that_asks_to_be_a_task_is_refused_and_reaches_nobody(era: str, tmp_path: Path) -> None:
+CALL: dict[str, Any] = {"name": "get_report", "arguments": {}, "task": {"ttl": 1000}}
+
+
+async def test_a_call_that_asks_to_be_a_task_is_refused_and_reaches_nobody(tmp_path: Path) -> None:
     app = TaskApp()
     async with in_front(tmp_path, app) as url:
         _, session = await greeted(url)
-        call: dict[str, Any] = {"name": "get_report", "arguments": {}, "task": {"ttl": 1000}}
-        if era == "modern":
-            said = await modern(url, "tools/call", **call)
-        else:
-            said = read(await post(url, rpc("tools/call", **call), **session))
+        said = read(await post(url, rpc("tools/call", **CALL), **session))
     assert said["error"]["code"] == -32601
     assert said["error"]["message"] == "Tools are not called as tasks here; nothing was started."
     assert said["error"]["data"]["code"] == "validate.task_unsupported"
     assert said["error"]["data"]["remedy"] == "Call the tool without `task`."
     assert "tools/call" not in app.methods()
+
+
+async def test_in_the_modern_era_the_old_parameter_is_ignored_and_not_passed_on(tmp_path: Path) -> None:
+    app = TaskApp()
+    async with in_front(tmp_path, app) as url:
+        said = await modern(url, "tools/call", **CALL)
+    assert said["result"]["content"][0]["text"] == "done"
+    assert all("task" not in message.get("params", {}) for message in app.heard)
 
 
 @pytest.mark.parametrize("count", [1, 2])

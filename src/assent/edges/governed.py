@@ -147,7 +147,8 @@ class Governed:
     async def _call(self, incoming: Incoming, span: Span | None) -> bytes:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""
         params, principal = incoming.inbound.params, _caller(incoming)
-        check_no_task(params)
+        if incoming.inbound.era is Era.HANDSHAKE:
+            check_no_task(params)  # The modern era has no such parameter and ignores it.
         self._check_headers(incoming, principal)
         reply, resume, asked = self._unwrap(params, principal)
         request = Request(
