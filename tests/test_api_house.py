@@ -122,7 +122,7 @@ async def test_what_the_author_did_not_declare_is_withheld_where_contracts_are_w
     more = {"described": document(paths), "without_contract": "withhold"}
     async with orders_gateway(tmp_path, **more) as (url, house, _service):
         assert list(house.catalogue().tools) == ["get_a"]
-        assert house.catalogue().withheld["get_b"] == "nobody wrote a contract for it"
+        assert house.catalogue().withheld["get_b"] == "it has no contract"
         async with connect(url, ERAS[0], None) as client:
             with pytest.raises(MCPError, match="Unknown tool: get_b"):
                 await client.call_tool("get_b", {})

@@ -8,8 +8,10 @@ from assent.edges.client.askers import Terminal as Terminal
 from assent.edges.client.askers import leave_to_server as leave_to_server
 from assent.edges.client.askers import refuse as refuse
 from assent.edges.client.budget import Budget as Budget
+from assent.edges.client.challenges import Challenged as Challenged
 from assent.edges.client.connection import Unreached as Unreached
 from assent.edges.client.governed import GovernedClient as GovernedClient
+from assent.edges.client.http_keys import govern_http as govern_http
 from assent.edges.client.http_keys import mirror_key as mirror_key
 from assent.edges.client.journal import Journal as Journal
 from assent.edges.client.journal import Noted as Noted

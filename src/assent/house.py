@@ -76,8 +76,12 @@ class House:
         return self.stock.catalogue
 
     async def start(self) -> None:
-        """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it."""
+        """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it.
+
+        Raises SettingsError where `without_contract: error` finds a tool without one; stop it then.
+        """
         await asyncio.gather(*(self.stock.refresh(name) for name in self.links))
+        self.stock.check_contracts()
         self.chronicle.configured(self.settings, "configuration.started", len(self.stock.catalogue.tools))
         self.loaded.set()
         if self.signing is not None:

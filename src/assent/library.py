@@ -1,8 +1,9 @@
-"""How does a server author put contracts on a server of the official SDK?"""
+"""Puts contracts on a server of the official SDK: `Assent`, and what it shares with FastMCP's."""
 
 from __future__ import annotations
 
 import ipaddress
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -21,13 +22,15 @@ from assent.contract.decorator import contract_of
 from assent.contract.files import contract_paths, load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
+from assent.contract.wire import CONTRACT_KEY, dropped_hints
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.dues import Budget, Limit
 from assent.core.ids import new_id
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.core.tool import compile_tool
+from assent.core.tool import Tool, compile_tool
 from assent.edges.adoption import Registered
+from assent.edges.foreign import NO_CONTRACT, Terms, take_in
 from assent.edges.inprocess import Governed, InProcessEdge, ServerFunctions
 from assent.errors import ContractError, Fault
 from assent.keyring import Keyring
@@ -36,7 +39,14 @@ from assent.ports import Guard, Ports, Store, approvals_command, no_command
 from assent.stores.address import open_lazily
 from assent.stores.memory import MemoryStore
 
+logger = logging.getLogger("assent")
+
 Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None] | Principal | None]
+_WITHOUT = ("infer", "error", "withhold")
+_HOW_TO_DECLARE = (
+    "Put @contract(side_effect=...) on the function or write it into a contract file; "
+    "or choose Assent(without_contract='infer') or 'withhold'"
+)
 LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}))
 
 
@@ -48,8 +58,10 @@ E = TypeVar("E", bound=_Edge)
 
 
 class Governance(ABC, Generic[E]):
-    """What governs one server in its own process, whichever framework has its functions.
+    """Governs one server in its own process, whichever framework has its functions.
 
+    `without_contract` says what becomes of a function without a contract: `error` (the default) stops the start,
+    `infer` serves it under a contract inferred from its definition and annotations, `withhold` does not serve it.
     `stdio` is who the process that spawned the server is; `anonymous` is who an unauthenticated caller over HTTP is,
     accepted from a loopback address only and never implied; `principal` decides for itself who calls.
     """
@@ -61,6 +73,7 @@ class Governance(ABC, Generic[E]):
         *,
         profile: str = "spec",
         mode: Literal["enforce", "observe"] = "enforce",
+        without_contract: Literal["infer", "error", "withhold"] = "error",
         guards: Iterable[Guard] = (),
         limits: Iterable[Limit] = (),
         budgets: Iterable[Budget] = (),
@@ -71,6 +84,10 @@ class Governance(ABC, Generic[E]):
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_id,
     ) -> None:
+        if without_contract not in _WITHOUT:
+            remedy = f"Use one of {', '.join(_WITHOUT)}"
+            raise ContractError(Fault(f"{without_contract!r} is not known", remedy, "without_contract"))
+        self._without, self._told = without_contract, set[str]()
         self.store: Store = open_lazily(store) if isinstance(store, str) else store
         self._profile, self._secrets = named_profile(profile), secrets
         self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
@@ -111,30 +128,40 @@ class Governance(ABC, Generic[E]):
     def _catalogue(self) -> Catalogue:
         return self._edge.catalogue()
 
-    def _compile(self, server: str, functions: Sequence[Registered]) -> Catalogue:
-        tools, withheld, faults = [], {}, []
+    def _compile(self, server: str, functions: Sequence[Registered], *, late: bool) -> Catalogue:
+        tools: list[Tool] = []
+        withheld: dict[str, str] = {}
+        faults: list[Fault] = []
         for function in functions:
             name, declared = function.name, contract_of(function.fn, function.name)
             if declared is not None and name in self._contracts:
                 faults.append(Fault("both the decorator and a contract file declare it", "Keep one of them", name))
             contract = declared or self._contracts.get(name)
-            if contract is None:
-                withheld[name] = "it has no contract"
-                continue
-            faults += self._faults(contract, function)
-            definition = {
-                "name": name,
-                "description": function.description,
-                "inputSchema": function.parameters,
-                "_meta": function.meta or {},
-            }
-            if function.output_schema is not None:
-                definition["outputSchema"] = function.output_schema
-            tools.append(compile_tool(contract, profile=self._profile, upstream=server, definition=definition))
+            if contract is not None:
+                faults += self._faults(contract, function)
+                definition = _definition(function)
+                tools.append(compile_tool(contract, profile=self._profile, upstream=server, definition=definition))
+            elif self._without == "infer":
+                terms = Terms(server, self._profile, trust="annotations")
+                taken = take_in([{**_definition(function), "annotations": _annotations(function)}], {}, terms)
+                tools += taken.tools
+                faults += [Fault(reason, "Write a contract for it", name) for reason in taken.withheld.values()]
+            else:
+                withheld[name] = NO_CONTRACT
         faults += [fault for tool in tools for fault in _unread(tool.contract, withheld)]
+        if self._without == "error" and not late:
+            faults += [Fault(NO_CONTRACT, _HOW_TO_DECLARE, name) for name in withheld]
         if faults:
             raise ContractError(faults)
+        self._tell(withheld)
         return catalogue_of(tools, withheld)
+
+    def _tell(self, withheld: Mapping[str, str]) -> None:
+        """Log each function that is not served, once."""
+        level = logging.ERROR if self._without == "error" else logging.WARNING
+        for name in sorted(withheld.keys() - self._told):
+            logger.log(level, "%s is not served: %s. %s", name, withheld[name], _HOW_TO_DECLARE)
+        self._told |= withheld.keys()
 
     def _faults(self, contract: Contract, function: Registered) -> list[Fault]:
         """Where a contract promises what this function, inside this process, cannot keep."""
@@ -142,6 +169,10 @@ class Governance(ABC, Generic[E]):
         if contract.name != function.name:
             remedy = "Remove `name`, or register it under that name"
             found.append(Fault(f"it is registered as {function.name}", remedy, f"{contract.name}.name"))
+        if CONTRACT_KEY not in (function.meta or {}):  # Afterwards the annotations are those we derived.
+            remedy = "Remove the hint from the annotations, or correct the contract"
+            dropped = dropped_hints(_annotations(function), contract, self._profile)
+            found += [Fault(message, remedy, function.name) for message in dropped]
         if idempotency.recovery == "keyed":
             at, properties = f"{contract.name}.idempotency", function.parameters.get("properties", {})
             if idempotency.forward != "argument" or idempotency.argument not in properties:
@@ -210,6 +241,22 @@ class Assent(Governance[InProcessEdge]):
 
 
 _NOT_BOUND: Any = ServerFunctions
+
+
+def _definition(function: Registered) -> dict[str, Any]:
+    """A function as a tool definition, without what its contract derives."""
+    definition = {
+        "name": function.name,
+        "description": function.description,
+        "inputSchema": function.parameters,
+        "_meta": function.meta or {},
+    }
+    return definition | ({"outputSchema": function.output_schema} if function.output_schema is not None else {})
+
+
+def _annotations(function: Registered) -> dict[str, Any]:
+    said = function.annotations
+    return said.model_dump(mode="json", by_alias=True, exclude_none=True) if said is not None else {}
 
 
 def _unread(contract: Contract, withheld: Mapping[str, str]) -> list[Fault]:

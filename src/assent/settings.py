@@ -168,7 +168,7 @@ class Settings(Section):
         default_factory=dict
     )
     contracts: tuple[str, ...] = ()
-    without_contract: Literal["infer", "withhold"] = "infer"
+    without_contract: Literal["infer", "error", "withhold"] = "infer"
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
     limits: tuple[Limit, ...] = ()

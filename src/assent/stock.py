@@ -18,10 +18,10 @@ from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds,
 from assent.core.dues import budgets_never_spent
 from assent.core.pins import Pin, changed
 from assent.edges.api_links import OpenApiLink
-from assent.edges.foreign import TakenIn, Terms, take_in
+from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
-from assent.errors import FaultsError, SettingsError
+from assent.errors import Fault, FaultsError, SettingsError
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -79,10 +79,15 @@ class Stock:
         if taken is not None:
             self._on_said(name, self._said.get(name), said)
             self._said[name], self._taken[name] = said, taken
-            for tool, reason in said[1].items():
+            for tool, reason in {**said[1], **self._lacking(taken)}.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
         return busy
+
+    def _lacking(self, taken: TakenIn) -> dict[str, str]:
+        """The tools without a contract, where that is an error."""
+        wrong = self._settings.without_contract == "error"
+        return {tool: why for tool, why in taken.withheld.items() if wrong and why == NO_CONTRACT}
 
     def _say(self, name: str, trouble: str) -> None:
         """Keep what is wrong with an upstream, and name it once."""
@@ -113,6 +118,7 @@ class Stock:
             if settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
             catalogue_of(tools, {})
+            check_contracts(settings, taken)
         finally:
             self._settings, (self._contracts, self._declared), self._accepted = old
 
@@ -146,6 +152,10 @@ class Stock:
         self.catalogue = catalogue
         if differs:
             self._on_changed()
+
+    def check_contracts(self) -> None:
+        """Raise where a tool has no contract and the settings call that an error."""
+        check_contracts(self._settings, self._taken.values())
 
     def terms(self, name: str) -> Terms:
         """On what terms the tools of one upstream are taken in."""
@@ -220,6 +230,16 @@ def _together(slices: Iterable[TakenIn]) -> TakenIn:
     found = list(slices)
     tools = tuple(tool for one in found for tool in one.tools)
     return TakenIn(tools, {name: why for one in found for name, why in one.withheld.items()})
+
+
+def check_contracts(settings: Settings, taken: Iterable[TakenIn]) -> None:
+    """Raise for every tool without a contract under `without_contract: error`."""
+    if settings.without_contract != "error":
+        return
+    names = sorted(name for one in taken for name, why in one.withheld.items() if why == NO_CONTRACT)
+    if names:
+        remedy = "Write its contract (assent contract init), or set without_contract to infer or withhold"
+        raise SettingsError([Fault(NO_CONTRACT, remedy, name) for name in names])
 
 
 async def tools_of(link: Link) -> Definitions | str:

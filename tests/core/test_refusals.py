@@ -87,7 +87,7 @@ def test_forms_fit_their_stage(code: str, kind: Kind) -> None:
         assert kind.audience == "person"
     if kind.status == 401:
         assert kind.wire == "challenge"
-    assert (kind.wire == "protocol") is (code == "discover.unknown_tool")
+    assert (kind.wire == "protocol") is (code in ("discover.unknown_tool", "validate.task_unsupported"))
 
 
 def test_what_may_have_had_an_effect_is_never_called_retryable() -> None:

@@ -191,7 +191,7 @@ async def test_a_tool_without_a_contract_is_neither_listed_nor_called() -> None:
     def bare() -> str:
         return "bare"
 
-    async with client_of(governed(look, bare)) as client:
+    async with client_of(governed(look, bare, assent=Assent(without_contract="withhold"))) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["look"]
         with pytest.raises(MCPError, match="Unknown tool: bare"):
             await client.call_tool("bare", {})
@@ -218,7 +218,7 @@ async def test_a_governed_server_stays_governed_where_it_is_mounted(era: str) ->
         return "bare"
 
     parent: FastMCP = FastMCP("parent")
-    parent.mount(governed(wipe, bare), namespace="shop")
+    parent.mount(governed(wipe, bare, assent=Assent(without_contract="withhold")), namespace="shop")
     person = Person(["decline"])
     async with client_of(parent, era, person) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["shop_wipe"]

@@ -32,8 +32,8 @@ PRESSING = [
     tool("find_and_click", "Find a text on the screen and click it", text=TEXT),
     tool("read_after", "Read a page after steps", url=TEXT, actions=TEXT),
     tool("perform_gesture", "Perform a gesture on the simulator", gesture=TEXT),
-    tool("scrape_tides", "Scrape a page", url=TEXT, actions=STEPS),
-    tool("crawl_harbour", "Crawl a site", url=TEXT, options={"properties": {"actions": UNITED}}),
+    tool("work_page", "Work on a page", url=TEXT, actions=STEPS),
+    tool("operate_harbour", "Operate a site", url=TEXT, options={"properties": {"actions": UNITED}}),
 ]
 
 SPARING = [

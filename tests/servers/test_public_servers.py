@@ -21,7 +21,7 @@ READS = {
     },
     "memory": {"read_graph", "search_nodes", "open_nodes"},
     "everything": {
-        "echo", "get-annotated-message", "get-env", "get-resource-links", "get-resource-reference",
+        "echo", "get-annotated-message", "get-resource-links", "get-resource-reference",
         "get-structured-content", "get-sum", "get-tiny-image",
     },
 }  # fmt: skip
@@ -54,6 +54,7 @@ async def test_a_public_server_is_listed_with_the_right_hints_and_called(name: s
         hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
         called = await client.call_tool(call[0], call[1])  # type: ignore[arg-type]
     assert {tool for tool, said in hints.items() if said and said.read_only_hint} == READS[name]
+    assert "get-env" not in hints, "the environment holds credentials, and an agent asks"
     if DESTROYS[name] is not None:
         assert {tool for tool, said in hints.items() if said and said.destructive_hint} == DESTROYS[name]
     assert call[2] in called.content[0].text  # type: ignore[union-attr]

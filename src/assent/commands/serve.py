@@ -86,7 +86,13 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    await house.start()
+    try:
+        await house.start()
+    except SettingsError:
+        server.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+        await house.stop()
+        raise
     spare_collector()
     where = f"http://{host}:{port}"
     logger.info("Assent serves %d tools at %s/mcp (%s)", len(house.catalogue().tools), where, settings.mode)

@@ -26,9 +26,9 @@ from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reading import read_contract
-from assent.contract.wire import CONTRACT_KEY
+from assent.contract.wire import CONTRACT_KEY, dropped_hints
 from assent.core.render import counted, visible
-from assent.errors import Fault, SettingsError
+from assent.errors import ContractError, Fault, SettingsError
 from assent.infer import classify
 from assent.lint import Subject, Target, all_rules
 from assent.lint.sources import Read, read_file, read_text, suppressions_beside, under_contract
@@ -150,7 +150,7 @@ def _read(what: Chosen, overlays: dict[str, Contract], env: Mapping[str, str] | 
             own_profile=what.own_profile,
         )
     # The SDK takes half a second to import, which files do not need.
-    from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in, registered_in
+    from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in
 
     if what.command:
         found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr, env=env))
@@ -163,15 +163,37 @@ def _read(what: Chosen, overlays: dict[str, Contract], env: Mapping[str, str] | 
     server = load_server(target)
     with redirect_stdout(sys.stderr):
         listed = asyncio.run(listed_in(server))
-    declared = contracts_in(server) | overlays
-    plain = {name: one for name, one in declared.items() if name in overlays}
-    subjects = tuple(
+    subjects = _of_object(server, listed, contracts_in(server) | overlays, tuple(overlays), said_by)
+    return Read(Target(target, subjects, said_by))
+
+
+def _of_object(
+    server: Any,
+    listed: Sequence[Mapping[str, Any]],
+    declared: Mapping[str, Contract],
+    overlaid: Sequence[str],
+    said_by: Profile,
+) -> tuple[Subject, ...]:
+    """The tools of a server object: those it lists, and those it has and does not list."""
+    from assent.edges.listing import own_hints_in, registered_in, withheld_in
+
+    plain = {name: one for name, one in declared.items() if name in overlaid}
+    subjects = [
         Subject(one.definition, declared.get(one.name)) if CONTRACT_KEY in one.mapping("_meta") else one
         for one in under_contract(listed, plain, said_by)
-    )
-    names = {one.name for one in subjects}
-    derived = [one for one in registered_in(server) if one["name"] in declared and one["name"] not in names]
-    return Read(Target(target, subjects + under_contract(derived, declared, said_by), said_by))
+    ]
+    names, withheld, own = {one.name for one in subjects}, withheld_in(server), own_hints_in(server)
+    unlisted = [one for one in registered_in(server) if one["name"] not in names]
+    subjects += under_contract([one for one in unlisted if one["name"] in declared], declared, said_by)
+    subjects += [
+        Subject(one, withheld=withheld[one["name"]])
+        for one in unlisted
+        if one["name"] in withheld and one["name"] not in declared
+    ]
+    dropped = {
+        name: tuple(dropped_hints(own[name], contract, said_by)) for name, contract in declared.items() if name in own
+    }
+    return tuple(replace(one, contradictions=dropped.get(one.name, ())) for one in subjects)
 
 
 def _standard_input(name: Path) -> str:
@@ -223,6 +245,8 @@ def load_server(target: str) -> Any:
             if iscoroutine(found):
                 found.close()
                 raise TypeError("the function is asynchronous")
+    except ContractError:
+        raise  # A server that names its own faults is not a wrong target.
     except (ImportError, AttributeError) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         ours = missing is None or home == missing or home.startswith(f"{missing}.")

@@ -173,3 +173,24 @@ def read_claims(definition: Mapping[str, Any]) -> Claims:
         if isinstance(said.get(wire), bool):
             found[name] = said[wire]
     return Claims(**found, foreign=foreign)
+
+
+def dropped_hints(annotations: Mapping[str, Any], contract: Contract, profile: Profile) -> list[str]:
+    """The hints an author wrote on a tool that mean something else than what its contract puts on the wire.
+
+    An absent hint means what the specification says it means. Of a tool that reads only, `destructiveHint` and
+    `idempotentHint` have no meaning.
+    """
+    written = read_claims({"annotations": annotations})
+    derived = read_claims({"annotations": {WIRE_NAMES[name]: said for name, said in profile.hints(contract).items()}})
+    reads = written.effective("read_only") and derived.effective("read_only")
+    compared = ("read_only", "open_world") if reads else tuple(WIRE_NAMES)
+    return [
+        f"{WIRE_NAMES[name]} is {_word(said)} in its annotations and {_word(derived.effective(name))} by its contract"
+        for name in compared
+        if (said := getattr(written, name)) is not None and said != derived.effective(name)
+    ]
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

@@ -72,6 +72,14 @@ CATALOGUE: dict[str, Kind] = {
         "Correct the named fields.",
         alias="invalid_input",
     ),
+    "validate.task_unsupported": Kind(
+        400,
+        "Tools are not called as tasks here; nothing was started.",
+        "Call the tool without `task`.",
+        "model",
+        "protocol",
+        alias="invalid_input",
+    ),
     "validate.key_invalid": Kind(
         400,
         "The idempotency key cannot be used.",

@@ -1,9 +1,11 @@
-"""Which of a server's own functions are under contract, and what may be said of each before anybody is known?"""
+"""Keeps the functions of one server under their contracts, those registered later too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar, cast
+
+from mcp_types import ToolAnnotations
 
 from assent.core.catalogue import Catalogue
 from assent.core.tool import Tool
@@ -24,10 +26,17 @@ class Registered(Protocol):
     def output_schema(self) -> dict[str, Any] | None: ...
     @property
     def meta(self) -> dict[str, Any] | None: ...
+    @property
+    def annotations(self) -> ToolAnnotations | None: ...
 
 
 One = TypeVar("One", bound=Registered)
-Compile = Callable[[str, Sequence[Any]], Catalogue]
+
+
+class Compile(Protocol):
+    """Puts the functions of a server under contract; `late` says that the server has started already."""
+
+    def __call__(self, server: str, functions: Sequence[Any], *, late: bool) -> Catalogue: ...
 
 
 class Adoption(Generic[One]):
@@ -53,11 +62,11 @@ class Adoption(Generic[One]):
             self._registered = None
             raise
 
-    def adopt(self) -> None:
+    def adopt(self, *, late: bool = False) -> None:
         """Compile the contracts of all functions there are, then stamp what is new. Nothing changes if one is wrong."""
         assert self._registered is not None
         functions = self._registered()
-        catalogue = self._compile(self._server, functions)
+        catalogue = self._compile(self._server, functions, late=late)
         for one in functions:
             if self._known.get(one.name) is not one:
                 found = catalogue.find(one.name)
@@ -69,7 +78,7 @@ class Adoption(Generic[One]):
     def adopt_new(self) -> None:
         """Adopt what was registered since, be it under a name that another one had."""
         if self._registered is not None and any(self._known.get(one.name) is not one for one in self._registered()):
-            self.adopt()
+            self.adopt(late=True)
 
     def is_known(self, name: str, one: object) -> bool:
         """Whether this is the registration that was stamped under its name."""

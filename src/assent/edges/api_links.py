@@ -12,7 +12,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.edges.foreign import TakenIn, Terms
+from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms
 from assent.edges.gateway import Incoming
 from assent.edges.upstreams.http import Described
 from assent.edges.upstreams.openapi.api import Api, ApiTool, compile_one, read_api
@@ -83,8 +83,8 @@ class OpenApiLink:
             if tool.name in (unaccepted or {}):
                 withheld[canonical] = (unaccepted or {})[tool.name]
                 continue
-            if terms.without_contract == "withhold" and not (canonical in overlays or _is_declared(tool)):
-                withheld[canonical] = "nobody wrote a contract for it"
+            if terms.without_contract != "infer" and not (canonical in overlays or _is_declared(tool)):
+                withheld[canonical] = NO_CONTRACT
                 continue
             try:
                 tools.append(_compiled(tool, canonical, overlays.get(canonical, {}), terms))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -45,6 +45,7 @@ from assent.pipeline.discover import visible_tools
 from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
 
 logger = logging.getLogger(__name__)
+_MOUNTED = "Apply Assent to that server, or put the gateway in front"
 SdkContext = ServerRequestContext[Any, Any]
 Continue = Callable[[], Awaitable[Any]]
 _governing: ContextVar[SdkContext | None] = ContextVar("assent_fastmcp_governing", default=None)
@@ -71,6 +72,7 @@ class FastMCPEdge:
         self._ports = ports
         self._server: FastMCP[Any] | None = None
         self._adopted: Adoption[FunctionTool] = Adoption(compile_tools, stamp)
+        self._told: set[str] = set()
 
     def catalogue(self) -> Catalogue:
         return self._adopted.catalogue
@@ -101,7 +103,16 @@ class FastMCPEdge:
             raise protocol_error(refusal) from None
         observing = self._ports.mode == "observe"
         names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
-        return [tool for tool in await call_next() if tool.name in names]
+        found = await call_next()
+        self._tell(tool.name for tool in found)
+        return [tool for tool in found if tool.name in names]
+
+    def _tell(self, names: Iterable[str]) -> None:
+        """Log each tool that is not a function of the server itself, once: it has no contract and is not served."""
+        known = self.catalogue()
+        for name in {*names} - known.tools.keys() - known.withheld.keys() - self._told:
+            self._told.add(name)
+            logger.error("%s is not served: it comes from a mounted server or provider. %s", name, _MOUNTED)
 
     async def call(
         self, params: types.CallToolRequestParams, ctx: SdkContext | None, call_next: Continue

@@ -7,7 +7,7 @@ upstream is trusted or a contract says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from assent.contract.model import Contract
@@ -16,10 +16,15 @@ from assent.contract.reading import read_contract
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import Claims, read_claims
 from assent.core.tool import Tool, compile_tool
+from assent.edges.tasks import ONLY_AS_A_TASK, plain_definition
 from assent.errors import ContractError
 from assent.infer import Inference, classify
+from assent.infer.views import is_view
 
 CONFIDENT = 0.8
+_BLANKET = 3
+NO_CONTRACT = "it has no contract"
+"""Why a tool is withheld where contracts are not inferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Terms:
     profile: Profile
     prefix: str = ""
     trust: Literal["inference", "annotations"] = "inference"
-    without_contract: Literal["infer", "withhold"] = "infer"
+    without_contract: Literal["infer", "error", "withhold"] = "infer"
     safe_names: bool = False
     has_test: bool = False
     historic_names: bool = False
@@ -61,6 +66,7 @@ def take_in(
     """
     tools: list[Tool] = []
     withheld: dict[str, str] = {}
+    blanket = marks_all_destructive(definitions)
     for definition in definitions:
         name = definition.get("name")
         if not isinstance(name, str):
@@ -69,10 +75,14 @@ def take_in(
         if unaccepted and name in unaccepted:
             withheld[canonical] = unaccepted[name]
             continue
+        definition, plain = plain_definition(definition)
+        if not plain:
+            withheld[canonical] = ONLY_AS_A_TASK
+            continue
         try:
-            contract = contracts.get(canonical) or _inferred(canonical, definition, terms)
+            contract = contracts.get(canonical) or _inferred(canonical, definition, terms, blanket=blanket)
             if contract is None:
-                withheld[canonical] = "nobody wrote a contract for it"
+                withheld[canonical] = NO_CONTRACT
                 continue
             tools.append(
                 compile_tool(
@@ -91,10 +101,12 @@ def take_in(
     return TakenIn(tuple(tools), withheld)
 
 
-def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contract | None:
-    if terms.without_contract == "withhold":
+def _inferred(name: str, definition: Mapping[str, Any], terms: Terms, *, blanket: bool) -> Contract | None:
+    if terms.without_contract != "infer":
         return None
     inference, claims = classify(definition), read_claims(definition)
+    if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
+        claims = replace(claims, destructive=None)
     tier, risk = judge(inference, claims, trusted=terms.trust == "annotations")
     fields: dict[str, Any] = {
         "side_effect": tier,
@@ -111,6 +123,13 @@ def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contrac
     if tier is Tier.READ:
         fields["overwrites"] = False
     return read_contract(name, fields)
+
+
+def marks_all_destructive(definitions: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a server marks every tool destructive that it does not mark read-only: then the mark says nothing."""
+    claims = [read_claims(definition) for definition in definitions]
+    marks = [one.destructive for one in claims if one.destructive is not None and not one.read_only]
+    return len(marks) >= _BLANKET and all(marks)
 
 
 def judge(inference: Inference, claims: Claims, *, trusted: bool) -> tuple[Tier, Risk]:

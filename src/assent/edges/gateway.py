@@ -50,6 +50,7 @@ from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import STREAM, Reply, Way
 from assent.edges.rpc import RpcError, error_body, malformed_body, result_body
 from assent.edges.sessions import Session, SessionTable, TooManySessions
+from assent.edges.tasks import strip_request
 from assent.edges.upstreams.breaker import current_caller
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.line import SessionLost
@@ -183,6 +184,7 @@ class Gateway:
         check_post(exchange.head)
         raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
         message = rebuild(json_boundary.parse(raw, self.bounds))
+        strip_request(message)
         if exchange.head.era is Era.MODERN:
             await self._modern(exchange, message)
         else:

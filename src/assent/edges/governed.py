@@ -29,6 +29,7 @@ from assent.edges.questions import CONFIRM
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
 from assent.edges.sealing import Seal
+from assent.edges.tasks import check_no_task
 from assent.edges.tracing import Tracing, describe
 from assent.pipeline.authorize import may_see
 from assent.pipeline.discover import visible_tools
@@ -149,6 +150,8 @@ class Governed:
     async def _call(self, incoming: Incoming, span: Span | None) -> bytes:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""
         params, principal = incoming.inbound.params, _caller(incoming)
+        if incoming.inbound.era is Era.HANDSHAKE:
+            check_no_task(params)  # The modern era has no such parameter and ignores it.
         self._check_headers(incoming, principal)
         reply, resume, asked, beside = self._unwrap(incoming, principal)
         request = Request(

@@ -28,6 +28,7 @@ from assent.edges.inbound import Era
 from assent.edges.parking import Ask, NotParked, Parking, asks_of
 from assent.edges.reply import CannotAsk
 from assent.edges.rpc import RpcError
+from assent.edges.tasks import is_task
 from assent.edges.tracing import CARRIED, LONGEST, carried
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.http import Described
@@ -98,7 +99,10 @@ class McpLink:
     ) -> dict[str, Any]:
         reads = call.tool.contract.side_effect == "read"
         try:
-            return sound(await self._rounds("tools/call", params, fields, incoming, safe=safe or reads))
+            result = await self._rounds("tools/call", params, fields, incoming, safe=safe or reads)
+            if is_task(result):
+                raise Lost(f"upstream {self.name!r} made a task of the call, which was not asked for")
+            return sound(result)
         except Fault as fault:
             raise (Lost if fault.sent else Unreached)(str(fault)) from fault
         except RpcError as error:

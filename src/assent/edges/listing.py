@@ -27,8 +27,10 @@ from pydantic import ValidationError
 
 from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
+from assent.contract.wire import CONTRACT_KEY
+from assent.core.catalogue import Catalogue
 from assent.core.render import visible
-from assent.edges.inprocess import sdk_tools
+from assent.edges.inprocess import IDENTIFIER, sdk_tools
 from assent.edges.reasons import reason_of
 from assent.edges.rpc import RpcError
 from assent.edges.upstreams.breaker import Breaker
@@ -239,6 +241,25 @@ def registered_in(server: Any) -> Definitions:
         {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
         for tool in _registered(server)
     ]
+
+
+def own_hints_in(server: Any) -> dict[str, dict[str, Any]]:
+    """The annotations that the author wrote on the tools of a server; not those that a contract derived."""
+    return {
+        tool.name: tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
+        for tool in _registered(server)
+        if tool.annotations is not None and CONTRACT_KEY not in (tool.meta or {})
+    }
+
+
+def withheld_in(server: Any) -> Mapping[str, str]:
+    """The tools that a governed server does not serve, each with the reason; list its tools first."""
+    extensions = getattr(server, "_extensions", ())
+    for one in extensions.values() if isinstance(extensions, Mapping) else extensions:
+        if getattr(one, "identifier", None) == IDENTIFIER:
+            catalogue: Catalogue = one.edge.catalogue()
+            return catalogue.withheld
+    return {}
 
 
 def contracts_in(server: Any) -> dict[str, Contract]:

@@ -19,6 +19,7 @@ from assent.edges.notices import SUBSCRIPTION_ID, Notices
 from assent.edges.relay import OnAnswer, Relay, fault_body
 from assent.edges.rpc import RpcError, error_body, result_body
 from assent.edges.sessions import Session, SessionTable, SessionTaken, TooManySessions
+from assent.edges.tasks import Stripping, is_task_method
 from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Garbled, Unreachable
 from assent.edges.upstreams.sse import render
@@ -56,7 +57,8 @@ class RelayPassage:
                 session.heard = heard
                 remember_client(session, message.get("params") or {})
 
-        await self._relay(exchange, heard.listening(exchange.send), message, adopt)
+        send = Stripping(exchange.send, self.relay.calls.name).send
+        await self._relay(exchange, heard.listening(send), message, adopt)
 
     def _adopt(self, caller: Hashable, session_id: str) -> Session:
         try:
@@ -67,13 +69,18 @@ class RelayPassage:
     async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
         if message is not None and not is_relayed(message):
             return await _not_relayed(exchange, message)
+        method = message.get("method") if isinstance(message, dict) else None
+        if is_task_method(method):
+            return await _not_found(exchange, message, session)
+        if method == "server/discover":
+            exchange = replace(exchange, send=Stripping(exchange.send, self.relay.calls.name).send)
         heard = session.heard if session is not None else Heard()
         if exchange.head.last_event is not None and exchange.head.last_event not in heard:
             exchange = replace(exchange, scope=_without(exchange.scope, b"last-event-id"))
         if self.notices is not None and message is None and session is not None:
             async with injecting(exchange.send, session.next_message) as send:
                 await self._relay(exchange, heard.listening(send), message)
-        elif self.notices is not None and isinstance(message, dict) and message.get("method") == "subscriptions/listen":
+        elif self.notices is not None and method == "subscriptions/listen":
             await self._listen(exchange, message, self.notices)
         else:
             await self._relay(exchange, heard.listening(exchange.send), message)
@@ -182,9 +189,7 @@ class OwnPassage:
         elif session is None and exchange.head.era is Era.HANDSHAKE:
             await _missing_session(exchange)
         else:
-            status = http_status(exchange.head.era, METHOD_NOT_FOUND)
-            body = error_body(message["id"], METHOD_NOT_FOUND, "Method not found", message["method"])
-            await respond(exchange.send, status, body, [_name(session)] if session else None)
+            await _not_found(exchange, message, session)
 
     async def end(self, exchange: Exchange, session: Session) -> None:
         self.sessions.close(session)
@@ -251,6 +256,12 @@ def negotiate(params: dict[str, Any]) -> str:
 
 def _name(session: Session) -> tuple[bytes, bytes]:
     return b"mcp-session-id", session.id.encode()
+
+
+async def _not_found(exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
+    status = http_status(exchange.head.era, METHOD_NOT_FOUND)
+    body = error_body(message.get("id"), METHOD_NOT_FOUND, "Method not found", message["method"])
+    await respond(exchange.send, status, body, [_name(session)] if session else None)
 
 
 async def _missing_session(exchange: Exchange) -> None:

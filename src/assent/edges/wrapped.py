@@ -37,6 +37,7 @@ from assent.edges.relay import UPSTREAM_FAULT, fault_problem
 from assent.edges.reply import CannotAsk, can_answer
 from assent.edges.rpc import RequestId, RpcError, error_body, malformed_body, result_body
 from assent.edges.sessions import Session
+from assent.edges.tasks import is_task_method, strip_request, strip_response
 from assent.edges.upstreams.faults import Fault
 from assent.edges.upstreams.stdio import StdioUpstream
 
@@ -126,6 +127,7 @@ class Wrap:
 
     async def _request(self, message: dict[str, Any]) -> None:
         request_id: RequestId = message["id"]
+        strip_request(message)
         try:
             await self._dispatch(message)
         except RpcError as error:
@@ -152,6 +154,8 @@ class Wrap:
             self._era = Era.MODERN if method != "initialize" and _is_enveloped(message) else Era.HANDSHAKE
             return await self._open(message)
         await self._opened.wait()
+        if is_task_method(method):
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         if method in _SERVED:
             await self._serve(message)
         elif self._era is Era.MODERN and not self._server.is_modern:
@@ -197,6 +201,7 @@ class Wrap:
                 raise
             capabilities = params.get("capabilities")
             self._session.capabilities = capabilities if isinstance(capabilities, dict) else {}
+            strip_response({"result": result})
             self._write(result_body(message["id"], orjson.dumps(result)))
         else:
             await self._server.ready()
@@ -269,6 +274,7 @@ class Wrap:
             self._questions.add(message["id"])
         elif "id" in message and not self._done(message["id"]):
             return  # calls and lists are ours to answer: the server was not asked this by the client
+        strip_response(message)
         self._write(orjson.dumps(own_members(message)))
 
     def _done(self, request_id: RequestId | None) -> bool:

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from assent.infer.naming import NameReading, read_name
-from assent.infer.parameters import Parameters, read_parameters
+from assent.infer.parameters import Choice, Parameters, read_parameters
 from assent.infer.prose import Prose, read_prose
 from assent.infer.statements import Statements
 
 _LONGEST_NAME: Final = 160
+_SEARCHES: Final = frozenset({"find", "lookup", "query", "search"})
+_VIEWS: Final = _SEARCHES | {"browse", "crawl", "extract", "fetch", "scrape"}
+# What a description says of a tool that does more than look.
+_DEEDS: Final = frozenset({"change", "destroy", "drive", "send", "share", "spend"})
 
 
 class Evidence(NamedTuple):
@@ -29,6 +33,22 @@ class Evidence(NamedTuple):
     inputs: Parameters
     confirmed: bool
     text: str
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the tool searches or shows pages, by its name, and its description says nothing else."""
+        return self.name.verb in _VIEWS and self.prose.kinds.isdisjoint(_DEEDS)
+
+    @property
+    def deeds(self) -> tuple[Choice, ...]:
+        """The operations that its parameters offer; in a search or a page view those inside a parameter are details."""
+        choices = self.inputs.choices
+        return tuple(choice for choice in choices if not choice.deep) if choices and self.is_view else choices
+
+    @property
+    def filters(self) -> bool:
+        """Whether it is a search: what stands inside its parameters narrows the result."""
+        return self.name.verb in _SEARCHES and self.is_view
 
 
 def gather(definition: Mapping[str, Any]) -> Evidence:

@@ -192,5 +192,5 @@ def _writes(evidence: Evidence) -> bool:
 
 
 def _offered(evidence: Evidence) -> str | None:
-    chosen = sorted({choice.verb for choice in evidence.inputs.choices} & DEEDS["running"])
+    chosen = sorted({choice.verb for choice in evidence.deeds} & DEEDS["running"])
     return f"a parameter offers {chosen[0]}" if chosen else None

@@ -145,8 +145,8 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
 def _by_choice(evidence: Evidence) -> str | None:
     if evidence.name.verb in DEEDS["mild"] and "force" in evidence.inputs.flags:
         return f"{evidence.name.verb} can be forced"
-    chosen = {choice.verb for choice in evidence.inputs.choices if choice.kind == "destroy"}
-    offered = {choice.verb for choice in evidence.inputs.choices}
+    chosen = {choice.verb for choice in evidence.deeds if choice.kind == "destroy"}
+    offered = {choice.verb for choice in evidence.deeds}
     created = evidence.confirmed and evidence.name.verb in {"add", "create"} and evidence.words & _STANDING
     if created and not offered & _OPERATIONS:
         return None  # what a rule that is created will do
@@ -161,7 +161,7 @@ def _by_choice(evidence: Evidence) -> str | None:
     replacing = offered & {"overwrite", "replace", "rewrite"}
     if "mode" in evidence.inputs.names and replacing and offered & {"add", "append", "merge", "prepend"}:
         return "one of its modes replaces what was there"
-    pressed = {choice.verb for choice in evidence.inputs.choices if choice.kind == "drive"}
+    pressed = {choice.verb for choice in evidence.deeds if choice.kind == "drive"}
     return "a parameter offers a press on a live screen" if pressed & DEEDS["pressing"] else None
 
 

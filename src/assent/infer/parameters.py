@@ -74,11 +74,15 @@ _TYPED: Final = frozenset({"action_type", "operation_type", "operation_mode", "c
 
 
 class Choice(NamedTuple):
-    """An operation a parameter offers; uncertain where its verb could be a thing, as in `merge_requests`."""
+    """An operation a parameter offers; uncertain where its verb could be a thing, as in `merge_requests`.
+
+    `deep` is one inside another parameter, such as the steps of a list or a field of a filter.
+    """
 
     verb: str
     kind: str
     certain: bool
+    deep: bool = False
 
 
 class Parameters(NamedTuple):
@@ -114,6 +118,8 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
         flags |= _flags(meaning, definition, own=place < len(own))
         if role is None:
             continue
+        below_it = place >= len(own) or (role == "operation" and not list_values(definition))
+        before = len(choices)
         if role == "manner":
             choices += [choice for choice in _choices(list_values(definition), "mode", listed=True) if _grave(choice)]
         elif _is_http(definition):
@@ -125,6 +131,8 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
             said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
             only_reads |= said and (outer or not chosen)
             chosen |= outer
+        if below_it and (place >= len(own) or list_steps(definition, schema)):
+            choices[before:] = [choice._replace(deep=True) for choice in choices[before:]]
     if "method" in names and names & {"body", "data", "payload"} and names & {"endpoint", "path", "url"}:
         flags.add("http")
     if flags & {"query", "sql"} and "SELECT" in text:

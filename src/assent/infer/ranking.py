@@ -1,5 +1,6 @@
-"""Which tier does a tool belong to, and how risky is it?"""
+"""Chooses the tier of a tool and its risk."""
 
+import re
 from typing import Final
 
 from assent.infer.evidence import Evidence
@@ -8,6 +9,11 @@ from assent.infer.lexicon import DEEDS, NOUNS, SPENDING
 _CREATING: Final = frozenset({"add", "make", "share", "change", "run", "send"})
 _SECRET_PARTS: Final = tuple(frozenset(parts.split("+")) for parts in sorted(NOUNS["secret_parts"]))
 _SECRET_HEADS: Final = frozenset(parts.split("+")[1] for parts in NOUNS["secret_parts"])
+_ANSWERING: Final = frozenset({"comment", "reply", "review"})
+_SPEAKING: Final = frozenset({"add", "create", "leave", "post", "push", "submit", "write"})
+_UNSAID: Final = frozenset({"draft", "drafts", "reaction", "reactions", "subscription", "template", "templates"})
+_ENVIRONMENT: Final = frozenset({"env", "environ", "envs", "envvars", "getenv", "printenv"})
+_VARIABLES = re.compile(r"\benvironment variables?\b|\bprocess(?:'s)? environment\b")
 _WHOLE: Final = frozenset({"full", "entire", "whole", "complete"})
 
 
@@ -31,13 +37,16 @@ def choose_risk(evidence: Evidence, tier: str) -> tuple[str, str | None]:
     if forbidden:
         return "forbidden", forbidden
     if tier == "read":
-        return ("high", "may list credentials") if _names_credential(evidence) else ("low", None)
+        lists = _names_credential(evidence) or _dumps_environment(evidence)
+        return ("high", "may list credentials") if lists else ("low", None)
     if tier in {"destructive", "external_spend"}:
         return "critical", None
     if evidence.words & NOUNS["access"] and evidence.kind not in {"look", "session"}:
         return "critical", "changes who may do what"
     if evidence.kind == "send" and evidence.name.verb not in DEEDS["inviting"]:
         return "critical", "communicates with others"
+    if _speaks(evidence):
+        return "high", "others read what it says"
     if tier == "share_export":
         return ("critical", "exports in bulk") if evidence.words & {"bulk", "all"} else ("high", None)
     return _risk_of_writing(evidence)
@@ -53,11 +62,22 @@ def _risk_of_writing(evidence: Evidence) -> tuple[str, str | None]:
     return "medium", None
 
 
+def _speaks(evidence: Evidence) -> bool:
+    """`post_message`, `add_comment`, `create_review`: the words reach other people; those of a draft do not yet."""
+    verb, words = evidence.name.verb, evidence.words
+    if verb in _ANSWERING and evidence.kind != "read":
+        return words.isdisjoint(_UNSAID)
+    spoken = NOUNS["spoken"] if verb in _SPEAKING else NOUNS["remark"] if verb in {"edit", "update"} else frozenset()
+    return not words.isdisjoint(spoken) and words.isdisjoint(_UNSAID)
+
+
 def _forbidden(evidence: Evidence, tier: str) -> str | None:
     words, verb = evidence.words, evidence.name.verb
     given = evidence.kind != "make" and verb not in DEEDS["surveying"]
     if tier == "read" and given and _names_credential(evidence):
         return "reads a credential"
+    if tier in {"read", "compute"} and verb not in DEEDS["surveying"] and _dumps_environment(evidence):
+        return "reads the environment, which holds credentials"
     if evidence.kind == "destroy" and "audit" in words and words & {"log", "logs", "logging", "trail"}:
         return "takes the audit log away"
     if verb in {"export", "download"} and words & _WHOLE and words & {"database", "db"}:
@@ -71,6 +91,16 @@ def _names_credential(evidence: Evidence) -> bool:
     if not named or words & NOUNS["about_secrets"]:
         return False
     return "hides_values" not in evidence.prose.statements
+
+
+def _dumps_environment(evidence: Evidence) -> bool:
+    """`get-env`, `printEnv`, `dump_environment`: all variables of a process; not one of the places called so."""
+    words, text = frozenset(evidence.name.words), evidence.text[:300].lower()
+    if evidence.kind not in {"look", "make", "none", "noun", "read"} or "hides_values" in evidence.prose.statements:
+        return False
+    named = words & _ENVIRONMENT or (words & {"environment"} and words & {"variable", "variables", "vars"})
+    told = "environment" in words and _VARIABLES.search(text) is not None
+    return bool(named or told) and words.isdisjoint(NOUNS["about_secrets"])
 
 
 def _spends(evidence: Evidence) -> bool:

@@ -103,7 +103,7 @@ def _choices(evidence: Evidence) -> Verdict | None:
     doubtful = evidence.kind == "read" or bool(guides and evidence.prose.kinds)
     acting = sorted(
         choice.verb
-        for choice in evidence.inputs.choices
+        for choice in (evidence.deeds if evidence.filters else evidence.inputs.choices)
         if choice.kind in MIXED and (choice.certain or not doubtful or (guides and choice.kind == "destroy"))
     )
     if acting:

@@ -50,7 +50,7 @@ def _pressed(evidence: Evidence) -> bool:
     moved = prose.kind == "run" and (words | prose.object) & {"gesture", "gestures"}
     names = evidence.inputs.names
     acted = evidence.kind in VAGUE and "url" in evidence.inputs.flags and "actions" in names
-    acted = acted and not evidence.inputs.only_reads
+    acted = acted and not evidence.inputs.only_reads and not evidence.is_view
     switched = "pressing" in evidence.inputs.flags and names & NOUNS["pointer_input"]
     return bool(acted or steered or hidden or submitted or moved or switched)
 

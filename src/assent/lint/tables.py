@@ -1,4 +1,4 @@
-"""How do the tools of a server read as a table, and does a page still have that table?"""
+"""Writes the tools of a server as a Markdown table, and compares a page with it."""
 
 from __future__ import annotations
 
@@ -46,8 +46,14 @@ def _row(subject: Subject, governed: bool) -> list[str]:
         f"`{_cell(subject.name)}`",
         *(effect if governed else []),
         *hints,
-        _cell(first_sentence(subject.description)),
+        _cell(" ".join([*_warnings(subject), first_sentence(subject.description)])),
     ]
+
+
+def _warnings(subject: Subject) -> list[str]:
+    """What a reader must know before the description: the tool is not served, or it says two things."""
+    served = [f"**Not served: {subject.withheld}.**"] if subject.withheld else []
+    return [*served, *(f"**Contradiction: {message}.**" for message in subject.contradictions)]
 
 
 def _hint(value: bool | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,10 @@ class Subject:
     line: int = 0
     partial: bool = False
     """Whether only the contract is known, not what the server says beside it."""
+    contradictions: tuple[str, ...] = ()
+    """Where the annotations that its author wrote say something else than the contract of the same author."""
+    withheld: str = ""
+    """Why the server has the tool and does not serve it."""
 
     @property
     def name(self) -> str:
@@ -149,4 +153,6 @@ def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:
         if tool["name"] not in contracts
     ]
     subjects += [subject_of(definitions.get(name, {}), one, said_by=said_by) for name, one in contracts.items()]
+    beside = example.get("beside", {})
+    subjects = [replace(one, **beside.get(one.name, {})) for one in subjects]
     return Target("example", tuple(subjects), said_by, example.get("configuration", ""))

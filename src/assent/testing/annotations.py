@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from assent.contract.profiles import WIRE_NAMES
-from assent.contract.wire import read_claims
-from assent.edges.listing import listed_at, listed_in
+from assent.contract.profiles import WIRE_NAMES, profile
+from assent.contract.wire import dropped_hints, read_claims
+from assent.edges.listing import contracts_in, listed_at, listed_in, own_hints_in, withheld_in
 from assent.lint.rules.foreign_hint_names import meant
 
 Definitions = Sequence[Mapping[str, Any]]
@@ -33,10 +33,13 @@ def tools_of(server: Any) -> Definitions:
 
 
 def every_tool_annotated(server: Any) -> None:
-    """Assert that no tool of a server leaves open whether it reads only or destroys, and none claims both."""
-    wrong: list[str] = []
+    """Assert that no tool of a server leaves open whether it reads only or destroys, and none claims both.
+
+    On a server object with contracts also: no tool lacks one and is left out, and none has annotations against it.
+    """
     definitions = tools_of(server)
-    assert definitions, "the server lists no tools: register them before this is asked"
+    wrong = _against_contracts(server)
+    assert definitions or wrong, "the server lists no tools: register them before this is asked"
     for definition in definitions:
         claims = read_claims(definition)
         if claims.read_only is None and claims.destructive is None:
@@ -45,6 +48,19 @@ def every_tool_annotated(server: Any) -> None:
             wrong.append(f"{definition['name']}: readOnlyHint and destructiveHint are both true")
         wrong += [f"{definition['name']}: {name} is not a hint; write {wire}" for name, wire in _misspelt(definition)]
     assert not wrong, "tools without proper hints:\n  " + "\n  ".join(wrong)
+
+
+def _against_contracts(server: Any) -> list[str]:
+    """What a server object with contracts does not serve, and what its author's annotations say against them."""
+    if isinstance(server, str | Sequence):
+        return []
+    own, contracts = own_hints_in(server), contracts_in(server)
+    missing = [f"{name}: it is not served: {reason}" for name, reason in withheld_in(server).items()]
+    return missing + [
+        f"{name}: {message}"
+        for name in own.keys() & contracts.keys()
+        for message in dropped_hints(own[name], contracts[name], profile("spec"))
+    ]
 
 
 def _misspelt(definition: Mapping[str, Any]) -> list[tuple[str, str]]:

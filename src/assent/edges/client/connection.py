@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import mcp_types as types
 
+from assent.edges.client.challenges import exchange
+
 
 class Caller(Protocol):
     """What a governed client needs of a connected client: the official one has it, and FastMCP's is made to."""
@@ -76,7 +78,7 @@ class Connection:
         self.opened = 0
 
     async def client(self) -> Caller:
-        """The connected client; raises Unreached where the server cannot be reached in time."""
+        """The connected client; raises Unreached without a connection in time, Challenged for refused credentials."""
         if self._client is not None:
             return self._client
         async with self._turn:
@@ -96,12 +98,15 @@ class Connection:
             await self._drop()
 
     async def _open(self) -> Caller:
-        self._held = held = _Held(self._connect)
+        with exchange() as seen:
+            self._held = held = _Held(self._connect)
         try:
             async with asyncio.timeout(self._within):
                 client = await asyncio.shield(held.ready)
         except Exception as error:
             await self._drop()
+            if seen.challenge is not None:
+                raise seen.challenge from error
             raise Unreached(f"the server could not be reached: {_why(error, self._within)}") from error
         self.opened += 1
         return client

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import partial
 from typing import Any, Self
 
 import httpx2
 import mcp_types as types
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
+
+from assent.edges.client.challenges import hook_into
 
 _TOLD = (MCPError, httpx2.HTTPError, OSError)
 
@@ -24,11 +28,29 @@ def around_fastmcp(server: Any) -> Callable[..., FastMCPCaller] | None:
     return partial(FastMCPCaller, server) if isinstance(server, fastmcp.Client) else None
 
 
+def _watched(transport: Any) -> Any:
+    """The transport; a copy with our hooks on its HTTP client where it makes one."""
+    if not hasattr(transport, "httpx_client_factory") or not hasattr(transport, "_make_verify_factory"):
+        return transport
+    own = transport.httpx_client_factory
+    plain = transport._make_verify_factory() or create_mcp_http_client
+
+    def make(**options: Any) -> httpx2.AsyncClient:
+        if own is None:
+            options.pop("follow_redirects", None)
+        return hook_into((own or plain)(**options))
+
+    made = copy(transport)
+    made.httpx_client_factory = make
+    return made
+
+
 class FastMCPCaller:
     """A connection of its own by the client's configuration; our questions and notices take the place of its own."""
 
     def __init__(self, client: Any, *, elicitation_callback: Any, message_handler: Any) -> None:
         self._client = client.new()
+        self._client.transport = _watched(self._client.transport)
         self._asks = elicitation_callback
         if elicitation_callback is not None:
             self._client.set_elicitation_callback(self._ask)

@@ -21,10 +21,11 @@ from assent.core.outcome import Refusal, error_result
 from assent.edges.client.askers import leave_to_server, refuse
 from assent.edges.client.budget import Budget
 from assent.edges.client.catalogue import Catalogue, Listed
+from assent.edges.client.challenges import unless_challenged
 from assent.edges.client.conduct import Conduct
 from assent.edges.client.connection import Caller, Connection, Unreached
 from assent.edges.client.fastmcp_client import around_fastmcp
-from assent.edges.client.http_keys import keyed_http
+from assent.edges.client.http_keys import keyed_http, watched
 from assent.edges.client.intent import Intent, intend, is_rehearsal
 from assent.edges.client.journal import Journal, Noted
 from assent.edges.client.keys import Keys, new_key
@@ -139,12 +140,12 @@ class GovernedClient:
         return listed
 
     async def _fetch(self) -> None:
-        """List the tools, over a new connection where the old one broke; raises Unreached."""
+        """List the tools, over a new connection where the old one broke; raises Unreached or Challenged."""
         for _ in range(self._conduct.attempts):
             client = await self._connection.client()
             try:
                 async with asyncio.timeout(self._conduct.timeout):
-                    return await self._catalogue.fetch(client)
+                    return await unless_challenged(self._catalogue.fetch(client))
             except Exception as error:
                 if failure_of(error) is None:
                     raise
@@ -198,7 +199,7 @@ class GovernedClient:
 
     def _connect(self) -> AbstractAsyncContextManager[Caller]:
         asks = None if self._asker is leave_to_server else self._questions
-        return self._make(elicitation_callback=asks, message_handler=self._on_message)
+        return watched(self._make(elicitation_callback=asks, message_handler=self._on_message))
 
     async def _ask(self, question: Any, intent: Intent | None) -> Any:
         return await self._preparation.ask(question, intent)

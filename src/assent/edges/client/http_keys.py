@@ -1,4 +1,4 @@
-"""How does a key travel by HTTP header, where the SDK's client has no headers per call?
+"""Sends idempotency keys as HTTP headers, for which the SDK's client has no option per call.
 
 The header says again what `_meta` says: it is read off the request that goes out, so that the two always agree.
 """
@@ -6,13 +6,17 @@ The header says again what `_meta` says: it is read off the request that goes ou
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx2
 import orjson
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from assent.edges.client.challenges import hook_into, watch_http
+from assent.edges.client.connection import Caller
 from assent.edges.idempotency_key import HEADER, META_KEY
 
 _NEEDLE = META_KEY.encode()
@@ -28,12 +32,26 @@ async def mirror_key(request: httpx2.Request) -> None:
         request.headers[HEADER] = '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def govern_http(http: httpx2.AsyncClient) -> httpx2.AsyncClient:
+    """The same HTTP client: it sends keys as headers too, and its challenges are reported as what they are."""
+    http.event_hooks["request"].append(mirror_key)
+    return hook_into(http)
+
+
 @asynccontextmanager
 async def keyed_http(url: str) -> AsyncIterator[Any]:
     """The SDK's transport to this address, with keys in headers too."""
-    async with httpx2.AsyncClient(timeout=_TIMEOUT, event_hooks={"request": [mirror_key]}) as http:
+    async with govern_http(httpx2.AsyncClient(timeout=_TIMEOUT)) as http:
         async with streamable_http_client(url, http_client=http) as streams:
             yield streams
+
+
+def watched(client: AbstractAsyncContextManager[Caller]) -> AbstractAsyncContextManager[Caller]:
+    """The client that a caller made, with our hooks on its HTTP client before it connects."""
+    if type(client) is Client and isinstance(client.server, str):
+        return replace(client, server=keyed_http(client.server))
+    watch_http(client)
+    return client
 
 
 def _key_in(body: bytes) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal
+from assent.edges.client.challenges import Challenged, unless_challenged
 from assent.edges.client.conduct import Conduct
 from assent.edges.client.connection import Connection
 from assent.edges.client.intent import Intent, current
@@ -76,7 +77,7 @@ class Sending:
     ) -> types.CallToolResult:
         attempt, waited, doubtful = 1, 0.0, False
         while True:
-            ended = await self.attempt(intent, arguments, meta)
+            ended = await self._attempt_after(intent, arguments, meta, doubtful=doubtful)
             problem = {} if isinstance(ended, Failed) else problem_of(ended)
             if not isinstance(ended, Failed):
                 if problem.get("code") == PENDING and self._may_wait(intent, keyed):
@@ -96,6 +97,18 @@ class Sending:
                 return self._give_up(intent, ended, doubtful)
             await self._again(intent, attempt, delay(attempt, problem), ended)
             attempt += 1
+
+    async def _attempt_after(
+        self, intent: Intent, arguments: dict[str, Any], meta: Any, *, doubtful: bool
+    ) -> types.CallToolResult | Failed:
+        """One attempt. A challenge says that this one started nothing; it says nothing of the attempts before."""
+        try:
+            return await self.attempt(intent, arguments, meta)
+        except Challenged as challenged:
+            if doubtful and intent.listed.standing.tier is not Tier.READ:
+                told = f"An earlier attempt was sent and its end is not known. {challenged.detail}"
+                raise Refusal("execute.in_doubt", told, **challenged.facts) from challenged
+            raise
 
     def _may_wait(self, intent: Intent, keyed: bool) -> bool:
         """Whether calling again is only asking again: as a trusted contract promises, or because repeating is safe."""
@@ -127,7 +140,7 @@ class Sending:
         return None if isinstance(ended, Failed) else ended
 
     async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
-        """One attempt, in bounded time."""
+        """One attempt, in bounded time; raises Challenged where the server refused the credentials."""
         client = None
         try:
             before = self._connection.opened
@@ -135,7 +148,7 @@ class Sending:
             if before and self._connection.opened > before:
                 self._journal.note("reconnected", intent.name)
             with self._patience.within(self._conduct.timeout) as intent.timer:
-                return await client.call_tool(intent.name, arguments, meta=meta)
+                return await unless_challenged(client.call_tool(intent.name, arguments, meta=meta))
         except Exception as error:
             failed = failure_of(error)
             if failed is None:

@@ -36,7 +36,7 @@ def known_servers() -> dict[str, dict[str, dict[str, Any]]]:
 
 def known_contracts(server: str, definitions: Iterable[Mapping[str, Any]], terms: Terms) -> dict[str, Contract]:
     """The contracts we bring for the tools of this server, by canonical name; none where only written ones count."""
-    if terms.without_contract == "withhold":
+    if terms.without_contract != "infer":
         return {}
     found = known_fields(server, definitions).items()
     return {terms.canonical(name): read_contract(terms.canonical(name), fields) for name, fields in found}

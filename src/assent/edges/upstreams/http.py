@@ -17,6 +17,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, M
 
 from assent.edges.http import Headers
 from assent.edges.rpc import RpcError
+from assent.edges.tasks import without_tasks
 from assent.edges.upstreams.connection import Response
 from assent.edges.upstreams.faults import Fault, Garbled
 from assent.edges.upstreams.line import FOREVER, Audience, Line, Peer
@@ -183,6 +184,6 @@ def described_by(version: str, info: Any, result: dict[str, Any]) -> Described:
     return Described(
         version,
         info if isinstance(info, dict) else {},
-        capabilities if isinstance(capabilities, dict) else {},
+        without_tasks(capabilities) if isinstance(capabilities, dict) else {},
         instructions if isinstance(instructions, str) else None,
     )

@@ -1,0 +1,221 @@
+"""Tools without a contract, and annotations against one, on servers of both frameworks: loud, never silent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from fastmcp import Client as FastClient
+from fastmcp import FastMCP
+from mcp import Client
+from mcp.server import MCPServer
+from mcp_types import ToolAnnotations
+
+from assent import Assent, contract
+from assent.contract.profiles import profile
+from assent.contract.reading import read_contract
+from assent.contract.wire import dropped_hints
+from assent.errors import ContractError, SettingsError
+from assent.fastmcp import Assent as FastAssent
+from assent.testing import every_tool_annotated
+from houses import CONTRACTS, gateway, shop_gateway
+
+Add = Callable[..., Any]
+
+
+@contract(side_effect="read")
+def look() -> str:
+    """Shows the notes."""
+    return "notes"
+
+
+def bare(id: str) -> str:
+    """Deletes a note for good."""
+    return id
+
+
+@contract(side_effect="destructive")
+def wipe() -> str:
+    """Deletes all notes."""
+    return "gone"
+
+
+class Sdk:
+    """A server of the official SDK."""
+
+    def __init__(self, **options: Any) -> None:
+        self.assent = Assent(**options)
+        self.server = MCPServer("notes", extensions=[self.assent.extension()], log_level="ERROR")
+
+    def add(self, function: Any, hints: ToolAnnotations | None = None) -> None:
+        self.server.add_tool(function, annotations=hints)
+
+    def apply(self) -> None:
+        self.assent.apply(self.server)
+
+    async def listed(self) -> dict[str, Any]:
+        async with Client(self.server) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+
+class Fast(Sdk):
+    """A server of FastMCP."""
+
+    def __init__(self, **options: Any) -> None:
+        self.assent: Any = FastAssent(**options)
+        self.server: Any = FastMCP("notes")
+
+    def add(self, function: Any, hints: ToolAnnotations | None = None) -> None:
+        self.server.tool(function, annotations=hints)
+
+    async def listed(self) -> dict[str, Any]:
+        async with FastClient(self.server) as client:
+            return {tool.name: tool for tool in await client.list_tools()}
+
+
+BOTH = pytest.mark.parametrize("framework", [Sdk, Fast])
+
+
+@BOTH
+def test_a_tool_without_a_contract_stops_the_start_and_is_named(framework: type[Sdk]) -> None:
+    notes = framework()
+    notes.add(look)
+    notes.add(bare)
+    with pytest.raises(ContractError, match=r"bare: it has no contract\. Put @contract\(side_effect=\.\.\.\)"):
+        notes.apply()
+
+
+@BOTH
+async def test_a_tool_without_a_contract_is_served_as_inferred_where_the_author_says_so(framework: type[Sdk]) -> None:
+    notes = framework(without_contract="infer")
+    notes.add(look)
+    notes.add(bare)
+    notes.apply()
+    listed = await notes.listed()
+    assert listed["bare"].meta["dev.assent/contract"]["tier"] == "destructive"
+    assert listed["bare"].annotations.destructive_hint is True
+    every_tool_annotated(notes.server)
+
+
+@BOTH
+async def test_where_contracts_are_inferred_the_author_is_believed(framework: type[Sdk]) -> None:
+    notes = framework(without_contract="infer")
+    notes.add(bare, ToolAnnotations(read_only_hint=True))
+    notes.apply()
+    assert (await notes.listed())["bare"].annotations.read_only_hint is True
+
+
+@BOTH
+async def test_a_withheld_tool_is_logged_and_fails_the_test_of_annotations(
+    framework: type[Sdk], caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = framework(without_contract="withhold")
+    notes.add(look)
+    notes.add(bare)
+    with caplog.at_level(logging.WARNING, "assent"):
+        notes.apply()
+        assert list(await notes.listed()) == ["look"]
+    assert [record.getMessage().split(". ")[0] for record in caplog.records if record.name == "assent"] == [
+        "bare is not served: it has no contract"
+    ]
+    with pytest.raises(AssertionError, match="bare: it is not served: it has no contract"):
+        every_tool_annotated(notes.server)
+
+
+@BOTH
+async def test_a_tool_registered_later_without_a_contract_is_left_out_and_logged_and_the_others_are_served(
+    framework: type[Sdk], caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = framework()
+    notes.add(look)
+    notes.apply()
+    notes.add(bare)
+    with caplog.at_level(logging.ERROR, "assent"):
+        assert list(await notes.listed()) == ["look"]
+    assert "bare is not served" in caplog.text
+    with pytest.raises(AssertionError, match="bare: it is not served"):
+        every_tool_annotated(notes.server)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("function", "hints", "said"),
+    [
+        (wipe, ToolAnnotations(read_only_hint=True), "wipe: readOnlyHint is true"),
+        (
+            wipe,
+            ToolAnnotations(destructive_hint=False),
+            "wipe: destructiveHint is false",
+        ),
+        (look, ToolAnnotations(read_only_hint=False), "look: readOnlyHint is false"),
+        (look, ToolAnnotations(open_world_hint=False), "look: openWorldHint is false"),
+    ],
+)
+def test_annotations_against_the_contract_stop_the_start(
+    framework: type[Sdk], function: Any, hints: ToolAnnotations, said: str
+) -> None:
+    notes = framework()
+    notes.add(function, hints)
+    with pytest.raises(AssertionError, match=said):
+        every_tool_annotated(notes.server)
+    with pytest.raises(ContractError, match=said):
+        notes.apply()
+
+
+@BOTH
+async def test_annotations_that_say_what_the_contract_says_are_accepted(framework: type[Sdk]) -> None:
+    notes = framework()
+    notes.add(wipe, ToolAnnotations(title="Wipe", read_only_hint=False, destructive_hint=True))
+    notes.add(look, ToolAnnotations(read_only_hint=True, destructive_hint=True, idempotent_hint=False))
+    notes.apply()
+    notes.apply()
+    assert (await notes.listed())["wipe"].annotations.destructive_hint is True
+
+
+def test_a_hint_that_the_profile_does_not_send_means_what_the_specification_says() -> None:
+    free = read_contract("ping", {"side_effect": "write", "open_world": False})
+    assert dropped_hints({"idempotentHint": True}, free, profile("spec")) == [
+        "idempotentHint is true in its annotations and false by its contract"
+    ]
+    assert dropped_hints({"idempotentHint": False, "openWorldHint": False}, free, profile("spec")) == []
+
+
+@BOTH
+def test_another_word_for_without_contract_is_refused(framework: type[Sdk]) -> None:
+    with pytest.raises(ContractError, match=r"without_contract: 'ignore' is not known\. Use one of infer"):
+        framework(without_contract="ignore")
+
+
+async def test_a_tool_of_a_mounted_server_is_named_when_it_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    child: FastMCP = FastMCP("child")
+    child.tool(look)
+    notes = Fast()
+    notes.add(look)
+    notes.apply()
+    notes.server.mount(child, namespace="child")
+    with caplog.at_level(logging.ERROR, "assent"):
+        assert list(await notes.listed()) == ["look"]
+    assert "child_look is not served: it comes from a mounted server" in caplog.text
+
+
+async def test_a_gateway_can_refuse_to_start_with_tools_without_contracts(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"list_orders: it has no contract\. Write its contract"):
+        async with shop_gateway(tmp_path, without_contract="error"):
+            pass
+
+
+async def test_a_gateway_with_a_contract_for_every_tool_starts(tmp_path: Path) -> None:
+    rest = {"list_orders": {"side_effect": "read"}, "read_private_key": {"side_effect": "read"}}
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump({"tools": {**CONTRACTS, **rest}}))
+    more: dict[str, Any] = {"without_contract": "error", "contracts": [str(tmp_path / "all.yaml")]}
+    async with shop_gateway(tmp_path, **more) as (_, house, _):
+        assert len(house.catalogue().tools) == 4
+
+
+async def test_an_upstream_that_is_down_does_not_stop_a_strict_gateway(tmp_path: Path) -> None:
+    async with gateway(tmp_path, {"shop": {"url": "http://127.0.0.1:9/mcp"}}, without_contract="error") as (_, house):
+        assert not house.catalogue().tools
