@@ -18,7 +18,7 @@ from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds,
 from assent.core.dues import budgets_never_spent
 from assent.core.pins import Pin, changed
 from assent.edges.api_links import OpenApiLink
-from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms, take_in
+from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms, marks_all_destructive, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
 from assent.errors import Fault, FaultsError, SettingsError
@@ -197,8 +197,9 @@ class Stock:
         described = link.described
         known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
         contracts = {**known, **self._contracts}
+        blanket = marks_all_destructive(definitions)
         for start in range(0, len(definitions), SLICE):
-            yield take_in(definitions[start : start + SLICE], contracts, terms, unaccepted)
+            yield take_in(definitions[start : start + SLICE], contracts, terms, unaccepted, blanket=blanket)
 
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
         """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""

@@ -59,14 +59,18 @@ def take_in(
     contracts: Mapping[str, Contract],
     terms: Terms,
     unaccepted: Mapping[str, str] | None = None,
+    *,
+    blanket: bool | None = None,
 ) -> TakenIn:
     """Put every definition under the contract written for it, or one inferred; what cannot be is withheld.
 
     `unaccepted` holds the upstream's names of definitions that nobody has accepted as they are, with the reason.
+    `blanket` says whether the upstream marks all its tools destructive; by default it is read from the definitions.
     """
     tools: list[Tool] = []
     withheld: dict[str, str] = {}
-    blanket = marks_all_destructive(definitions)
+    if blanket is None:
+        blanket = marks_all_destructive(definitions)
     for definition in definitions:
         name = definition.get("name")
         if not isinstance(name, str):
