@@ -73,6 +73,7 @@ class House:
     async def start(self) -> None:
         """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it."""
         await asyncio.gather(*(self.stock.refresh(name) for name in self.links))
+        self.stock.tell_unchecked()
         self.chronicle.configured(self.settings, "configuration.started", len(self.stock.catalogue.tools))
         self.loaded.set()
         if self.signing is not None:

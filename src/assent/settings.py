@@ -192,6 +192,13 @@ class Settings(Section):
         """The fingerprint of what a person who approves a call relies on beside its contract."""
         return digest_of(self.model_dump(mode="json", include={"guards", "limits", "budgets"}))
 
+    def prefix_of(self, upstream: str) -> str:
+        """What stands before the names of an upstream's tools on our wire; of one that is not configured, nothing."""
+        named = self.upstreams.get(upstream)
+        if named is not None and named.prefix is not None:
+            return named.prefix
+        return f"{upstream}_" if named is not None and len(self.upstreams) > 1 else ""
+
     def rules(self) -> tuple[Rule, ...]:
         """The guards, built."""
         return tuple(build_guard(guard) for guard in self.guards)

@@ -1,4 +1,4 @@
-"""What did the upstreams last say of their tools, and what of it stands in the catalogue?"""
+"""The catalogue of a gateway: what the upstreams last listed, under the contracts that are bound to it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any
 
 from assent.bootstrap import load_pins
 from assent.chronicle import Said
-from assent.contract.files import contract_paths, load_contracts, load_declared
-from assent.contract.model import Contract
+from assent.contract.binding import Binding, Offered, bind
+from assent.contract.files import WrittenContract, contract_paths, load_written
 from assent.contract.profiles import profile as named_profile
+from assent.contract.reading import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.pins import Pin, changed
 from assent.edges.api_links import OpenApiLink
 from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
-from assent.errors import FaultsError, SettingsError
+from assent.errors import ContractError, FaultsError, SettingsError
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -30,7 +31,9 @@ LOAD_WITHIN = 10.0
 Definitions = list[dict[str, Any]]
 Accepted = tuple[str | None, dict[str, dict[str, Pin]] | None]
 """A lock file's place and its pins, by upstream; none before the first `assent pin --write`."""
-Contracts = tuple[dict[str, Contract], dict[str, dict[str, Any]]]
+Contracts = list[WrittenContract]
+Mine = tuple[dict[str, WrittenContract], dict[str, str]]
+"""The contracts of one upstream's tools by its own names, and the names of those that are withheld for want of one."""
 
 
 class Stock:
@@ -44,9 +47,11 @@ class Stock:
         on_said: Callable[[str, Said | None, Said], None],
     ) -> None:
         self._settings, self._links, self._on_changed, self._on_said = settings, links, on_changed, on_said
-        self._contracts, self._declared = contracts_of(settings)
+        self._contracts = contracts_of(settings)
         self._said: dict[str, Said] = {}
-        self._taken: dict[str, TakenIn] = {}
+        self._taken: dict[str, tuple[Said, Mine, TakenIn]] = {}
+        self._told: set[str] = set()
+        self.binding = Binding({}, {})
         self._accepted: Accepted = None, None
         self._unpinned = False
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
@@ -61,7 +66,8 @@ class Stock:
             definitions = await link.load()
             doubt = "" if isinstance(link, OpenApiLink) else self._reread_pins()
             said = definitions, self._unaccepted(link, definitions)
-            taken = self._take_in(link, definitions) if said != self._said.get(name) else None
+            known = {**self._said, name: said}
+            taken = self._take_all(known, self._links) if said != self._said.get(name) else None
         except Exception as error:
             self._say(name, str(error) if isinstance(error, FaultsError) else words(error))
             return
@@ -70,7 +76,7 @@ class Stock:
         self._say(name, doubt)
         if taken is not None:
             self._on_said(name, self._said.get(name), said)
-            self._said[name], self._taken[name] = said, taken
+            self._said, (self.binding, self._taken) = known, taken
             for tool, reason in said[1].items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
@@ -94,22 +100,26 @@ class Stock:
         """Raise where the tools would get into each other's way under other settings."""
         known = {name: definitions for name, (definitions, _) in self._said.items()}
         links = {**self._links, **fresh}
-        old = self._settings, (self._contracts, self._declared), self._accepted
-        self._settings, (self._contracts, self._declared) = settings, contracts
+        old = self._settings, self._contracts, self._accepted, self._taken
+        self._settings, self._contracts, self._taken = settings, contracts, {}
         try:
             self._accepted = self._read_pins()
-            served = {name: found for name, found in {**known, **loaded}.items() if name in settings.upstreams}
-            taken = [self._take_in(links[name], found) for name, found in served.items() if isinstance(found, list)]
-            tools = [tool for one in taken for tool in one.tools]
+            served = {
+                name: (found, self._unaccepted(links[name], found))
+                for name, found in {**known, **loaded}.items()
+                if name in settings.upstreams and isinstance(found, list)
+            }
+            taken = self._take_all(served, links)[1].values()
+            tools = [tool for _, _, one in taken for tool in one.tools]
             if settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
             catalogue_of(tools, {})
         finally:
-            self._settings, (self._contracts, self._declared), self._accepted = old
+            self._settings, self._contracts, self._accepted, self._taken = old
 
     def adopt(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
         """Live by other settings, with what new upstreams said, or why they said nothing; published by `publish`."""
-        self._settings, (self._contracts, self._declared) = settings, contracts
+        self._settings, self._contracts = settings, contracts
         self._reread_pins()
         kept = settings.upstreams.keys() - loaded.keys()
         known = {name: one for name, (one, _) in self._said.items() if name in kept}
@@ -124,30 +134,41 @@ class Stock:
         for name, said in self._said.items():
             if said != old.get(name):
                 self._on_said(name, old.get(name), said)
-        self._taken = {name: self._take_in(self._links[name], found) for name, found in known.items()}
+        self._taken = {}  # names, profiles and terms may be others now
+        self.binding, self._taken = self._take_all(self._said, self._links)
 
     def publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
-        tools = [tool for taken in self._taken.values() for tool in taken.tools]
-        withheld = {name: why for taken in self._taken.values() for name, why in taken.withheld.items()}
-        catalogue = catalogue_that_holds(tools, withheld)
+        taken = [one for _, _, one in self._taken.values()]
+        withheld = {name: why for one in taken for name, why in one.withheld.items()}
+        catalogue = catalogue_that_holds([tool for one in taken for tool in one.tools], withheld)
         for name in catalogue.withheld.keys() - withheld.keys() - self.catalogue.withheld.keys():
             logger.error("%s is withheld: %s", name, catalogue.withheld[name])
+        self._tell_faults()
         differs = _shown(catalogue) != _shown(self.catalogue)
         self.catalogue = catalogue
         if differs:
             self._on_changed()
 
+    def _tell_faults(self) -> None:
+        """Name every contract that governs no tool, or more than one, once."""
+        faults = {str(fault) for fault in self.binding.faults}
+        for fault in sorted(faults - self._told):
+            logger.error("a contract is not enforced: %s", fault)
+        self._told = faults
+
+    def tell_unchecked(self) -> None:
+        """Say which contracts wait for an upstream that has not answered; they are checked when it does."""
+        for one in self.binding.unchecked:
+            logger.warning("%s: no tool matches the contract %s yet, and not all upstreams answer", one.where, one.name)
+
     def terms(self, name: str) -> Terms:
         """On what terms the tools of one upstream are taken in."""
         settings, upstream = self._settings, self._settings.upstreams[name]
-        prefix = upstream.prefix
-        if prefix is None:
-            prefix = f"{name}_" if len(settings.upstreams) > 1 else ""
         return Terms(
             upstream=name,
             profile=named_profile(upstream.profile or settings.profile),
-            prefix=prefix,
+            prefix=settings.prefix_of(name),
             trust=upstream.trust,
             without_contract=settings.without_contract,
             safe_names=settings.names == "safe",
@@ -155,13 +176,40 @@ class Stock:
             historic_names=settings.historic_names if upstream.historic_names is None else upstream.historic_names,
         )
 
-    def _take_in(self, link: Link, definitions: Definitions) -> TakenIn:
-        terms, unaccepted = self.terms(link.name), self._unaccepted(link, definitions)
+    def _take_all(
+        self, said: Mapping[str, Said], links: Mapping[str, Link]
+    ) -> tuple[Binding, dict[str, tuple[Said, Mine, TakenIn]]]:
+        """Bind the contracts to what all upstreams said, and compile anew what that changes."""
+        offers = {name: self._offered(links[name], definitions) for name, (definitions, _) in said.items()}
+        binding = bind(self._contracts, offers, self._settings.upstreams.keys() - said.keys())
+        taken: dict[str, tuple[Said, Mine, TakenIn]] = {}
+        for name, one in said.items():
+            mine = _part_of(binding, name)
+            old = self._taken.get(name)
+            same = old is not None and old[:2] == (one, mine)
+            taken[name] = old if old is not None and same else (one, mine, self._take_in(links[name], one, mine))
+        return binding, taken
+
+    def _offered(self, link: Link, definitions: Definitions) -> Offered:
+        terms, names = self.terms(link.name), [one.get("name") for one in definitions]
+        without = {one.name: one.reason for one in link.api.excluded} if isinstance(link, OpenApiLink) else {}
+        return Offered({name: terms.canonical(name) for name in names if isinstance(name, str)}, without)
+
+    def _take_in(self, link: Link, said: Said, mine: Mine) -> TakenIn:
+        (definitions, unaccepted), (written, ambiguous) = said, mine
+        terms, withheld = self.terms(link.name), {**ambiguous, **unaccepted}
         if isinstance(link, OpenApiLink):
-            return link.take_in(self._declared, terms, unaccepted)
+            overlays = {terms.canonical(own): one.fields for own, one in written.items()}
+            return link.take_in(overlays, terms, withheld)
         described = link.described
-        known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
-        return take_in(definitions, {**known, **self._contracts}, terms, unaccepted)
+        found = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
+        for own, one in written.items():
+            name = terms.canonical(own)
+            try:
+                found[name] = one.contract if name == one.name else read_contract(name, one.fields)
+            except ContractError as error:
+                withheld[own] = f"its contract cannot be used: {error.faults[0]}"
+        return take_in(definitions, found, terms, withheld)
 
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
         """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""
@@ -201,9 +249,16 @@ async def tools_of(link: Link) -> Definitions | str:
 
 
 def contracts_of(settings: Settings) -> Contracts:
-    """The contracts of the files, whole and as they were written."""
-    paths = contract_paths(settings.contracts) if settings.contracts else []
-    return load_contracts(paths), load_declared(paths)
+    """The contracts of the files, each with the upstream it is bound to."""
+    return load_written(contract_paths(settings.contracts)) if settings.contracts else []
+
+
+def _part_of(binding: Binding, upstream: str) -> Mine:
+    """What a binding says of the tools of one upstream."""
+    return (
+        {own: one for (home, own), one in binding.governs.items() if home == upstream},
+        {own: why for (home, own), why in binding.ambiguous.items() if home == upstream},
+    )
 
 
 def _shown(catalogue: Catalogue) -> dict[str, Any]:

@@ -74,7 +74,8 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
     Where one of them does not answer, what contracts say of the tool is all there is.
     """
-    found, troubles = await survey(settings)
+    stock = await survey(settings)
+    found, troubles = stock.catalogue, stock.troubles
     for name, trouble in troubles.items():
         click.echo(f"upstream {name}: {visible(trouble)}", err=True)
     unknown = tool not in found.tools and tool not in found.withheld

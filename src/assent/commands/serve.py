@@ -16,14 +16,17 @@ from assent.bootstrap import load_pins
 from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server, spare_collector
-from assent.errors import Fault, SettingsError
+from assent.errors import ContractError, Fault, SettingsError
 from assent.house import House, open_house
 from assent.keyring import Keyring
 from assent.reception import check_bind, has_kept_keys, lets_nobody_in
 from assent.reloading import Reloading, Signature, signature, watched_files
 from assent.settings import Settings, find_file, find_settings
 from assent.stores.inspect import check_store
+from assent.survey import survey
 from assent.telemetry import observed
+
+_ANSWERS_WITHIN = 30.0
 
 
 @click.command()
@@ -34,7 +37,7 @@ from assent.telemetry import observed
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )
-@click.option("--check", is_flag=True, help="Validate the configuration and exit.")
+@click.option("--check", is_flag=True, help="Validate the configuration, ask the upstreams for their tools, and exit.")
 def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
     """Govern every call to the configured upstreams, over HTTP at /mcp."""
     file = find_file(config)
@@ -51,7 +54,7 @@ def serve(config: Path | None, host: str, port: int, log_format: str, log_level:
 
 
 async def _check(settings: Settings) -> None:
-    """Everything that would stop a start or leave it without tools; nothing is made or changed."""
+    """Raise for everything that would stop a start or leave a contract without its tool; nothing is changed."""
     await check_store(settings.store)
     Keyring(Path(settings.secrets.directory)).check()
     anchors_of(settings)
@@ -59,6 +62,15 @@ async def _check(settings: Settings) -> None:
         load_pins(Path(settings.pins))
     house = await open_house(settings.model_copy(update={"store": "memory://"}))
     await house.stop()
+    stock = await survey(settings, within=_ANSWERS_WITHIN)
+    for name, trouble in stock.troubles.items():
+        click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
+    for one in stock.binding.unchecked:
+        click.echo(f"warning: {one.where}: no tool matches the contract {one.name} yet", err=True)
+    for name, reason in stock.catalogue.withheld.items():
+        click.echo(f"warning: {name} is withheld: {reason}", err=True)
+    if stock.binding.faults:
+        raise ContractError(stock.binding.faults)
 
 
 async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
