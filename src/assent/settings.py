@@ -199,6 +199,11 @@ class Settings(Section):
             return named.prefix
         return f"{upstream}_" if named is not None and len(self.upstreams) > 1 else ""
 
+    def wire_name(self, upstream: str, tool: str) -> str:
+        """The name on our wire of a tool, by the name that its upstream gives it."""
+        name = self.prefix_of(upstream) + tool
+        return name.replace(".", "_") if self.names == "safe" else name
+
     def rules(self) -> tuple[Rule, ...]:
         """The guards, built."""
         return tuple(build_guard(guard) for guard in self.guards)

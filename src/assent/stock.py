@@ -51,7 +51,7 @@ class Stock:
         self._said: dict[str, Said] = {}
         self._taken: dict[str, tuple[Said, Mine, TakenIn]] = {}
         self._told: set[str] = set()
-        self.binding = Binding({}, {})
+        self.binding = bind(self._contracts, {}, settings.upstreams)
         self._accepted: Accepted = None, None
         self._unpinned = False
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
@@ -157,8 +157,14 @@ class Stock:
             logger.error("a contract is not enforced: %s", fault)
         self._told = faults
 
+    def unaccepted(self) -> dict[str, str]:
+        """The tools that differ from what was accepted, by the name on our wire, each with the reason."""
+        said = self._said.items()
+        return {self.terms(name).canonical(own): why for name, (_, found) in said for own, why in found.items()}
+
     def tell_unchecked(self) -> None:
         """Say which contracts wait for an upstream that has not answered; they are checked when it does."""
+        self._tell_faults()
         for one in self.binding.unchecked:
             logger.warning("%s: no tool matches the contract %s yet, and not all upstreams answer", one.where, one.name)
 

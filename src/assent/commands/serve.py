@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -62,12 +63,13 @@ async def _check(settings: Settings) -> None:
         load_pins(Path(settings.pins))
     house = await open_house(settings.model_copy(update={"store": "memory://"}))
     await house.stop()
+    logging.getLogger("assent").addHandler(logging.NullHandler())  # what it would log is said below
     stock = await survey(settings, within=_ANSWERS_WITHIN)
     for name, trouble in stock.troubles.items():
         click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
     for one in stock.binding.unchecked:
         click.echo(f"warning: {one.where}: no tool matches the contract {one.name} yet", err=True)
-    for name, reason in stock.catalogue.withheld.items():
+    for name, reason in stock.unaccepted().items():
         click.echo(f"warning: {name} is withheld: {reason}", err=True)
     if stock.binding.faults:
         raise ContractError(stock.binding.faults)

@@ -68,10 +68,15 @@ def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -
     return settings.model_copy(
         update={
             "mode": "enforce" if said else "observe",
-            "upstreams": {name_of(command): server},
+            "upstreams": {_configured_as(command, settings) or name_of(command): server},
             "auth": settings.auth.model_copy(update={"stdio": stdio}),
         }
     )
+
+
+def _configured_as(command: tuple[str, ...], settings: Settings) -> str | None:
+    """The upstream that the configuration starts by the same command, whose contracts and pins are meant."""
+    return next((name for name, one in settings.upstreams.items() if one.command == command), None)
 
 
 def name_of(command: tuple[str, ...]) -> str:

@@ -48,7 +48,7 @@ def bind(written: Iterable[WrittenContract], offers: Mapping[str, Offered], sile
         if not fitting and _may_come(one, silent):
             unchecked.append(one)
         elif not fitting:
-            faults.append(_unmatched(one, offers))
+            faults.append(_unmatched(one, offers, silent))
         elif len(fitting) > 1:
             unbound = [key for key in fitting if key not in governs]
             ambiguous |= dict.fromkeys(unbound, _several(one, fitting))
@@ -87,11 +87,12 @@ def _bind_it(fitting: list[ToolKey]) -> str:
     return f"bind it: write `upstream: {first}` (or the one you mean) beside its `tools:`"
 
 
-def _unmatched(one: WrittenContract, offers: Mapping[str, Offered]) -> Fault:
+def _unmatched(one: WrittenContract, offers: Mapping[str, Offered], silent: Collection[str]) -> Fault:
     """A contract without a tool, with the nearest thing that its author may have meant."""
     if one.upstream and one.upstream not in offers:
-        close = difflib.get_close_matches(one.upstream, offers, n=1)
-        remedy = f"Did you mean {close[0]}?" if close else f"The upstreams are {', '.join(offers) or 'none'}"
+        names = sorted({*offers, *silent})
+        close = difflib.get_close_matches(one.upstream, names, n=1)
+        remedy = f"Did you mean {close[0]}?" if close else f"The upstreams are {', '.join(names) or 'none'}"
         return _fault(one, f"there is no upstream {one.upstream!r}", remedy)
     here = {one.upstream: offers[one.upstream]} if one.upstream else offers
     whom = f"of {one.upstream}" if one.upstream else "of any upstream"

@@ -34,6 +34,8 @@ class Subject:
     line: int = 0
     partial: bool = False
     """Whether only the contract is known, not what the server says beside it."""
+    upstream: str = ""
+    """The upstream that its contract is bound to."""
 
     @property
     def name(self) -> str:
@@ -128,12 +130,13 @@ def subject_of(
     method: str = "",
     file: str = "",
     line: int = 0,
+    upstream: str = "",
 ) -> Subject:
     """A definition as it goes out: as it is, or as its contract derives it under a profile."""
     partial = contract is not None and not definition
     if contract is not None:
         definition = compile_tool(contract, profile=said_by, definition=definition).definition
-    return Subject(definition, contract, method, file, line, partial)
+    return Subject(definition, contract, method, file, line, partial, upstream)
 
 
 def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:
