@@ -21,6 +21,7 @@ from assent.edges.foreign import TakenIn, Terms, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
 from assent.errors import ContractError, FaultsError, SettingsError
+from assent.lint.attacks import attacks_in
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -220,7 +221,11 @@ class Stock:
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
         """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""
         _, pins = self._accepted
-        return {} if isinstance(link, OpenApiLink) or pins is None else changed(pins.get(link.name, {}), definitions)
+        if isinstance(link, OpenApiLink) or pins is None:
+            return {}
+        found = changed(pins.get(link.name, {}), definitions, attacks_in)
+        texts = {str(one.get("name")): attacks_in(one) for one in definitions if str(one.get("name")) in found}
+        return {name: "; ".join([why, *texts.get(name, ())[:1]]) for name, why in found.items()}
 
     def _reread_pins(self) -> str:
         """See what is accepted now, or what is wrong with the file: while it cannot be read, what it said holds."""
@@ -236,7 +241,8 @@ class Stock:
     def _read_pins(self) -> Accepted:
         place = self._settings.pins
         pins = None if place is None else load_pins(Path(place))
-        unpinned = place is not None and pins is None
+        named = "pins" in self._settings.model_fields_set or self._accepted[1] is not None
+        unpinned = place is not None and pins is None and named
         if unpinned and not self._unpinned:
             logger.warning("%s is not there: nothing is withheld until `assent pin --write`", place)
         self._unpinned = unpinned
