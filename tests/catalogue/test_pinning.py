@@ -22,7 +22,7 @@ from assent.house import open_house
 from assent.lint.attacks import attacks_in
 from assent.settings import load_settings
 from houses import ANYBODY
-from processes import ASSENT
+from wrapping import ASSENT
 from test_reloading import desk, names
 
 PROGRAM = """

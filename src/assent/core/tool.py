@@ -38,6 +38,8 @@ class Tool:
     visibility: str = "scoped"
     has_test: bool = False
     failure_names: bool = False
+    derived: dict[str, Any] = field(default_factory=dict)
+    """What is worked out once from the rest. It is kept here so that it goes when the tool does."""
 
     @property
     def name(self) -> str:
