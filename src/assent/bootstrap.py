@@ -1,4 +1,4 @@
-"""How is the house put together from its configuration?"""
+"""Builds from a configuration what commands need: the store, the contracts, the pins."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assent.contract.files import contract_paths, load_contracts
+from assent.contract.files import contract_paths, load_written
 from assent.contract.profiles import profile as named_profile
+from assent.contract.reading import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.ids import new_id
 from assent.core.pins import RESTORE, Pin, read_pins
@@ -31,9 +32,13 @@ async def operator_ports(settings: Settings) -> Ports:
 
 async def deciding_ports(settings: Settings) -> Ports:
     """What explaining a call needs: the contracts and the store."""
-    found = load_contracts(contract_paths(settings.contracts))
+    written = load_written(contract_paths(settings.contracts))
+    found = {settings.wire_name(one.upstream, one.name): one for one in written}
     profile = named_profile(settings.profile)
-    catalogue = catalogue_of(compile_tool(contract, profile=profile) for contract in found.values())
+    catalogue = catalogue_of(
+        compile_tool(read_contract(name, one.fields), profile=profile, upstream=one.upstream, wire_name=one.name)
+        for name, one in found.items()
+    )
     return _ports(settings, await open_store(settings.store), catalogue)
 
 

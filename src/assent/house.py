@@ -82,6 +82,7 @@ class House:
         """
         await asyncio.gather(*(self.stock.refresh(name) for name in self.links))
         self.stock.check_contracts()
+        self.stock.tell_unchecked()
         self.chronicle.configured(self.settings, "configuration.started", len(self.stock.catalogue.tools))
         self.loaded.set()
         if self.signing is not None:
@@ -113,12 +114,14 @@ class House:
         """Ask one upstream for its tools now."""
         await self.stock.refresh(name)
 
-    async def adopt(self, settings: Settings) -> None:
+    async def adopt(self, settings: Settings, contracts: Contracts | None = None) -> None:
         """Live by other settings from now on, or raise with every fault and change nothing.
 
-        New upstreams are asked for their tools before anything is swapped, removed ones finish what is under way.
+        `contracts` are those of the settings, where they have been read already. New upstreams are asked for their
+        tools before anything is swapped, removed ones finish what is under way.
         """
-        contracts, ledger = contracts_of(settings), ledger_of(settings, self.store)
+        contracts = contracts_of(settings) if contracts is None else contracts
+        ledger = ledger_of(settings, self.store)
         kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
         before, pools = dict(self.links), list(self.wiring.pools)
         fresh: dict[str, Link] = {}

@@ -1,36 +1,42 @@
-"""What happens when the configuration changes while the gateway runs?
+"""Reloads the configuration while the gateway runs.
 
-All of it is checked first; then one swap without a pause in it. Calls under way keep the contract they began with.
+Files are used when they have stopped changing. All of it is checked first; then one swap without a pause in it. Calls
+under way keep the contract they began with.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from assent.contract.files import contract_paths
 from assent.errors import AssentError, Fault, SettingsError
 from assent.house import House
 from assent.settings import Settings
+from assent.stock import contracts_of
 
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
+SETTLE = 0.5
+"""Seconds for which files must stay as they are before they are read: one that is being written is not used."""
+_MOST_PAUSES = 60
 # What a running gateway is built on: changed only by starting it anew.
 _FIXED = ("store", "public_url", "secrets")
 
 Load = Callable[[], Settings]
+Pause = Callable[[float], Awaitable[object]]
 Signature = tuple[tuple[str, int, int, int], ...]
 
 
 class Reloading:
     """Keeps a running gateway to what its files say."""
 
-    def __init__(self, house: House, file: Path, load: Load, seen: Signature) -> None:
+    def __init__(self, house: House, file: Path, load: Load, seen: Signature, *, pause: Pause = asyncio.sleep) -> None:
         """`seen` was taken with the settings, so that no change in between is missed."""
-        self._house, self._file, self._load, self._seen = house, file, load, seen
+        self._house, self._file, self._load, self._seen, self._pause = house, file, load, seen, pause
         self._turn = asyncio.Lock()
 
     async def keep(self, every: float = LOOK_EVERY) -> None:
@@ -40,11 +46,21 @@ class Reloading:
             await self.look()
 
     async def look(self) -> None:
-        """Reload if a file changed since the last time. A broken one is tried again when it changes again."""
-        seen = await asyncio.to_thread(lambda: signature(watched_files(self._file, self._house.settings)))
-        if seen != self._seen:
-            self._seen = seen
-            await self.reload()
+        """Reload if a file changed and has settled. A broken one is tried again when it changes again."""
+        seen = await self._signature()
+        if seen == self._seen:
+            return
+        for _ in range(_MOST_PAUSES):
+            await self._pause(SETTLE)
+            before, seen = seen, await self._signature()
+            if seen == before:
+                self._seen = seen
+                await self.reload()
+                return
+        logger.warning("the new configuration is not used yet: its files do not stop changing")
+
+    async def _signature(self) -> Signature:
+        return await asyncio.to_thread(lambda: signature(watched_files(self._file, self._house.settings)))
 
     async def reload(self) -> bool:
         """Use what the files say now; if they do not hold, say why and go on as before."""
@@ -55,9 +71,14 @@ class Reloading:
     async def _reload(self) -> bool:
         try:
             async with self._turn:
+                before = await self._signature()
                 settings = await asyncio.to_thread(self._load)
                 check_fixed(self._house.settings, settings)
-                await self._house.adopt(settings)
+                contracts = await asyncio.to_thread(contracts_of, settings)
+                if await self._signature() != before:
+                    logger.warning("the new configuration is not used yet: a file changed while it was read")
+                    return False
+                await self._house.adopt(settings, contracts)
         except AssentError as error:
             logger.error("the new configuration is not used: %s", error)
             return False

@@ -21,6 +21,7 @@ from assent.errors import Fault, FaultsError, SettingsError
 from assent.guards import build_guard
 from assent.guards.rule import Rule
 
+LOCK = "assent.lock"
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MALFORMED = (
@@ -192,6 +193,18 @@ class Settings(Section):
         """The fingerprint of what a person who approves a call relies on beside its contract."""
         return digest_of(self.model_dump(mode="json", include={"guards", "limits", "budgets"}))
 
+    def prefix_of(self, upstream: str) -> str:
+        """What stands before the names of an upstream's tools on our wire; of one that is not configured, nothing."""
+        named = self.upstreams.get(upstream)
+        if named is not None and named.prefix is not None:
+            return named.prefix
+        return f"{upstream}_" if named is not None and len(self.upstreams) > 1 else ""
+
+    def wire_name(self, upstream: str, tool: str) -> str:
+        """The name on our wire of a tool, by the name that its upstream gives it."""
+        name = self.prefix_of(upstream) + tool
+        return name.replace(".", "_") if self.names == "safe" else name
+
     def rules(self) -> tuple[Rule, ...]:
         """The guards, built."""
         return tuple(build_guard(guard) for guard in self.guards)
@@ -211,7 +224,10 @@ def _text_of(path: Path) -> str:
 
 
 def anchored(settings: Settings, home: Path) -> Settings:
-    """The settings with every relative path taken from the folder the configuration stands in."""
+    """The settings with every relative path taken from the folder the configuration stands in.
+
+    Without `pins:` the lock file is the one beside the configuration; that it was not named stays known.
+    """
 
     def at_home(path: str) -> str:
         return path if "://" in path else str(home / path)
@@ -223,19 +239,22 @@ def anchored(settings: Settings, home: Path) -> Settings:
         name: upstream.model_copy(update={"openapi": at_home(upstream.openapi)}) if upstream.openapi else upstream
         for name, upstream in settings.upstreams.items()
     }
-    return settings.model_copy(
+    unnamed = {"pins"} - settings.model_fields_set
+    found = settings.model_copy(
         update={
             "store": store,
             "upstreams": upstreams,
             "contracts": tuple(map(at_home, settings.contracts)),
             "policies": tuple(map(at_home, settings.policies)),
-            "pins": at_home(settings.pins) if settings.pins else None,
+            "pins": at_home(settings.pins or LOCK),
             "secrets": SecretsSettings(directory=at_home(settings.secrets.directory)),
             "audit": settings.audit.model_copy(
                 update={"anchors": tuple(_anchor_at(at_home, anchor) for anchor in settings.audit.anchors)}
             ),
         }
     )
+    found.model_fields_set.difference_update(unnamed)
+    return found
 
 
 def _anchor_at(at_home: Callable[[str], str], anchor: dict[str, Any]) -> dict[str, Any]:

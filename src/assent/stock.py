@@ -1,19 +1,20 @@
-"""The tools that the upstreams last listed, and the catalogue made of them."""
+"""The catalogue of a gateway: what the upstreams last listed, under the contracts that are bound to it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from assent.bootstrap import load_pins
 from assent.chronicle import Said
-from assent.contract.files import contract_paths, load_contracts, load_declared
-from assent.contract.model import Contract
+from assent.contract.binding import Binding, Offered, bind
+from assent.contract.files import WrittenContract, contract_paths, load_written
 from assent.contract.profiles import profile as named_profile
+from assent.contract.reading import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.dues import budgets_never_spent
 from assent.core.pins import Pin, changed
@@ -21,7 +22,8 @@ from assent.edges.api_links import OpenApiLink
 from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms, marks_all_destructive, take_in
 from assent.edges.known import known_contracts
 from assent.edges.upstreams.faults import words
-from assent.errors import Fault, FaultsError, SettingsError
+from assent.errors import ContractError, Fault, FaultsError, SettingsError
+from assent.lint.attacks import attacks_in
 from assent.settings import Settings
 from assent.wiring import Link
 
@@ -34,7 +36,11 @@ SLICE = 20
 Definitions = list[dict[str, Any]]
 Accepted = tuple[str | None, dict[str, dict[str, Pin]] | None]
 """A lock file's place and its pins, by upstream; none before the first `assent pin --write`."""
-Contracts = tuple[dict[str, Contract], dict[str, dict[str, Any]]]
+Contracts = list[WrittenContract]
+Mine = tuple[dict[str, WrittenContract], dict[str, str]]
+"""The contracts of one upstream's tools by its own names, and the names of those that are withheld for want of one."""
+Compiled = dict[str, tuple[Said, Mine, TakenIn]]
+"""What each upstream said, the contracts for it, and the tools made of both."""
 
 
 class Stock:
@@ -48,9 +54,12 @@ class Stock:
         on_said: Callable[[str, Said | None, Said], None],
     ) -> None:
         self._settings, self._links, self._on_changed, self._on_said = settings, links, on_changed, on_said
-        self._contracts, self._declared = contracts_of(settings)
+        self._contracts = contracts_of(settings)
         self._said: dict[str, Said] = {}
-        self._taken: dict[str, TakenIn] = {}
+        self._taken: Compiled = {}
+        self._compiling = asyncio.Lock()
+        self._told: set[str] = set()
+        self.binding = bind(self._contracts, {}, settings.upstreams)
         self._accepted: Accepted = None, None
         self._unpinned = False
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
@@ -58,28 +67,33 @@ class Stock:
 
     async def refresh(self, name: str) -> float:
         """Ask one upstream for its tools, and put what it says into a new catalogue; how long that kept us busy."""
-        link, busy = self._links.get(name), 0.0
+        link = self._links.get(name)
         if link is None:
-            return busy
+            return 0.0
         try:
             definitions = await link.load()
-            doubt = "" if isinstance(link, OpenApiLink) else self._reread_pins()
-            said, settings = (definitions, self._unaccepted(link, definitions)), self._settings
-            taken = None
-            if said != self._said.get(name):
-                taken, busy = await self._take_in_aside(link, definitions)
+            async with self._compiling:
+                return await self._take_over(name, link, definitions)
         except Exception as error:
             self._say(name, str(error) if isinstance(error, FaultsError) else words(error))
-            return busy
+            return 0.0
+
+    async def _take_over(self, name: str, link: Link, definitions: Definitions) -> float:
+        """Compile what an upstream said, in slices, and publish it; how long that kept us busy."""
+        doubt = "" if isinstance(link, OpenApiLink) else self._reread_pins()
+        said, settings, busy = (definitions, self._unaccepted(link, definitions)), self._settings, 0.0
+        known, compiled = {**self._said, name: said}, None
+        if said != self._said.get(name):
+            compiled, busy = await self._compile_aside(known)
         if self._links.get(name) is not link:
-            return busy  # another one took its place meanwhile
+            return busy  # another link took its place meanwhile
         if self._settings is not settings:
-            return busy + await self.refresh(name)
+            return busy + await self._take_over(name, link, definitions)
         self._say(name, doubt)
-        if taken is not None:
+        if compiled is not None:
             self._on_said(name, self._said.get(name), said)
-            self._said[name], self._taken[name] = said, taken
-            for tool, reason in {**said[1], **self._lacking(taken)}.items():
+            self._said, (self.binding, self._taken) = known, compiled
+            for tool, reason in {**said[1], **self._lacking(self._taken[name][2])}.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
         return busy
@@ -108,23 +122,27 @@ class Stock:
         """Raise where the tools would get into each other's way under other settings."""
         known = {name: definitions for name, (definitions, _) in self._said.items()}
         links = {**self._links, **fresh}
-        old = self._settings, (self._contracts, self._declared), self._accepted
-        self._settings, (self._contracts, self._declared) = settings, contracts
+        old = self._settings, self._contracts, self._accepted, self._taken
+        self._settings, self._contracts, self._taken = settings, contracts, {}
         try:
             self._accepted = self._read_pins()
-            served = {name: found for name, found in {**known, **loaded}.items() if name in settings.upstreams}
-            taken = [self._take_in(links[name], found) for name, found in served.items() if isinstance(found, list)]
+            served = {
+                name: (found, self._unaccepted(links[name], found))
+                for name, found in {**known, **loaded}.items()
+                if name in settings.upstreams and isinstance(found, list)
+            }
+            taken = [one for _, _, one in _finish(self._compile(served, links))[1].values()]
             tools = [tool for one in taken for tool in one.tools]
             if settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
             catalogue_of(tools, {})
             check_contracts(settings, taken)
         finally:
-            self._settings, (self._contracts, self._declared), self._accepted = old
+            self._settings, self._contracts, self._accepted, self._taken = old
 
     def adopt(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
         """Live by other settings, with what new upstreams said, or why they said nothing; published by `publish`."""
-        self._settings, (self._contracts, self._declared) = settings, contracts
+        self._settings, self._contracts = settings, contracts
         self._reread_pins()
         kept = settings.upstreams.keys() - loaded.keys()
         known = {name: one for name, (one, _) in self._said.items() if name in kept}
@@ -139,15 +157,17 @@ class Stock:
         for name, said in self._said.items():
             if said != old.get(name):
                 self._on_said(name, old.get(name), said)
-        self._taken = {name: self._take_in(self._links[name], found) for name, found in known.items()}
+        self._taken = {}  # names, profiles and terms may be others now
+        self.binding, self._taken = _finish(self._compile(self._said, self._links))
 
     def publish(self) -> None:
         """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
-        tools = [tool for taken in self._taken.values() for tool in taken.tools]
-        withheld = {name: why for taken in self._taken.values() for name, why in taken.withheld.items()}
-        catalogue = catalogue_that_holds(tools, withheld)
+        taken = [one for _, _, one in self._taken.values()]
+        withheld = {name: why for one in taken for name, why in one.withheld.items()}
+        catalogue = catalogue_that_holds([tool for one in taken for tool in one.tools], withheld)
         for name in catalogue.withheld.keys() - withheld.keys() - self.catalogue.withheld.keys():
             logger.error("%s is withheld: %s", name, catalogue.withheld[name])
+        self._tell_faults()
         differs = _shown(catalogue) != _shown(self.catalogue)
         self.catalogue = catalogue
         if differs:
@@ -155,18 +175,33 @@ class Stock:
 
     def check_contracts(self) -> None:
         """Raise where a tool has no contract and the settings call that an error."""
-        check_contracts(self._settings, self._taken.values())
+        check_contracts(self._settings, [one for _, _, one in self._taken.values()])
+
+    def _tell_faults(self) -> None:
+        """Name every contract that governs no tool, or more than one, once."""
+        faults = {str(fault) for fault in self.binding.faults}
+        for fault in sorted(faults - self._told):
+            logger.error("a contract is not enforced: %s", fault)
+        self._told = faults
+
+    def unaccepted(self) -> dict[str, str]:
+        """The tools that differ from what was accepted, by the name on our wire, each with the reason."""
+        said = self._said.items()
+        return {self.terms(name).canonical(own): why for name, (_, found) in said for own, why in found.items()}
+
+    def tell_unchecked(self) -> None:
+        """Say which contracts wait for an upstream that has not answered; they are checked when it does."""
+        self._tell_faults()
+        for one in self.binding.unchecked:
+            logger.warning("%s: no tool matches the contract %s yet, and not all upstreams answer", one.where, one.name)
 
     def terms(self, name: str) -> Terms:
         """On what terms the tools of one upstream are taken in."""
         settings, upstream = self._settings, self._settings.upstreams[name]
-        prefix = upstream.prefix
-        if prefix is None:
-            prefix = f"{name}_" if len(settings.upstreams) > 1 else ""
         return Terms(
             upstream=name,
             profile=named_profile(upstream.profile or settings.profile),
-            prefix=prefix,
+            prefix=settings.prefix_of(name),
             trust=upstream.trust,
             without_contract=settings.without_contract,
             safe_names=settings.names == "safe",
@@ -174,37 +209,70 @@ class Stock:
             historic_names=settings.historic_names if upstream.historic_names is None else upstream.historic_names,
         )
 
-    def _take_in(self, link: Link, definitions: Definitions) -> TakenIn:
-        return _together(self._slices(link, definitions))
-
-    async def _take_in_aside(self, link: Link, definitions: Definitions) -> tuple[TakenIn, float]:
-        """The tools of an upstream, with a turn for everything else between every few; how long it kept us busy."""
-        taken, busy, slices = list[TakenIn](), 0.0, self._slices(link, definitions)
+    async def _compile_aside(self, said: Mapping[str, Said]) -> tuple[tuple[Binding, Compiled], float]:
+        """Compile with a turn for everything else between slices; the result, and how long it kept us busy."""
+        steps, busy = self._compile(said, dict(self._links)), 0.0
         while True:
             started = time.monotonic()
-            one = next(slices, None)
+            try:
+                next(steps)
+            except StopIteration as done:
+                return done.value, busy + time.monotonic() - started
             busy += time.monotonic() - started
-            if one is None:
-                return _together(taken), busy
-            taken.append(one)
             await asyncio.sleep(0)
 
-    def _slices(self, link: Link, definitions: Definitions) -> Iterator[TakenIn]:
-        terms, unaccepted = self.terms(link.name), self._unaccepted(link, definitions)
+    def _compile(
+        self, said: Mapping[str, Said], links: Mapping[str, Link]
+    ) -> Generator[None, None, tuple[Binding, Compiled]]:
+        """Bind the contracts to what all upstreams said, and compile anew what that changes, a slice at a step."""
+        offers = {name: self._offered(links[name], definitions) for name, (definitions, _) in said.items()}
+        binding = bind(self._contracts, offers, self._settings.upstreams.keys() - said.keys())
+        compiled: Compiled = {}
+        for name, one in said.items():
+            mine, old = _part_of(binding, name), self._taken.get(name)
+            if old is not None and old[:2] == (one, mine):
+                compiled[name] = old
+                continue
+            slices = list[TakenIn]()
+            for part in self._take_in(links[name], one, mine):
+                slices.append(part)
+                yield
+            compiled[name] = one, mine, _together(slices)
+        return binding, compiled
+
+    def _offered(self, link: Link, definitions: Definitions) -> Offered:
+        terms, names = self.terms(link.name), [one.get("name") for one in definitions]
+        without = {one.name: one.reason for one in link.api.excluded} if isinstance(link, OpenApiLink) else {}
+        return Offered({name: terms.canonical(name) for name in names if isinstance(name, str)}, without)
+
+    def _take_in(self, link: Link, said: Said, mine: Mine) -> Iterator[TakenIn]:
+        """The tools of one upstream, a slice at a time."""
+        (definitions, unaccepted), (written, ambiguous) = said, mine
+        terms, withheld = self.terms(link.name), {**ambiguous, **unaccepted}
         if isinstance(link, OpenApiLink):
-            yield link.take_in(self._declared, terms, unaccepted)
+            overlays = {terms.canonical(own): one.fields for own, one in written.items()}
+            yield link.take_in(overlays, terms, withheld)
             return
         described = link.described
-        known = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
-        contracts = {**known, **self._contracts}
+        found = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
+        for own, one in written.items():
+            name = terms.canonical(own)
+            try:
+                found[name] = one.contract if name == one.name else read_contract(name, one.fields)
+            except ContractError as error:
+                withheld[own] = f"its contract cannot be used: {error.faults[0]}"
         blanket = marks_all_destructive(definitions)
         for start in range(0, len(definitions), SLICE):
-            yield take_in(definitions[start : start + SLICE], contracts, terms, unaccepted, blanket=blanket)
+            yield take_in(definitions[start : start + SLICE], found, terms, withheld, blanket=blanket)
 
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
         """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""
         _, pins = self._accepted
-        return {} if isinstance(link, OpenApiLink) or pins is None else changed(pins.get(link.name, {}), definitions)
+        if isinstance(link, OpenApiLink) or pins is None:
+            return {}
+        found = changed(pins.get(link.name, {}), definitions, attacks_in)
+        texts = {str(one.get("name")): attacks_in(one) for one in definitions if str(one.get("name")) in found}
+        return {name: "; ".join([why, *texts.get(name, ())[:1]]) for name, why in found.items()}
 
     def _reread_pins(self) -> str:
         """See what is accepted now, or what is wrong with the file: while it cannot be read, what it said holds."""
@@ -220,7 +288,8 @@ class Stock:
     def _read_pins(self) -> Accepted:
         place = self._settings.pins
         pins = None if place is None else load_pins(Path(place))
-        unpinned = place is not None and pins is None
+        named = "pins" in self._settings.model_fields_set or self._accepted[1] is not None
+        unpinned = place is not None and pins is None and named
         if unpinned and not self._unpinned:
             logger.warning("%s is not there: nothing is withheld until `assent pin --write`", place)
         self._unpinned = unpinned
@@ -231,6 +300,16 @@ def _together(slices: Iterable[TakenIn]) -> TakenIn:
     found = list(slices)
     tools = tuple(tool for one in found for tool in one.tools)
     return TakenIn(tools, {name: why for one in found for name, why in one.withheld.items()})
+
+
+def _finish(steps: Generator[None, None, tuple[Binding, Compiled]]) -> tuple[Binding, Compiled]:
+    """The result of compiling without a break."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: tuple[Binding, Compiled] = done.value
+            return result
 
 
 def check_contracts(settings: Settings, taken: Iterable[TakenIn]) -> None:
@@ -255,13 +334,20 @@ async def tools_of(link: Link) -> Definitions | str:
 
 
 def contracts_of(settings: Settings) -> Contracts:
-    """The contracts of the files, whole and as they were written; raises for a budget that they never spend of."""
-    paths = contract_paths(settings.contracts) if settings.contracts else []
-    found = load_contracts(paths)
-    prefixes = [f"{name}_" if one.prefix is None else one.prefix for name, one in settings.upstreams.items()]
-    if faults := budgets_never_spent(settings.budgets, found.values(), prefixes):
+    """The contracts of the files, each with its upstream; raises for a budget that none of them spends."""
+    found = load_written(contract_paths(settings.contracts)) if settings.contracts else []
+    prefixes = [settings.prefix_of(name) for name in settings.upstreams]
+    if faults := budgets_never_spent(settings.budgets, (one.contract for one in found), prefixes):
         raise SettingsError(faults)
-    return found, load_declared(paths)
+    return found
+
+
+def _part_of(binding: Binding, upstream: str) -> Mine:
+    """What a binding says of the tools of one upstream."""
+    return (
+        {own: one for (home, own), one in binding.governs.items() if home == upstream},
+        {own: why for (home, own), why in binding.ambiguous.items() if home == upstream},
+    )
 
 
 def _shown(catalogue: Catalogue) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def served(
 
 
 def test_a_tool_without_a_contract_is_explained_as_its_upstream_lists_it_and_as_it_was_accepted(tmp_path: Path) -> None:
-    assert served(tmp_path, "Lists notes.", command="pin --write").returncode == 0
+    assert served(tmp_path, "Lists notes.", command="pin --write --yes").returncode == 0
     ended = served(tmp_path, "Lists notes.")
     assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "answer")
     ended = served(tmp_path, "Lists notes, and yours too.")

@@ -93,7 +93,8 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
             assert [tool["name"] for tool in seen["tools"]] == await listed(listing)
         code, said = await run(printed(lines, "pin --check"), tmp_path)
         assert (code, "changed track_parcel" in said) == (1, True)
-        assert (await run(printed(lines, "pin --write"), tmp_path))[0] == 0
+        assert "attack  track_parcel" in said and "What it says now is an attack" in text
+        assert (await run([*printed(lines, "pin --write"), "--yes"], tmp_path))[0] == 0
         async with asyncio.timeout(20):
             while "track_parcel" not in await listed(listing):
                 pass

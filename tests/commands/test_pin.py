@@ -25,7 +25,8 @@ server.run("stdio")
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(pin, [str(argument) for argument in arguments])
+    yes = ["--yes"] if "--write" in arguments and "--check" not in arguments else []
+    return CliRunner().invoke(pin, [*yes, *(str(argument) for argument in arguments)])
 
 
 def write_tools(path: Path, *tools: object) -> Path:

@@ -52,7 +52,10 @@ def test_a_file_may_declare_no_tools() -> None:
         ("- a\n- b\n", "tools.yaml:1: there is no `tools:` at the top. Put the contracts under `tools:`"),
         ("{}", "tools.yaml:1: there is no `tools:` at the top. Put the contracts under `tools:`"),
         ("tool:\n  a: {}\n", "tools.yaml:1: tool: there is no such key. Did you mean tools?"),
-        ("tools: {}\nversion: 1\n", "tools.yaml:2: version: there is no such key. Only `tools:` stands at the top"),
+        (
+            "tools: {}\nversion: 1\n",
+            "tools.yaml:2: version: there is no such key. Only `tools:`, `upstream:`, `sections:` stand here",
+        ),
         ("tools:\n", "tools.yaml:1: tools: it holds a contract for each tool, by the tool's name. Write a name and"),
         (
             "tools: [a]\n",

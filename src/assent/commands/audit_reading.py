@@ -23,7 +23,7 @@ from assent.audit.selection import Callers, Row, Selection, read_row
 from assent.audit.values import unpack
 from assent.commands.auditing import progress_bar, selecting, selection, with_ledger
 from assent.commands.options import config_option
-from assent.contract.files import contract_paths, load_contracts
+from assent.contract.files import contract_paths, load_written
 from assent.core.render import visible
 from assent.ledger import Ledger
 from assent.ports import SealedRow
@@ -139,13 +139,15 @@ def _feed_of(settings: Settings, chosen: Selection) -> Show:
 
 
 def _templates(settings: Settings) -> dict[str, Template]:
-    contracts = load_contracts(contract_paths(settings.contracts)) if settings.contracts else {}
-    found = {}
-    for name, contract in contracts.items():
+    """The activity line of each contract, by every name that its tool may have on our wire."""
+    found: dict[str, Template] = {}
+    for one in load_written(contract_paths(settings.contracts)):
         try:
-            found[name] = Template.parse(contract.activity or contract.title)
+            template = Template.parse(one.contract.activity or one.contract.title)
         except BadTemplate:
             continue
+        for upstream in [one.upstream] if one.upstream else ["", *settings.upstreams]:
+            found.setdefault(settings.wire_name(upstream, one.name), template)
     return found
 
 

@@ -1,10 +1,12 @@
-"""`assent contract`: what do these contracts promise?"""
+"""`assent contract`: shows contracts and the schema of contract files."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +15,8 @@ from assent.commands.contract_init import init
 from assent.commands.descriptions import api_contracts, api_of
 from assent.commands.options import config_option
 from assent.commands.targets import check_name
-from assent.contract.files import contract_paths, load_contracts
+from assent.contract.files import contract_paths, load_written
+from assent.contract.model import Contract
 from assent.contract.schema import contract_schema
 from assent.contract.show import show as show_contract
 from assent.core.render import counted, visible
@@ -48,18 +51,29 @@ def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, 
     api = api_of(Path(target)) if target else None
     if excluded:
         return _print_excluded(api, form)
-    contracts = api_contracts(api) if api else load_contracts(contract_paths(_patterns(target, config)))
-    missing = [name for name in names if name not in contracts]
-    if missing:
-        known = ", ".join(sorted(contracts)) or "none at all"
-        raise ContractError(
-            [Fault("there is no contract of this name", f"There are {known}", name) for name in missing]
-        )
-    chosen = [found for name, found in contracts.items() if not names or name in names]
+    found = (
+        [("", one) for one in api_contracts(api).values()]
+        if api
+        else [(one.upstream, one.contract) for one in load_written(contract_paths(_patterns(target, config)))]
+    )
+    known = {one.name for _, one in found}
+    if missing := [name for name in names if name not in known]:
+        remedy = f"There are {', '.join(sorted(known)) or 'none at all'}"
+        raise ContractError([Fault("there is no contract of this name", remedy, name) for name in missing])
+    chosen = [(upstream, one) for upstream, one in found if not names or one.name in names]
     if form == "json":
-        click.echo(json.dumps({"tools": {one.name: one.as_json() for one in chosen}}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(_file_of(chosen), indent=2, ensure_ascii=False))
         return
-    click.echo("\n\n".join(show_contract(one) for one in chosen))
+    click.echo("\n\n".join((f"{up}: " if up else "") + show_contract(one) for up, one in chosen))
+
+
+def _file_of(chosen: Sequence[tuple[str, Contract]]) -> dict[str, Any]:
+    """The contracts as a contract file would say them, those of each upstream in a section of its own."""
+    parts: dict[str, dict[str, Any]] = {}
+    for upstream, one in chosen:
+        parts.setdefault(upstream, {})[one.name] = one.as_json()
+    sections = [{"upstream": name, "tools": tools} for name, tools in parts.items() if name]
+    return {"tools": parts.get("", {})} | ({"sections": sections} if sections else {})
 
 
 def _patterns(target: str | None, config: Path | None) -> list[str]:

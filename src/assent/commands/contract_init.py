@@ -1,10 +1,11 @@
-"""`assent contract init`: which contracts would these tools have, written for a person to review in minutes?"""
+"""`assent contract init`: prints a contract file for the tools of a server, for a person to review."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import yaml
 from assent.commands.descriptions import api_of
 from assent.commands.options import config_option
 from assent.commands.running import with_ports
-from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.commands.servers import list_tools, read_description, settings_naming
+from assent.commands.targets import Chosen, TargetCommand, chosen, target_options
 from assent.contract.model import TOOL_NAME
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import read_claims
@@ -26,6 +28,7 @@ from assent.edges.upstreams.openapi.api import ApiTool
 from assent.errors import Fault, SettingsError
 from assent.infer import Inference, classify
 from assent.ports import Logged, Ports
+from assent.settings import UpstreamSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +55,54 @@ def init(
     from_log: bool,
     config: Path | None,
 ) -> None:
-    """Print a contract file for the tools of TARGET: the doubtful ones first, the reasons as comments."""
-    if config is not None and not from_log:
-        raise click.UsageError("-c says whose log is read: it goes with --from-log.", ctx)
-    what = chosen(ctx, target, profile, contracts, headers)
-    api = api_of(Path(target)) if target is not None else None
+    """Print a contract file for the tools of TARGET: the doubtful ones first, the reasons as comments.
+
+    TARGET may be the name of a configured upstream; then the file is bound to it.
+    """
+    settings = settings_naming(target, config) if target is not None else None
+    if config is not None and not from_log and settings is None:
+        message = (
+            "-c says whose log is read, or whose upstream is meant: it goes with --from-log or an upstream's name."
+        )
+        raise click.UsageError(message, ctx)
+    what = chosen(ctx, target, profile, contracts, headers, config)
+    upstream = what.target or "" if settings is not None else ""
+    drafts = _drafts(what) if settings is None else _drafts_of(upstream, settings.upstreams[upstream])
     seen = seen_in(with_ports(config, _entries)) if from_log else {}
-    if api is not None:
-        drafts = [draft_operation(tool) for tool in api.tools.values()]
-    else:
-        read = what.read()
-        if read.target.configuration:
-            remedy = "Name one of its servers: a URL, a file of definitions or a command after `--`"
-            raise SettingsError(Fault("the upstreams of a configuration are not asked", remedy, file=target or ""))
-        definitions = [one.definition for one in read.target.subjects]
-        known = known_fields(read.server, definitions)
-        drafts = [draft(one, known.get(str(one.get("name")))) for one in definitions]
-    click.echo(written(drafts, seen), nl=False)
+    if settings is not None:
+        seen = {one.name: seen[name] for one in drafts if (name := settings.wire_name(upstream, one.name)) in seen}
+    click.echo(written(drafts, seen, upstream), nl=False)
     left = left_out(drafts)
     doubts = sum(one.doubtful for one in drafts if one.name not in left)
     first = "; these stand first" if doubts else ""
     click.echo(f"{len(drafts)} tools, {doubts} of them doubtful{first}.", err=True)
     if left:
         click.echo(f"{counted(len(left), 'name')} left out; comments in the file say why.", err=True)
+
+
+def _drafts(what: Chosen) -> list[Draft]:
+    """The drafts of a target, as the server or the API description says it."""
+    api = api_of(Path(what.target)) if what.target is not None else None
+    if api is not None:
+        return [draft_operation(tool) for tool in api.tools.values()]
+    read = what.read()
+    if read.target.configuration:
+        remedy = f"Name one of them: `assent contract init NAME -c {what.target}`"
+        raise SettingsError(Fault("the upstreams of a configuration are not asked", remedy, file=what.target or ""))
+    return _drafted([one.definition for one in read.target.subjects], read.server)
+
+
+def _drafts_of(name: str, upstream: UpstreamSettings) -> list[Draft]:
+    """The drafts of a configured upstream; contracts that are written already change nothing."""
+    if upstream.openapi is not None:
+        return [draft_operation(tool) for tool in read_description(upstream.openapi).tools.values()]
+    found = list_tools(name, upstream)
+    return _drafted(found, found.server)
+
+
+def _drafted(definitions: Sequence[Mapping[str, Any]], server: str) -> list[Draft]:
+    known = known_fields(server, definitions)
+    return [draft(one, known.get(str(one.get("name")))) for one in definitions]
 
 
 def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Draft:
@@ -116,9 +144,11 @@ def _guess(inference: Inference) -> str:
     return f"{inference.tier}, {inference.confidence:.0%} sure: {'; '.join(inference.reasons) or 'nothing says more'}"
 
 
-def written(drafts: Iterable[Draft], seen: Mapping[str, str]) -> str:
+def written(drafts: Iterable[Draft], seen: Mapping[str, str], upstream: str = "") -> str:
     """The file: what a person must look at first, then the rest, each tool under why we think so."""
-    lines = ["# Written by `assent contract init`. Review it, correct it, and name it under `contracts:`.", "tools:"]
+    head = ["# Written by `assent contract init`. Review it, correct it, and name it under `contracts:`."]
+    head += [f"upstream: {json.dumps(upstream)}"] if upstream else []
+    lines = [*head, "tools:"]
     drafts = list(drafts)
     left = left_out(drafts)
     ordered = sorted((one for one in drafts if one.name not in left), key=lambda one: (not one.doubtful, one.name))
@@ -131,7 +161,7 @@ def written(drafts: Iterable[Draft], seen: Mapping[str, str]) -> str:
         lines += [f"  # {_plain(note)}" for note in notes]
         body = yaml.safe_dump({one.name: dict(one.fields)}, sort_keys=False, allow_unicode=True)
         lines += [f"  {line}" for line in body.splitlines()]
-    lines = lines if ordered else [*lines[:1], "tools: {}"]
+    lines = lines if ordered else [*head, "tools: {}"]
     return "\n".join([*lines, *(f"# Left out: {_plain(why)}" for why in left.values())]) + "\n"
 
 

@@ -57,11 +57,16 @@ def decide(
 async def _explain(request: Request, settings: Settings) -> Explanation:
     ports = await deciding_ports(settings)
     try:
-        if settings.upstreams and (settings.pins or _says_too_little(ports.catalogue(), request.tool)):
+        if settings.upstreams and (_depends(settings) or _says_too_little(ports.catalogue(), request.tool)):
             ports = ports._replace(catalogue=await _catalogue(request.tool, ports.catalogue(), settings))
         return await explain(request, ports)
     finally:
         await ports.store.close()
+
+
+def _depends(settings: Settings) -> bool:
+    """Whether what upstreams list decides if a tool is served: pins, or names that several of them may have."""
+    return len(settings.upstreams) > 1 or (settings.pins is not None and Path(settings.pins).exists())
 
 
 def _says_too_little(contracts: Catalogue, tool: str) -> bool:
@@ -74,7 +79,8 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
     Where one of them does not answer, what contracts say of the tool is all there is.
     """
-    found, troubles = await survey(settings)
+    stock = await survey(settings)
+    found, troubles = stock.catalogue, stock.troubles
     for name, trouble in troubles.items():
         click.echo(f"upstream {name}: {visible(trouble)}", err=True)
     unknown = tool not in found.tools and tool not in found.withheld

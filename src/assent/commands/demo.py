@@ -1,4 +1,4 @@
-"""`assent demo`: what does a governed server feel like, before anything is configured?"""
+"""`assent demo`: a demo upstream and the gateway in front of it, with nothing to configure."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from assent.edges.server import bind, make_server
 from assent.errors import Fault, SettingsError
 from assent.house import House, open_house
 from assent.reloading import signature, watched_files
-from assent.settings import load_settings
+from assent.settings import LOCK, load_settings
 
 UPSTREAM = "office"
 KEYS = "keys"
 MARK = "# Written by `assent demo`"
-_OURS = ("assent.db", "assent.db-wal", "assent.db-shm", "assent.lock", "book.jsonl")
+_OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl")
 
 
 @click.command()
@@ -150,7 +150,6 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
     served = {
         "public_url": gateway,
         "upstreams": {UPSTREAM: {"url": upstream}},
-        "pins": "assent.lock",
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
     }
     wrapped = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
@@ -165,4 +164,4 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
 async def _accept(house: House, folder: Path) -> None:
     """What `assent pin --write` does: a person accepts the definitions as they are now."""
     definitions: list[dict[str, Any]] = await house.links[UPSTREAM].load()
-    (folder / "assent.lock").write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")
+    (folder / LOCK).write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")

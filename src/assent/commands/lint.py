@@ -1,4 +1,4 @@
-"""`assent lint`: is what a server says of its tools complete, consistent and credible?"""
+"""`assent lint`: finds what is missing, contradictory or wrong in what tools say of themselves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from assent.commands.fixing import fix_files
 from assent.commands.options import written_to
 from assent.commands.targets import TargetCommand, chosen, reading_options
+from assent.contract.yaml_lines import Document
 from assent.core.render import counted, visible
 from assent.lint import all_rules
 from assent.lint import lint as find
@@ -16,6 +17,7 @@ from assent.lint.baseline import Baseline, baseline_text, less, read_baseline
 from assent.lint.report import FORMATS
 from assent.lint.rule import SEVERITIES, Severity
 from assent.lint.run import together
+from assent.lint.sources import Read
 from assent.lint.suppressions import read_suppressions
 
 _File = click.Path(path_type=Path, dir_okay=False)
@@ -52,8 +54,10 @@ def lint(
 ) -> None:
     """Find what is missing, contradictory or wrong in what tools say of themselves.
 
-    TARGET is a URL, a file of tool definitions, a contract file, an OpenAPI document, a configuration, or
-    package.module:server; or a command after `--`. Exit code 1: there are findings (notes alone do not count).
+    TARGET is a URL, a file of tool definitions, a contract file, an OpenAPI document, a configuration,
+    package.module:server or the name of a configured upstream; or a command after `--`. The servers that a client's
+    configuration names are started and asked. Exit code 1: there are findings (notes alone do not count), or a server
+    was not checked.
     """
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE.", ctx)
@@ -65,10 +69,12 @@ def lint(
     if fix or diff:
         named = [chosen(ctx, target, profile, contracts, headers) for target in targets or (None,)]
         fix_files(named, allowed, known, write=fix and not diff)
-    reads = [chosen(ctx, target, profile, contracts, headers).read() for target in targets or (None,)]
+    reads = [
+        read for target in targets or (None,) for read in chosen(ctx, target, profile, contracts, headers).read_all()
+    ]
     for read in reads:
-        if not read.target.subjects and not read.target.configuration:
-            click.echo(f"{visible(read.target.name)}: there are no tools in it", err=True)
+        if notice := _notice(read):
+            click.echo(f"{visible(read.target.name)}: {visible(notice)}", err=True)
     report = together([find(read.target, suppressions=[*read.suppressions, *allowed], least=least) for read in reads])
     if write_baseline and baseline is not None:
         written_to(baseline, baseline_text(report.findings, baseline.parent), "--baseline")
@@ -78,7 +84,22 @@ def lint(
     text = FORMATS[form](report)
     if text:
         click.echo(text)
-    ctx.exit(1 if report.fails(fail_on) else 0)
+    ctx.exit(1 if report.fails(fail_on) or any(read.unchecked for read in reads) else 0)
+
+
+def _notice(read: Read) -> str:
+    """What was not checked of a target, and how to have it checked."""
+    if read.unchecked:
+        return f"not checked: {read.unchecked}"
+    if upstreams := _upstreams_in(read.target.configuration):
+        return f"its upstreams were not asked; lint them by name: `assent lint {' '.join(upstreams)}`"
+    return "" if read.target.subjects or read.target.configuration else "there are no tools in it"
+
+
+def _upstreams_in(configuration: str) -> list[str]:
+    value = Document(configuration).value if configuration else None
+    named = value.get("upstreams") if isinstance(value, dict) else None
+    return list(named) if isinstance(named, dict) else []
 
 
 def _known(baseline: Path | None, to_write: bool) -> Baseline | None:

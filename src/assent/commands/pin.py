@@ -1,38 +1,57 @@
-"""`assent pin`: do upstream tools still say what they said when somebody accepted it?"""
+"""`assent pin`: records the definitions of upstream tools as a person accepts them, and finds what differs later."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from assent.bootstrap import load_pins
-from assent.commands.options import config_option, written_to
+from assent.commands.options import config_option, to_be_asked, written_to
+from assent.commands.servers import list_tools, settings_naming
 from assent.commands.targets import TargetCommand, check_tools, chosen, names_nothing
-from assent.core.pins import Change, Pin, compare, pins_of, pins_text
-from assent.core.render import visible
-from assent.edges.listing import NotListedError, listed_at, listed_by
+from assent.core.pins import By, Change, Pin, compare, pins_text
+from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
-from assent.settings import UpstreamSettings, find_settings
+from assent.lint.attacks import attacks_in
+from assent.settings import LOCK, Settings, find_settings
 
-LOCK = "assent.lock"
 Listed = dict[str, list[dict[str, Any]]]
+"""Definitions by upstream; those of a TARGET under the empty name."""
+Pins = dict[str, dict[str, Pin]]
+Wanted = set[tuple[str, str]] | None
+"""The tools to accept, each with its upstream; None: all of them."""
+
+
+class Source(NamedTuple):
+    """Where definitions come from, where pins of them are kept, and whether asking again starts the servers anew."""
+
+    ask: Callable[[], Listed]
+    place: Path
+    settings: Settings | None
+    restarts: bool
 
 
 @click.command(cls=TargetCommand)
 @click.argument("target", required=False)
 @click.option("--check", is_flag=True, help="Compare with the lock file; the default.")
-@click.option("--write", is_flag=True, help="Accept the definitions as they are now.")
+@click.option("--write", is_flag=True, help="Accept the definitions as they are now, once you have seen them.")
+@click.option("--yes", is_flag=True, help="With --write: do not ask.")
 @click.option(
     "--tool",
     "only",
     multiple=True,
     metavar="[UPSTREAM:]NAME",
     help="With --write: accept only this tool; may be repeated.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["definition", "effect"]),
+    help="With --write: what may not change, the whole definition or only the name and the effect; else as before.",
 )
 @click.option(
     "--lock", type=click.Path(path_type=Path, dir_okay=False), help="The lock file; else the configuration's."
@@ -45,47 +64,94 @@ def pin(
     target: str | None,
     check: bool,
     write: bool,
+    yes: bool,
     only: tuple[str, ...],
+    by: By | None,
     lock: Path | None,
     headers: tuple[str, ...],
     config: Path | None,
 ) -> None:
     """Record or check the digests of whole tool definitions, annotations included.
 
-    Looks at the upstreams of the configuration, or at TARGET (a URL, a file of definitions, or a command after `--`).
-    Exit code 0: equal; 1: something changed, is new or is gone.
+    Looks at the upstreams of the configuration, at the one that TARGET names, or at TARGET itself (a URL, a file of
+    definitions, or a command after `--`). Exit code 0: equal; 1: something changed, is new or is gone.
     """
     if check and write:
         raise click.UsageError("--check and --write exclude each other.", ctx)
-    if only and not write:
-        raise click.UsageError("--tool says what is accepted: it goes with --write.", ctx)
-    listed, place = _listed(ctx, target, headers, config)
-    place = lock or place
+    for given, option in ((only, "--tool"), (by, "--by"), (yes, "--yes")):
+        if given and not write:
+            raise click.UsageError(f"{option} says how definitions are accepted: it goes with --write.", ctx)
+    source = _source(ctx, target, headers, config)
+    place = lock or source.place
     known = load_pins(place)
     if known is None and not write:
         raise SettingsError(Fault("there is no lock file", "Write it with `assent pin --write`", file=str(place)))
-    pins = known or {}
+    pins, listed = known or {}, source.ask()
     asked = set(listed)
     if names_nothing(ctx, target):  # of an upstream that left the configuration all is gone
         listed |= {name: [] for name in pins if name and name not in asked}
-    changes = {name: compare(pins.get(name, {}), found) for name, found in listed.items()}
+    changes = {name: compare(pins.get(name, {}), found, attacks_in) for name, found in listed.items()}
+    wanted = _wanted(only, listed, pins) if only else None
     if write:
-        wanted = _wanted(only, listed, pins) if only else None
         _check_single(listed, wanted)
-        _print({name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()})
-        now = {name: _accepted(name, pins.get(name, {}), found, wanted) for name, found in listed.items()}
-        accepted = {name: found for name, found in {**pins, **now}.items() if found or name in asked}
+    meant = {name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()}
+    _print(meant, listed)
+    if not write:
+        if any(changes.values()):
+            _tell_restless(source, listed, pins)
+        ctx.exit(1 if any(changes.values()) else 0)
+    now = {name: _accepted(name, pins.get(name, {}), found, wanted, by) for name, found in listed.items()}
+    accepted = {name: found for name, found in {**pins, **now}.items() if found or name in asked}
+    _tell_restless(source, listed, accepted)
+    if known is None or pins_text(accepted) != pins_text(known):
+        _tell_withheld(source, place, changes, wanted)
+        if to_be_asked(yes) and not click.confirm("Accept these definitions?", err=True):
+            click.echo("Nothing was written.", err=True)
+            ctx.exit(1)
         written_to(place, pins_text(accepted), "--lock")
-        left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
-        others = f"; {left} changes of other tools are not" if left else ""
-        click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
+    left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
+    others = f"; {left} changes of other tools are not" if left else ""
+    click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
+
+
+def _tell_restless(source: Source, listed: Listed, pins: Pins) -> None:
+    """Start the servers a second time and name those that list other definitions than a moment ago."""
+    if not source.restarts:
         return
-    _print(changes)
-    ctx.exit(1 if any(changes.values()) else 0)
+    for name, again in source.ask().items():
+        ways = {tool: one.by for tool, one in pins.get(name, {}).items()}
+        before = {str(one.get("name")): one for one in listed.get(name, [])}
+        now = {tool: Pin.of(one, ways.get(tool, "definition")) for tool, one in before.items()}
+        found = [change.tool for change in compare(now, again, attacks_in)]
+        if found:
+            tools = visible(", ".join(found[:10])) + (", ..." if len(found) > 10 else "")
+            click.echo(
+                f"{name or 'The server'} lists other definitions at every start: {tools}. Pinned by their whole"
+                " definition, these tools are withheld from the next start on. Pin them by name and effect:"
+                f" `assent pin --write --by effect {name or 'TARGET'}`",
+                err=True,
+            )
 
 
-Wanted = set[tuple[str, str]] | None
-"""The tools to accept, each with its upstream; None: all of them."""
+def _tell_withheld(source: Source, place: Path, changes: dict[str, list[Change]], wanted: Wanted) -> None:
+    """Say what a gateway withholds once this is written."""
+    settings = source.settings
+    if settings is None or settings.pins is None or Path(settings.pins).resolve() != place.resolve():
+        click.echo(f"No configuration that was read here uses {place}: no gateway withholds a tool by it.", err=True)
+        return
+    click.echo(
+        f"From now on the gateway withholds every tool that is not in {place}, or not as it says there,"
+        " until you accept it.",
+        err=True,
+    )
+    left = [
+        f"{name}:{one.tool}"
+        for name, found in changes.items()
+        for one in found
+        if one.kind != "gone" and not _meant(wanted, name, one.tool)
+    ]
+    if left:
+        click.echo(f"Withheld now: {visible(', '.join(left))}", err=True)
 
 
 def _check_single(listed: Listed, wanted: Wanted) -> None:
@@ -102,7 +168,7 @@ def _check_single(listed: Listed, wanted: Wanted) -> None:
         raise SettingsError([Fault("it is listed twice", remedy, visible(head)) for head in heads])
 
 
-def _wanted(only: tuple[str, ...], listed: Listed, pins: dict[str, dict[str, Pin]]) -> set[tuple[str, str]]:
+def _wanted(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str, str]]:
     """The tools that were named, by their own name where only one upstream has it, else as `upstream:name`."""
     known = {
         (upstream, name)
@@ -130,59 +196,74 @@ def _meant(wanted: Wanted, upstream: str, tool: str) -> bool:
     return wanted is None or (upstream, tool) in wanted
 
 
-def _count(wanted: Wanted, accepted: dict[str, dict[str, Pin]]) -> str:
-    number = sum(map(len, accepted.values())) if wanted is None else len(wanted)
-    return f"{number} definition" + ("" if number == 1 else "s")
+def _count(wanted: Wanted, accepted: Pins) -> str:
+    return counted(sum(map(len, accepted.values())) if wanted is None else len(wanted), "definition")
 
 
-def _accepted(upstream: str, pins: dict[str, Pin], found: list[dict[str, Any]], wanted: Wanted) -> dict[str, Pin]:
-    now = pins_of(found)
+def _accepted(
+    upstream: str, pins: dict[str, Pin], found: list[dict[str, Any]], wanted: Wanted, by: By | None
+) -> dict[str, Pin]:
+    """The pins after the write: a tool stays pinned as it was, a new one as the others of its upstream."""
+    usual: By = "effect" if any(one.by == "effect" for one in pins.values()) else "definition"
+    named = {str(one.get("name")): one for one in found}
+    now = {name: Pin.of(one, by or (pins[name].by if name in pins else usual)) for name, one in named.items()}
     if wanted is None:
         return now
     kept = {name: one for name, one in pins.items() if (upstream, name) not in wanted}
     return kept | {name: one for name, one in now.items() if (upstream, name) in wanted}
 
 
-def _listed(
-    ctx: click.Context, target: str | None, headers: tuple[str, ...], config: Path | None
-) -> tuple[Listed, Path]:
-    if not names_nothing(ctx, target):
-        read = chosen(ctx, target, "spec", (), headers).read()
+def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], config: Path | None) -> Source:
+    settings = settings_naming(target, config) if target is not None else None
+    if settings is None and not names_nothing(ctx, target):
+        return _target_source(ctx, target, headers)
+    settings = settings or find_settings(config)
+    if not settings.upstreams:
+        raise SettingsError(Fault("there are no upstreams", "Name some, or a TARGET", "upstreams"))
+    named = {name: one for name, one in settings.upstreams.items() if target in (None, name)}
+    servers = {name: one for name, one in named.items() if one.openapi is None}
+    # An API description is a file of the operator's own; whoever keeps it keeps its history.
+    apis: Listed = {name: [] for name in named.keys() - servers.keys()}
+    for name in apis:
+        click.echo(f"{name}: an API description is not pinned", err=True)
+
+    def ask() -> Listed:
+        found: Listed = {name: list(list_tools(name, one)) for name, one in servers.items()}
+        for name, definitions in found.items():
+            check_tools(definitions, name)
+        return found | apis
+
+    return Source(ask, Path(settings.pins or LOCK), settings, restarts=True)
+
+
+def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, ...]) -> Source:
+    what = chosen(ctx, target, "spec", (), headers)
+
+    def ask() -> Listed:
+        read = what.read()
         if read.target.configuration or any(one.partial or one.method for one in read.target.subjects):
             remedy = "Name a configuration with -c, or a URL, a file of definitions or a command"
             raise SettingsError(Fault("it holds no definitions of a server to be pinned", remedy, file=target or ""))
         found = [dict(subject.definition) for subject in read.target.subjects]
         check_tools(found, read.target.name)
-        return {"": found}, Path(LOCK)
-    settings = find_settings(config)
-    if not settings.upstreams:
-        raise SettingsError(Fault("there are no upstreams", "Name some, or a TARGET", "upstreams"))
-    listed = {name: _of_upstream(name, one) for name, one in settings.upstreams.items()}
-    for name, found in listed.items():
-        check_tools(found, name)
-    return listed, Path(settings.pins or LOCK)
+        return {"": found}
+
+    is_file = target == "-" or (target is not None and Path(target).is_file())
+    beside = Path("assent.yaml")
+    settings = None
+    with suppress(SettingsError):  # a configuration of its own trouble is not what was named here
+        settings = find_settings(beside) if beside.exists() else None
+    return Source(ask, Path(LOCK), settings, restarts=not is_file)
 
 
-def _of_upstream(name: str, upstream: UpstreamSettings) -> list[dict[str, Any]]:
-    try:
-        return asyncio.run(_definitions(name, upstream))
-    except NotListedError as error:
-        raise NotListedError(f"{name}: {error}") from None
-
-
-async def _definitions(name: str, upstream: UpstreamSettings) -> list[dict[str, Any]]:
-    if upstream.url is not None:
-        return await listed_at(upstream.url, upstream.headers)
-    if upstream.command is not None:
-        errors = sys.__stderr__ or sys.stderr
-        return await listed_by(upstream.command, errors=errors, env=upstream.env, cwd=upstream.cwd)
-    # An API description is a file of the operator's own; whoever keeps it keeps its history.
-    click.echo(f"{name}: an API description is not pinned", err=True)
-    return []
-
-
-def _print(changes: dict[str, list[Change]]) -> None:
+def _print(changes: dict[str, list[Change]], listed: Listed) -> None:
+    """What differs, and of what is new or changed everything that looks like an attack."""
     for upstream, found in changes.items():
+        head = f"{upstream}: " if upstream else ""
+        definitions = {str(one.get("name")): one for one in listed.get(upstream, [])}
         for change in found:
-            head = f"{upstream}: " if upstream else ""
             click.echo(f"{head}{change}")
+            attacks = attacks_in(definitions[change.tool]) if change.tool in definitions else []
+            if attacks:
+                lines = "\n".join(f"  {visible(one)}" for one in attacks)
+                click.echo(f"{head}attack  {visible(change.tool)}\n{lines}")

@@ -18,16 +18,18 @@ from assent.bootstrap import load_pins
 from assent.commands.options import config_option
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server, spare_collector
-from assent.errors import Fault, SettingsError
+from assent.errors import ContractError, Fault, SettingsError
 from assent.house import House, open_house
 from assent.keyring import Keyring
 from assent.reception import check_bind, has_kept_keys, lets_nobody_in
 from assent.reloading import Reloading, Signature, signature, watched_files
 from assent.settings import Settings, find_file, find_settings
 from assent.stores.inspect import check_store, in_doubt
+from assent.survey import survey
 from assent.telemetry import observed
 
 logger = logging.getLogger(__name__)
+_ANSWERS_WITHIN = 30.0
 
 
 @click.command()
@@ -38,7 +40,7 @@ logger = logging.getLogger(__name__)
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )
-@click.option("--check", is_flag=True, help="Validate the configuration and exit.")
+@click.option("--check", is_flag=True, help="Validate the configuration, ask the upstreams for their tools, and exit.")
 def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
     """Govern every call to the configured upstreams, over HTTP at /mcp."""
     if check:
@@ -61,7 +63,7 @@ def _load(config: Path | None, host: str) -> Settings:
 
 
 async def _check(settings: Settings) -> None:
-    """Everything that would stop a start or leave it without tools; nothing is made or changed."""
+    """Raise for everything that would stop a start or leave a contract without its tool; nothing is changed."""
     await check_store(settings.store)
     Keyring(Path(settings.secrets.directory)).check()
     anchors_of(settings)
@@ -69,6 +71,17 @@ async def _check(settings: Settings) -> None:
         load_pins(Path(settings.pins))
     house = await open_house(settings.model_copy(update={"store": "memory://"}))
     await house.stop()
+    logging.getLogger("assent").addHandler(logging.NullHandler())  # what it would log is said below
+    stock = await survey(settings, within=_ANSWERS_WITHIN)
+    for name, trouble in stock.troubles.items():
+        click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
+    for one in stock.binding.unchecked:
+        click.echo(f"warning: {one.where}: no tool matches the contract {one.name} yet", err=True)
+    for name, reason in stock.unaccepted().items():
+        click.echo(f"warning: {name} is withheld: {reason}", err=True)
+    if stock.binding.faults:
+        raise ContractError(stock.binding.faults)
+    stock.check_contracts()
 
 
 async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:

@@ -1,18 +1,18 @@
-"""What does a TARGET on the command line mean?
+"""Reads the TARGET of a command line.
 
 A URL, a file (tool definitions, contracts, an API description, a configuration; `-` is the standard input), a Python
-object `package.module:server`, or a command after `--`.
+object `package.module:server`, the name of a configured upstream, or a command after `--`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from inspect import iscoroutine
 from pathlib import Path
@@ -21,20 +21,24 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from assent.contract.files import contract_paths, load_contracts, load_declared
+from assent.commands.servers import list_tools, read_description, settings_naming
+from assent.contract.binding import Offered, bind
+from assent.contract.files import WrittenContract, by_name, contract_paths, load_written
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reading import read_contract
 from assent.contract.wire import CONTRACT_KEY, dropped_hints
+from assent.contract.yaml_lines import Document
 from assent.core.render import counted, visible
 from assent.errors import ContractError, Fault, SettingsError
-from assent.infer import classify
 from assent.lint import Subject, Target, all_rules
 from assent.lint.sources import Read, read_file, read_text, suppressions_beside, under_contract
 from assent.lint.target import subject_of
+from assent.settings import Settings, parse_settings
 
 _COMMAND = "assent.command"
+_MOST_LOST = 20
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -66,6 +70,8 @@ class Chosen:
     headers: tuple[str, ...]
     own_profile: bool = False
     """Whether a configuration is said by the profile it names, since none was given."""
+    config: Path | None = None
+    """The configuration whose upstreams may be named; else the one that commands find by themselves."""
 
     def read(self, env: Mapping[str, str] | None = None) -> Read:
         """The definitions and contracts of the target; raises AssentError where there are none to be had.
@@ -73,10 +79,25 @@ class Chosen:
         `env` is what a command finds in its environment beside the little that every command does.
         """
         files = contract_paths(self.contracts)
-        read = _read(self, load_contracts(files), env)
+        written = load_written(files)
+        read = _read(self, written, env)
+        _warn_unmatched(written, read.target)
         beside = suppressions_beside(files, tuple(all_rules()))
         ours = [one for one in beside if one.tool in read.target.names]
         return replace(read, suppressions=tuple(dict.fromkeys([*read.suppressions, *ours])))
+
+    def read_all(self) -> list[Read]:
+        """The target; of a client's configuration each server that it names, one that does not answer with the reason.
+
+        Raises where none of them answers: then nothing can be said of any tool.
+        """
+        read = self.read()
+        if not is_client_file(read.target.configuration):
+            return [read]
+        found = [read, *_follow(read, self)]
+        if len(found) > 1 and all(one.unchecked for one in found[1:]):
+            raise SettingsError([Fault(f"nothing was checked: {one.unchecked}") for one in found[1:]])
+        return found
 
 
 def target_options(command: Command) -> Command:
@@ -99,15 +120,21 @@ def reading_options(command: Command) -> Command:
 
 
 def chosen(
-    ctx: click.Context, target: str | None, profile: str, contracts: Sequence[str], headers: Sequence[str]
+    ctx: click.Context,
+    target: str | None,
+    profile: str,
+    contracts: Sequence[str],
+    headers: Sequence[str],
+    config: Path | None = None,
 ) -> Chosen:
     """What was named, which must be exactly one thing."""
     command = ctx.meta.get(_COMMAND, ())
     if (target is None) == (not command):
-        raise click.UsageError("Name one TARGET: a URL, a file, package.module:server, or a command after `--`.", ctx)
+        names = "a URL, a file, package.module:server, a configured upstream, or a command after `--`"
+        raise click.UsageError(f"Name one TARGET: {names}.", ctx)
     check_name(target or "")
     unsaid = profile == "spec" and ctx.get_parameter_source("profile") is ParameterSource.DEFAULT
-    return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=unsaid)
+    return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=unsaid, config=config)
 
 
 def check_name(target: str) -> None:
@@ -134,19 +161,33 @@ def names_nothing(ctx: click.Context, target: str | None) -> bool:
     return target is None and not ctx.meta.get(_COMMAND)
 
 
-def _read(what: Chosen, overlays: dict[str, Contract], env: Mapping[str, str] | None) -> Read:
+def _warn_unmatched(written: Sequence[WrittenContract], target: Target) -> None:
+    """Say which contracts of `--contracts` are laid over nothing."""
+    lost = [one for one in written if one.name not in target.names]
+    for one in lost[:_MOST_LOST]:
+        close = difflib.get_close_matches(one.name, target.names, n=1)
+        remedy = f"; did you mean {close[0]}?" if close else ""
+        click.echo(f"{one.where}: the contract {one.name} matches no tool of {visible(target.name)}{remedy}", err=True)
+    if len(lost) > _MOST_LOST:
+        click.echo(f"{len(lost) - _MOST_LOST} more contracts match no tool of it", err=True)
+
+
+def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, str] | None) -> Read:
     said_by = named_profile(what.profile)
+    path = Path(what.target or "")
+    if what.target is not None and (settings := _naming(what.target, what.config)) is not None:
+        return _read_upstream(what, settings, written)
+    overlays = by_name(written)
     if what.target == "-":
         given = Path("standard input")
         return read_text(_standard_input(given), given, said_by=said_by, known=tuple(all_rules()), overlays=overlays)
-    path = Path(what.target or "")
     if not what.command and not _is_url(what.target) and (path.exists() or not _MODULE.fullmatch(str(what.target))):
         return read_file(
             path,
             said_by=said_by,
             known=tuple(all_rules()),
             overlays=overlays,
-            read_api=partial(_read_api, patterns=what.contracts),
+            read_api=lambda file, profile: _read_api(str(file), profile, written),
             own_profile=what.own_profile,
         )
     # The SDK takes half a second to import, which files do not need.
@@ -196,6 +237,61 @@ def _of_object(
     return tuple(replace(one, contradictions=dropped.get(one.name, ())) for one in subjects)
 
 
+def _naming(target: str, config: Path | None) -> Settings | None:
+    """The configuration in which the target is an upstream, if there is one."""
+    if target == "-" or _is_url(target) or _MODULE.fullmatch(target):
+        return None
+    return settings_naming(target, config)
+
+
+def _read_upstream(what: Chosen, settings: Settings, written: Sequence[WrittenContract]) -> Read:
+    """A configured upstream under the contracts that are bound to its tools, as the gateway would serve them."""
+    name = what.target or ""
+    upstream = settings.upstreams[name]
+    own = named_profile(upstream.profile or settings.profile)
+    said_by = own if what.own_profile else named_profile(what.profile)
+    written = written or load_written(contract_paths(settings.contracts))
+    if upstream.openapi is not None:
+        return Read(Target(name, tuple(_read_api(upstream.openapi, said_by, written, name)), said_by))
+    found = list_tools(name, upstream)
+    overlays = {own: one.contract for own, one in bound_to(name, found, written, settings).items()}
+    return Read(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
+
+
+def bound_to(
+    upstream: str,
+    definitions: Iterable[Mapping[str, Any]],
+    written: Sequence[WrittenContract],
+    settings: Settings | None = None,
+) -> dict[str, WrittenContract]:
+    """The contracts of one upstream's tools by its own names; other upstreams are not asked."""
+    names = [str(one.get("name")) for one in definitions]
+    prefix = settings.prefix_of(upstream) if settings is not None else ""
+    others = settings.upstreams.keys() - {upstream} if settings is not None else ()
+    found = bind(written, {upstream: Offered({name: prefix + name for name in names})}, others)
+    return {own: one for (_, own), one in found.governs.items()}
+
+
+def is_client_file(configuration: str) -> bool:
+    """Whether the text of a configuration is that of a desktop client."""
+    return bool(configuration) and "mcpServers" in (Document(configuration).value or {})
+
+
+def _follow(read: Read, what: Chosen) -> Iterator[Read]:
+    """Each server of a client's configuration as a target of its own."""
+    from assent.edges.listing import NotListedError
+
+    file, said_by = read.target.name, named_profile(what.profile)
+    for name, upstream in parse_settings(read.target.configuration, file).upstreams.items():
+        try:
+            found = list_tools(name, upstream)
+        except NotListedError as error:
+            yield Read(Target(f"{file}#{name}", (), said_by), unchecked=str(error))
+            continue
+        subjects = under_contract(found, {}, said_by, f"{file}#{name}")
+        yield Read(Target(f"{file}#{name}", subjects, said_by), server=found.server)
+
+
 def _standard_input(name: Path) -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
@@ -207,17 +303,22 @@ def _is_url(target: str | None) -> bool:
     return target is not None and "://" in target
 
 
-def _read_api(path: Path, said_by: Profile, patterns: Sequence[str]) -> Sequence[Subject]:
+def _read_api(
+    source: str, said_by: Profile, written: Sequence[WrittenContract], upstream: str = ""
+) -> Sequence[Subject]:
     """The tools the gateway would make of an API description, contract files over it, with the HTTP method of each."""
-    from assent.edges.upstreams.openapi.api import read_api
     from assent.edges.upstreams.openapi.contracts import overlaid
-    from assent.edges.upstreams.openapi.library import load_library
 
-    given = read_api(asyncio.run(load_library(path)), infer=classify)
+    given = read_description(source)
     if given.excluded:
         left = counted(len(given.excluded), "operation")
-        click.echo(f"{path}: {left} without a tool; `assent contract show {path} --excluded` says why", err=True)
-    declared = load_declared(contract_paths(patterns))
+        click.echo(f"{source}: {left} without a tool; `assent contract show {source} --excluded` says why", err=True)
+    definitions = [tool.definition for tool in given.tools.values()]
+    if upstream:
+        declared = {own: one.fields for own, one in bound_to(upstream, definitions, written).items()}
+    else:
+        by_name(written)
+        declared = {one.name: one.fields for one in written}
     return [
         subject_of(
             tool.definition,

@@ -75,13 +75,22 @@ def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -
     said = "mode" in settings.model_fields_set and settings.mode == "enforce"
     server = UpstreamSettings(command=command, env=dict(os.environ), timeout=start_within)
     stdio = settings.auth.stdio or Caller(kind="agent", scopes=("*",))
+    known = _configured_as(command, settings)
+    # A lock file that only lies beside the configuration is about the upstreams in it.
+    pinned = known is not None or "pins" in settings.model_fields_set
     return settings.model_copy(
         update={
             "mode": "enforce" if said else "observe",
-            "upstreams": {name_of(command): server},
+            "upstreams": {known or name_of(command): server},
+            "pins": settings.pins if pinned else None,
             "auth": settings.auth.model_copy(update={"stdio": stdio}),
         }
     )
+
+
+def _configured_as(command: tuple[str, ...], settings: Settings) -> str | None:
+    """The upstream that the configuration starts by the same command, whose contracts and pins are meant."""
+    return next((name for name, one in settings.upstreams.items() if one.command == command), None)
 
 
 def name_of(command: tuple[str, ...]) -> str:

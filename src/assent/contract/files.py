@@ -1,10 +1,14 @@
-"""Which contracts stand in these files?"""
+"""Contract files: finds them, reads them, and reports every fault with its line.
+
+A file has `tools:`. `upstream: NAME` beside it binds all of them to one upstream. `sections:` is a list of such parts.
+"""
 
 from __future__ import annotations
 
 import difflib
 import glob
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,25 @@ from assent.contract.yaml_lines import Document
 from assent.errors import ContractError, Fault, FaultsError
 
 MOST_BYTES = 8 * 1024 * 1024
+_KEYS = ("tools", "upstream", "sections")
+
+Place = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenContract:
+    """One contract of a file: the tool's name, the upstream it is bound to (empty: none), and where it stands."""
+
+    name: str
+    upstream: str
+    contract: Contract
+    fields: Mapping[str, Any]
+    file: str = ""
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -35,46 +58,67 @@ def _unmatched(pattern: str) -> Fault:
     return Fault("there is no contract file to match this pattern", remedy, file=pattern)
 
 
-def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
-    """Every contract of the files, by canonical name; all faults of all files at once, or none."""
-    found: dict[str, Contract] = {}
-    homes: dict[str, str] = {}
+def load_written(paths: Iterable[Path]) -> list[WrittenContract]:
+    """Every contract of the files with its upstream and place; all faults of all files at once, or none."""
+    found: list[WrittenContract] = []
+    files: dict[tuple[str, str], str] = {}
     faults: list[Fault] = []
     for path in dict.fromkeys(paths):
         file = str(path)
         try:
             document = _document(_text_of(path), file)
-            contracts, wrong = _read(document)
+            read, wrong = _read(document)
         except FaultsError as error:
             faults.extend(error.faults)
             continue
-        faults.extend(wrong)
-        for name in _tools_of(document):
-            if name in homes:
-                line = document.locate(("tools", name))[1]
-                message = f"{name} already has a contract in {homes[name]}"
-                faults.append(Fault(message, "Keep one of them", name, file, line))
-            homes.setdefault(name, file)
-        found.update(contracts)
+        found += read
+        faults += wrong
+        for upstream, place, tools in _parts_of(document):
+            for name in tools:
+                if (upstream, name) in files:
+                    message = f"{name} already has a contract in {files[upstream, name]}"
+                    faults.append(Fault(message, "Keep one of them", name, *document.locate((*place, name))))
+                files.setdefault((upstream, name), file)
     if faults:
         raise ContractError(faults)
     return found
 
 
-def load_declared(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """What the files themselves say of each tool, nothing derived: to be laid over what else is known of it."""
-    found: dict[str, dict[str, Any]] = {}
-    for path in dict.fromkeys(paths):
-        found.update({name: dict(fields) for name, fields in _tools_of(_document(_text_of(path), str(path))).items()})
-    return found
+def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
+    """Every contract of the files by the tool's own name, for readers that know one server only."""
+    return by_name(load_written(paths))
+
+
+def by_name(written: Iterable[WrittenContract]) -> dict[str, Contract]:
+    """Contracts by the tool's own name; raises ContractError where two upstreams have contracts for one name."""
+    found: dict[str, WrittenContract] = {}
+    faults: list[Fault] = []
+    for one in written:
+        other = found.setdefault(one.name, one)
+        if other is not one:
+            message = f"there are contracts of this name for several upstreams, another one at {other.where}"
+            faults.append(Fault(message, "Use only the file of the upstream you mean", one.name, one.file, one.line))
+    if faults:
+        raise ContractError(faults)
+    return {name: one.contract for name, one in found.items()}
 
 
 def parse_contracts(text: str, file: str = "") -> dict[str, Contract]:
-    """The contracts of one YAML (or JSON) text of the form `tools: {name: {...}}`."""
+    """The contracts of one YAML (or JSON) text by the tool's own name."""
+    return by_name(parse_written(text, file))
+
+
+def parse_written(text: str, file: str = "") -> list[WrittenContract]:
+    """The contracts of one YAML (or JSON) text, in the order of the text."""
     found, faults = _read(_document(text, file))
     if faults:
         raise ContractError(faults)
     return found
+
+
+def homes_of(document: Document) -> list[tuple[str, Place]]:
+    """Where the tools of a contract file stand: the upstream (empty: none) and the path of each `tools:`."""
+    return [(upstream, place) for upstream, place, _ in _parts_of(document)]
 
 
 def _document(text: str, file: str) -> Document:
@@ -84,52 +128,82 @@ def _document(text: str, file: str) -> Document:
         raise ContractError(error.faults) from None
 
 
-def _read(document: Document) -> tuple[dict[str, Contract], list[Fault]]:
+def _read(document: Document) -> tuple[list[WrittenContract], list[Fault]]:
     """What can be read of a document, and everything that is wrong with it."""
-    found: dict[str, Contract] = {}
+    found: list[WrittenContract] = []
     faults = list(document.faults)
-    for name, fields in _tools_of(document).items():
-        try:
-            found[name] = _one(document, name, fields)
-        except ContractError as error:
-            faults.extend(error.faults)
+    for upstream, place, tools in _parts_of(document):
+        for name, fields in tools.items():
+            try:
+                found.append(_one(document, upstream, (*place, name), fields))
+            except ContractError as error:
+                faults.extend(error.faults)
     return found, faults
 
 
-def _one(document: Document, name: str, fields: Any) -> Contract:
-    def locate(loc: tuple[Any, ...]) -> tuple[str, int]:
-        return document.locate(("tools", name) if loc == ("name",) else ("tools", name, *loc))
+def _one(document: Document, upstream: str, place: Place, fields: Any) -> WrittenContract:
+    name = place[-1]
 
+    def locate(loc: Place) -> tuple[str, int]:
+        return document.locate(place if loc == ("name",) else (*place, *loc))
+
+    file, line = locate(())
     if not isinstance(fields, Mapping):
-        file, line = locate(())
         message = "a contract is a set of fields"
         raise ContractError(Fault(message, "Write at least side_effect: read", name[:128], file, line))
     if "name" in fields:
-        file, line = document.locate(("tools", name, "name"))
+        file, line = locate(("name", "name"))
         raise ContractError(Fault("the name is the key above", "Remove it", f"{name[:128]}.name", file, line))
-    return read_contract(name, fields, locate)
+    return WrittenContract(name, upstream, read_contract(name, fields, locate), dict(fields), file, line)
 
 
-def _tools_of(document: Document) -> Mapping[str, Any]:
+def _parts_of(document: Document) -> Iterator[tuple[str, Place, Mapping[str, Any]]]:
+    """The parts of a file: the upstream that each is bound to, the place of its tools, and the tools."""
     value, file = document.value, document.file
     if value is None:
         raise ContractError(Fault("the file is empty", "Write `tools:` and the contracts under it", file=file, line=1))
-    unknown = [key for key in value if key != "tools"] if isinstance(value, Mapping) else []
-    if unknown:
-        close = difflib.get_close_matches(unknown[0][:100], ["tools"], n=1)
-        remedy = "Did you mean tools?" if close else "Only `tools:` stands at the top"
-        line = document.locate((unknown[0],))[1]
-        raise ContractError(Fault("there is no such key", remedy, unknown[0][:128], file, line))
-    if not isinstance(value, Mapping) or "tools" not in value:
+    _check_keys(document, (), value, _KEYS)
+    if not isinstance(value, Mapping) or not {"tools", "sections"} & value.keys():
         raise ContractError(
             Fault("there is no `tools:` at the top", "Put the contracts under `tools:`", file=file, line=1)
         )
-    tools = value["tools"]
+    if "tools" in value or "upstream" in value:
+        yield _part(document, ())
+    sections = value.get("sections", [])
+    if not isinstance(sections, list):
+        remedy = "Write `- upstream: NAME` and `tools:` for each"
+        raise ContractError(Fault("it is a list of parts", remedy, "sections", *document.locate(("sections",))))
+    for index, section in enumerate(sections):
+        place = ("sections", index)
+        _check_keys(document, place, section, ("upstream", "tools"))
+        if not isinstance(section, Mapping) or "upstream" not in section:
+            remedy = "Write `upstream: NAME` and `tools:` in it"
+            raise ContractError(Fault("a section names its upstream", remedy, "sections", *document.locate(place)))
+        yield _part(document, place)
+
+
+def _check_keys(document: Document, place: Place, value: Any, known: tuple[str, ...]) -> None:
+    unknown = [key for key in value if key not in known] if isinstance(value, Mapping) else []
+    if unknown:
+        close = difflib.get_close_matches(str(unknown[0])[:100], known, n=1)
+        remedy = f"Did you mean {close[0]}?" if close else f"Only {', '.join(f'`{key}:`' for key in known)} stand here"
+        line = document.locate((*place, unknown[0]))[1]
+        raise ContractError(Fault("there is no such key", remedy, str(unknown[0])[:128], document.file, line))
+
+
+def _part(document: Document, place: Place) -> tuple[str, Place, Mapping[str, Any]]:
+    value = document.value
+    for key in place:
+        value = value[key]
+    upstream, tools = value.get("upstream", ""), value.get("tools")
+    if not isinstance(upstream, str) or ("upstream" in value and not upstream):
+        where = document.locate((*place, "upstream"))
+        raise ContractError(Fault("it is the name of an upstream", "Write it as a text", "upstream", *where))
     if not isinstance(tools, Mapping):
-        line = document.locate(("tools",))[1]
+        where = document.locate((*place, "tools"))
         message = "it holds a contract for each tool, by the tool's name"
-        raise ContractError(Fault(message, "Write a name and the contract under it", "tools", file, line))
-    return tools
+        raise ContractError(Fault(message, "Write a name and the contract under it", "tools", *where))
+    return upstream, (*place, "tools"), tools
 
 
 def _text_of(path: Path) -> str:

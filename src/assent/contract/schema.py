@@ -1,4 +1,4 @@
-"""What JSON Schema can an editor check contract files with?"""
+"""The JSON Schema with which editors check contract files."""
 
 from __future__ import annotations
 
@@ -25,18 +25,27 @@ def contract_schema() -> dict[str, Any]:
             field["description"] = shared[field["$ref"].rpartition("/")[2]]["description"]
     shared["Contract"] = contract
     tools = {
-        "description": "A contract for each tool, by its canonical name.",
+        "description": "A contract for each tool, by the name its upstream gives it, or by the name on our wire.",
         "type": "object",
         "propertyNames": {"pattern": TOOL_NAME},
         "additionalProperties": {"$ref": "#/$defs/Contract"},
     }
+    upstream = {"description": "The upstream whose tools these are.", "type": "string", "minLength": 1}
+    section = {
+        "type": "object",
+        "properties": {"upstream": upstream, "tools": tools},
+        "required": ["upstream", "tools"],
+        "additionalProperties": False,
+    }
+    sections = {"description": "Contracts for the tools of several upstreams.", "type": "array", "items": section}
     return {
         "$schema": DIALECT,
         "title": "Assent contract file",
         "description": "What each tool promises: declared once, derived everywhere, enforced on every call.",
         "type": "object",
-        "properties": {"tools": tools},
-        "required": ["tools"],
+        "properties": {"upstream": upstream, "tools": tools, "sections": sections},
+        "anyOf": [{"required": ["tools"]}, {"required": ["sections"]}],
+        "dependentRequired": {"upstream": ["tools"]},
         "additionalProperties": False,
         "$defs": dict(sorted(shared.items())),
     }

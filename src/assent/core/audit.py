@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from assent.core.call import Call, Request
@@ -27,14 +26,21 @@ class Entry:
 
 def call_facts(call: Call) -> dict[str, Any]:
     """What an entry says of a call without naming anybody or repeating anything they sent."""
-    facts = {**_tool_facts(call.tool), "mode": call.principal.mode}
+    facts = {**tool_facts(call.tool), "mode": call.principal.mode}
     if call.dry_run:
         facts["dry_run"] = True
     return facts
 
 
-@lru_cache(65_536)
-def _tool_facts(tool: Tool) -> dict[str, Any]:
+def tool_facts(tool: Tool) -> dict[str, Any]:
+    """What every entry about a call says of its tool; worked out once for each tool."""
+    found: dict[str, Any] | None = tool.derived.get("facts")
+    if found is None:
+        found = tool.derived["facts"] = _facts_of(tool)
+    return found
+
+
+def _facts_of(tool: Tool) -> dict[str, Any]:
     contract = tool.contract
     elsewhere: dict[str, Any] = {"upstream": tool.upstream} if tool.upstream else {}
     if tool.open_world:

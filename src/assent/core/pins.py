@@ -1,7 +1,7 @@
-"""Does a tool still say what it said when somebody accepted it?
+"""Pins: the definitions of upstream tools as a person accepted them, and what differs from them now.
 
-A pin is the digest of an upstream tool's whole definition, annotations included, as a person accepted it. The
-definition itself is kept beside the digest, so that a change can be read.
+A pin holds the digest of a tool's whole definition, annotations included, and the definition itself, so that a change
+can be read. A tool of a server that words its definitions anew at every start is pinned by name and effect instead.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from assent.contract.digest import NotCanonicalError, digest_of
+from assent.contract.wire import read_claims
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
+from assent.infer import classify
 
 VERSION = 1
 _LONGEST = 300
@@ -31,6 +33,13 @@ RESTORE = "Restore it from version control; or delete it and accept everything a
 
 Definition = Mapping[str, Any]
 Pins = Mapping[str, "Pin"]
+By = Literal["definition", "effect"]
+Attacks = Callable[[Definition], Sequence[str]]
+"""What looks like an attack in the texts of a definition."""
+
+
+def _none(_: Definition) -> Sequence[str]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +48,22 @@ class Pin:
 
     digest: str
     definition: Definition
+    by: By = "definition"
+    """Whether another wording is a change, or only another effect."""
 
     @classmethod
-    def of(cls, definition: Definition) -> Pin:
-        return cls(pin_digest(definition), dict(definition))
+    def of(cls, definition: Definition, by: By = "definition") -> Pin:
+        return cls(pin_digest(definition), dict(definition), by)
+
+    def changes(self, definition: Definition, attacks: Attacks = _none) -> list[str] | None:
+        """What differs from what was accepted, one line each; None where it is accepted."""
+        if self.digest == pin_digest(definition):
+            return None
+        if self.by == "definition":
+            return differences(self.definition, definition)
+        known = attacks(self.definition)
+        fresh = [one for one in attacks(definition) if one not in known]
+        return [*differences(effect_of(self.definition), effect_of(definition)), *fresh] or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +88,19 @@ def pin_digest(definition: Definition) -> str:
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
+def effect_of(definition: Definition) -> dict[str, Any]:
+    """What a tool does by its definition: what is inferred of it, and what it claims by its annotations."""
+    inferred, claims = classify(definition), read_claims(definition)
+    found = {name: value for name, value in inferred.as_json().items() if name not in ("name", "confidence", "reasons")}
+    return {**found, "claims": {name: getattr(claims, name) for name in ("read_only", "destructive", "open_world")}}
+
+
 def pins_of(definitions: Iterable[Definition]) -> dict[str, Pin]:
     """Pins of definitions as they are now."""
     return {str(definition.get("name")): Pin.of(definition) for definition in definitions}
 
 
-def compare(pins: Pins, definitions: Iterable[Definition]) -> list[Change]:
+def compare(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _none) -> list[Change]:
     """Everything that differs, by name."""
     found: list[Change] = []
     seen: set[str] = set()
@@ -82,17 +110,17 @@ def compare(pins: Pins, definitions: Iterable[Definition]) -> list[Change]:
             found.append(Change(name, "changed", ("it is listed twice",)))
         elif name not in pins:
             found.append(Change(name, "new"))
-        elif pins[name].digest != pin_digest(definition):
-            found.append(Change(name, "changed", tuple(differences(pins[name].definition, definition))))
+        elif (lines := pins[name].changes(definition, attacks)) is not None:
+            found.append(Change(name, "changed", tuple(lines)))
         seen.add(name)
     found += [Change(name, "gone") for name in pins if name not in seen]
     return sorted(found, key=lambda change: (change.tool, change.kind))
 
 
-def changed(pins: Pins, definitions: Iterable[Definition]) -> dict[str, str]:
+def changed(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _none) -> dict[str, str]:
     """The tools to withhold, each with the reason: those that changed, and those that nobody has accepted."""
     reasons: dict[str, str] = {}
-    for change in compare(pins, definitions):
+    for change in compare(pins, definitions, attacks):
         if change.kind == "changed":
             reasons[change.tool] = "its definition changed since it was accepted: " + _brief(change.lines)
         elif change.kind == "new":
@@ -203,7 +231,7 @@ def read_pins(text: str, file: str = "") -> dict[str, dict[str, Pin]]:
                 Fault(f"not a lock file: version {value['version']!r} is not known", RESTORE, file=file)
             )
         found = {
-            upstream: {name: Pin(pin["digest"], dict(pin["definition"])) for name, pin in tools.items()}
+            upstream: {name: _read_pin(pin) for name, pin in tools.items()}
             for upstream, tools in value["upstreams"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -215,10 +243,20 @@ def read_pins(text: str, file: str = "") -> dict[str, dict[str, Pin]]:
     return found
 
 
+def _read_pin(pin: Any) -> Pin:
+    by = pin.get("by", "definition")
+    if by not in ("definition", "effect"):
+        raise ValueError("it is pinned in a way that is not known")
+    return Pin(pin["digest"], dict(pin["definition"]), by)
+
+
 def pins_text(pins: Mapping[str, Pins]) -> str:
     """A lock file, in an order that makes small diffs."""
     upstreams = {
-        upstream: {name: {"digest": pin.digest, "definition": pin.definition} for name, pin in sorted(tools.items())}
+        upstream: {
+            name: {"digest": pin.digest, **({"by": pin.by} if pin.by == "effect" else {}), "definition": pin.definition}
+            for name, pin in sorted(tools.items())
+        }
         for upstream, tools in sorted(pins.items())
     }
     return json.dumps({"version": VERSION, "upstreams": upstreams}, indent=2) + "\n"

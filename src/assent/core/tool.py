@@ -50,6 +50,8 @@ class Tool:
     failure_names: bool = False
     open_world: bool = False
     """Whether calls reach systems outside: as the contract says, or as was inferred where it says nothing."""
+    derived: dict[str, Any] = field(default_factory=dict)
+    """What is worked out once from the rest. It is kept here so that it goes when the tool does."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What can somebody try at the running demo? Each printed line is run by a test."""
+"""The lines that the demo prints for another terminal. Each of them is run by a test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def next_steps(command: str, url: str, folder: Path, approval: str) -> str:
             "\n2. See every tool with its hints and its contract:",
             f"   {_curl(url, 'tools/list')}",
             f"   npx -y @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list",
-            "\n3. See what changed in the tool that is withheld. Accepted, it is listed again a second later:",
+            "\n3. See the attack in the tool that is withheld. If you accepted it, it would be listed again:",
             f"   {assent} pin --check {where}",
             f"   {assent} pin --write {where}",
             "\n4. See what was written down, sign it, and see that nobody has altered it:",

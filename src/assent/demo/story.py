@@ -1,4 +1,4 @@
-"""What does an agent meet at a governed server? Told step by step, as it happens."""
+"""The demo's story: what an agent meets at a governed server, printed as it happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import mcp_types as types
 from mcp import Client
 
-from assent.demo.upstream import Office
+from assent.demo.upstream import CHANGED, Office
+from assent.lint.attacks import attacks_in
 
 KEY = "dev.assent/idempotencyKey"
 ERA = "2026-07-28"
@@ -96,6 +97,8 @@ class Story:
             else "is still listed"
         )
         self._say(f"   It is not what was accepted when the demo started, so the tool {gone}.")
+        for attack in attacks_in({"name": "track_parcel", "description": CHANGED}):
+            self._say(f"   What it says now is an attack. {attack}.")
 
     def _step(self, text: str) -> None:
         self._say(f"\n-> {text}")

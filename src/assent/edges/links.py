@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, cast, get_args
 
 from mcp.shared.inbound import mcp_param_headers, x_mcp_header_map
@@ -148,10 +147,12 @@ def mirrored(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
-@lru_cache(65_536)
 def header_map(tool: Tool) -> Mapping[tuple[str, ...], str]:
     """Which arguments of a tool are mirrored in which headers."""
-    return x_mcp_header_map(tool.definition["inputSchema"])
+    found: Mapping[tuple[str, ...], str] | None = tool.derived.get("headers")
+    if found is None:
+        found = tool.derived["headers"] = x_mcp_header_map(tool.definition["inputSchema"])
+    return found
 
 
 def sound(result: dict[str, Any]) -> dict[str, Any]:

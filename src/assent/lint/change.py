@@ -16,13 +16,14 @@ class Change:
     """
 
     deed: Literal["put", "remove", "rename"]
-    path: tuple[str, ...]
+    path: tuple[Any, ...]
     value: Any = None
 
     def rooted(self, fields: Any) -> Change:
         """The same change where the enclosing objects may have to be put as well."""
         for depth in range(1, len(self.path)):
-            fields = fields.get(self.path[depth - 1]) if isinstance(fields, Mapping) else None
+            key = self.path[depth - 1]
+            fields = fields.get(key) if isinstance(fields, Mapping) else fields[key] if isinstance(key, int) else None
             if fields is None and self.deed == "put":
                 value = self.value
                 for key in reversed(self.path[depth:]):

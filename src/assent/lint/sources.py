@@ -1,4 +1,4 @@
-"""What does a file hold: tool definitions, contracts, an API description or a configuration?"""
+"""Reads what a file holds: tool definitions, contracts, an API description or a configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal
 
-from assent.contract.files import contract_paths, load_contracts, parse_contracts
+from assent.contract.files import contract_paths, load_written, parse_written
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile, profile_names
 from assent.contract.yaml_lines import Document
@@ -37,6 +37,8 @@ class Read:
     target: Target
     suppressions: tuple[Suppression, ...] = ()
     server: str = ""
+    unchecked: str = ""
+    """Why nothing is known of this server's tools; empty where they were read."""
 
 
 def read_file(
@@ -114,7 +116,7 @@ def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
     value = value if isinstance(value, dict) else {}
     if "openapi" in value or "swagger" in value:
         return "openapi", value
-    if isinstance(value.get("tools"), dict):
+    if isinstance(value.get("tools"), dict) or isinstance(value.get("sections"), list):
         return "contracts", value
     if _CONFIGURES & set(value) and "tools" not in value and "inputSchema" not in value:
         return "configuration", value
@@ -140,13 +142,11 @@ def _under(
 
 
 def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> Read:
-    contracts = parse_contracts(text, name)
-    document = Document(text, name)
     subjects = tuple(
-        subject_of({}, one, said_by=said_by, file=name, line=document.locate(("tools", tool))[1])
-        for tool, one in contracts.items()
+        subject_of({}, one.contract, said_by=said_by, file=name, line=one.line, upstream=one.upstream)
+        for one in parse_written(text, name)
     )
-    return Read(Target(name, subjects, said_by), tuple(in_comments(text, document, known)))
+    return Read(Target(name, subjects, said_by), tuple(in_comments(text, Document(text, name), known)))
 
 
 def suppressions_beside(files: Sequence[Path], known: Sequence[str]) -> list[Suppression]:
@@ -160,7 +160,7 @@ def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profil
     subjects: list[Subject] = []
     suppressions: list[Suppression] = []
     files = _named_files(path, value)
-    load_contracts(files)
+    load_written(files)
     for file in files:
         read = _contracts(_text(file), str(file), said_by, known)
         subjects += read.target.subjects

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from assent.contract.files import homes_of
 from assent.contract.yaml_lines import Document, without_values
 from assent.errors import Fault, FaultsError, SettingsError
 
@@ -37,7 +38,8 @@ class Suppression:
 
 def in_comments(text: str, document: Document, known: Collection[str]) -> list[Suppression]:
     """The suppressions in the comments of a contract file."""
-    starts = sorted((line, path[1]) for path, line in document.lines.items() if len(path) == 2 and path[0] == "tools")
+    homes = {place for _, place in homes_of(document)}
+    starts = sorted((line, path[-1]) for path, line in document.lines.items() if path[:-1] in homes)
     found: list[Suppression] = []
     faults: list[Fault] = []
     lines = without_values(text).splitlines()

@@ -38,6 +38,8 @@ class Subject:
     """Where the annotations that its author wrote say something else than the contract of the same author."""
     withheld: str = ""
     """Why the server has the tool and does not serve it."""
+    upstream: str = ""
+    """The upstream that its contract is bound to."""
 
     @property
     def name(self) -> str:
@@ -132,12 +134,13 @@ def subject_of(
     method: str = "",
     file: str = "",
     line: int = 0,
+    upstream: str = "",
 ) -> Subject:
     """A definition as it goes out: as it is, or as its contract derives it under a profile."""
     partial = contract is not None and not definition
     if contract is not None:
         definition = compile_tool(contract, profile=said_by, definition=definition).definition
-    return Subject(definition, contract, method, file, line, partial)
+    return Subject(definition, contract, method, file, line, partial, upstream=upstream)
 
 
 def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:

@@ -86,14 +86,15 @@ def without_own(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
-    return hashlib.sha256(_who_and_what(principal, tool) + fingerprint.encode()).hexdigest()
+    who_and_what = _who_and_what(principal, tool.upstream, tool.name, tool.contract.digest)
+    return hashlib.sha256(who_and_what + fingerprint.encode()).hexdigest()
 
 
 @lru_cache(65_536)
-def _who_and_what(principal: Principal, tool: Tool) -> bytes:
+def _who_and_what(principal: Principal, upstream: str, name: str, contract: str) -> bytes:
     """Everything of a call but its arguments; parts are length-prefixed, so none can lean over into the next."""
     parts = [principal.tenant, principal.id, principal.mode, *(actor.id for actor in principal.actors)]
-    parts += ["", tool.upstream, tool.name, tool.contract.digest]
+    parts += ["", upstream, name, contract]
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"assent call v1\n" + b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 

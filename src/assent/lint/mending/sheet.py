@@ -1,4 +1,4 @@
-"""Where in a file does each tool stand, and can it be changed there without anything else being touched?"""
+"""Changes one tool in the text of a file and leaves everything else as it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import yaml
 
-from assent.contract.files import parse_contracts
+from assent.contract.files import homes_of, parse_written
 from assent.contract.yaml_lines import Document
 from assent.errors import FaultsError
 from assent.lint.change import Change
@@ -52,7 +52,7 @@ class DefinitionSheet:
 
 
 class ContractSheet:
-    """Contracts under `tools:`, in YAML or JSON; a change that makes the file no contract file is not made."""
+    """Contracts in YAML or JSON; a change after which the file is no contract file is not made."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -62,16 +62,24 @@ class ContractSheet:
             self._edit = json_text.edited
 
     def change(self, tool: str, index: int, change: Change) -> bool:
-        whole = Change(change.deed, ("tools", tool, *change.path), change.value)
+        document = Document(self.text)
+        places = [(*home, name) for _, home in homes_of(document) for name in _at(document.value, home)]
+        whole = Change(change.deed, (*places[index], *change.path), change.value)
         made = _checked(self.text, whole, lambda text: Document(text).value, self._edit)
         if made is None:
             return False
         try:
-            parse_contracts(made)
+            parse_written(made)
         except FaultsError:
             return False
         self.text = made
         return True
+
+
+def _at(value: Any, place: tuple[Any, ...]) -> Any:
+    for key in place:
+        value = value[key]
+    return value
 
 
 def _checked(text: str, change: Change, read: Callable[[str], Any], edit: Callable[[str, Change], str]) -> str | None:

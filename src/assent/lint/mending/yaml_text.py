@@ -27,7 +27,7 @@ def edited(text: str, change: Change) -> str:
 def _edited(text: str, change: Change) -> str:
     holder = yaml.compose(text, Loader=_LOADER)
     for key in change.path[:-1]:
-        holder = _pair(holder, key)[1]
+        holder = holder.value[key] if isinstance(holder, yaml.SequenceNode) else _pair(holder, key)[1]
     if not isinstance(holder, yaml.MappingNode):
         raise ValueError("it is not a mapping")
     last = change.path[-1]

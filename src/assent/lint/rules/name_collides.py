@@ -13,10 +13,10 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def check(target: Target) -> Iterator[tuple[str, Said]]:
-    groups: dict[str, list[str]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for tool in target.subjects:
-        groups[_UNSAFE.sub("_", tool.name)[:64]].append(tool.name)
-    for safe, names in groups.items():
+        groups[tool.upstream, _UNSAFE.sub("_", tool.name)[:64]].append(tool.name)
+    for (_, safe), names in groups.items():
         if len(names) < 2:
             continue
         for name in dict.fromkeys(names):

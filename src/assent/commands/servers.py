@@ -1,0 +1,62 @@
+"""Lists the tools of configured upstreams, and of the servers that a client's configuration names."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assent.errors import Fault, SettingsError
+from assent.infer import classify
+from assent.settings import Settings, UpstreamSettings, find_settings
+
+if TYPE_CHECKING:  # the SDK takes half a second to import, which files do not need
+    from assent.edges.listing import Listed
+    from assent.edges.upstreams.openapi.api import Api
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+
+def settings_naming(target: str, config: Path | None) -> Settings | None:
+    """The configuration that has an upstream of this name; None where the target is something else."""
+    if not _NAME.fullmatch(target) or Path(target).is_file():
+        return None
+    try:
+        settings = find_settings(config)
+    except SettingsError:
+        if config is not None:
+            raise
+        return None
+    if target not in settings.upstreams:
+        if close := difflib.get_close_matches(target, settings.upstreams, n=1):
+            message = f"there is neither a file nor an upstream named {target}"
+            raise SettingsError(Fault(message, f"Did you mean {close[0]}?"))
+        return None
+    return settings
+
+
+def list_tools(name: str, upstream: UpstreamSettings) -> Listed:
+    """The definitions that an MCP upstream lists; raises NotListedError that names it."""
+    from assent.edges.listing import NotListedError, listed_at, listed_by
+
+    try:
+        if upstream.url is not None:
+            return asyncio.run(listed_at(upstream.url, upstream.headers))
+        assert upstream.command is not None, "an API description lists nothing"
+        errors = sys.__stderr__ or sys.stderr
+        return asyncio.run(listed_by(upstream.command, errors=errors, env=upstream.env, cwd=upstream.cwd))
+    except NotListedError as error:
+        raise NotListedError(f"{name}: {error}") from None
+
+
+def read_description(source: str) -> Api:
+    """The API that a document describes, in a file or at an address."""
+    from assent.edges.upstreams.openapi.api import read_api
+    from assent.edges.upstreams.openapi.library import library_of, read_file
+    from assent.fetching import fetch_text
+
+    text = asyncio.run(fetch_text(source)) if "://" in source else read_file(Path(source))
+    return read_api(library_of(text, source), infer=classify)

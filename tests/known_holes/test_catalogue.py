@@ -1,0 +1,76 @@
+"""Attacks on the catalogue: files caught half-written, and upstreams that fill the memory with old definitions."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assent.core.tool import Tool
+from assent.reloading import Reloading, signature, watched_files
+from assent.settings import load_settings
+from houses import Shop, post, rpc
+from test_reloading import desk
+from transports import over_http
+
+FORBIDDEN = {"side_effect": "read", "risk": "forbidden"}
+WHOLE = {"list_orders": FORBIDDEN, "place_order": FORBIDDEN}
+
+
+def risks(house: Any) -> dict[str, str]:
+    return {name: tool.contract.risk.value for name, tool in house.catalogue().tools.items()}
+
+
+async def test_a_contracts_file_that_is_still_being_written_is_not_used(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, WHOLE) as at:
+        text = yaml.safe_dump({"tools": WHOLE})
+        half = text[: text.index("  place_order")]  # a valid file that has lost a contract
+        contracts, file, seen_while_writing = tmp_path / "contracts.yaml", tmp_path / "assent.yaml", []
+
+        async def write_on(_: float) -> None:
+            seen_while_writing.append(risks(at.house))
+            if len(seen_while_writing) == 1:
+                contracts.write_text(text + "# whole\n")
+
+        before = signature(watched_files(file, at.house.settings))
+        contracts.write_text(half)
+        reloading = Reloading(at.house, file, lambda: load_settings(file), before, pause=write_on)
+        await reloading.look()
+        assert [one["place_order"] for one in seen_while_writing] == ["forbidden", "forbidden"]
+        assert risks(at.house)["place_order"] == "forbidden"
+
+
+async def test_files_that_change_while_they_are_read_are_not_used(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, WHOLE) as at:
+        file = tmp_path / "assent.yaml"
+
+        def load_and_disturb() -> Any:
+            settings = load_settings(file)
+            (tmp_path / "contracts.yaml").write_text(yaml.safe_dump({"tools": {"list_orders": FORBIDDEN}}))
+            return settings
+
+        before = signature(watched_files(file, at.house.settings))
+        reloading = Reloading(at.house, file, load_and_disturb, before)
+        assert not await reloading.reload()
+        assert risks(at.house)["place_order"] == "forbidden"
+
+
+def compiled() -> int:
+    gc.collect()
+    return sum(isinstance(one, Tool) and one.name == "list_orders" for one in gc.get_objects())
+
+
+async def test_definitions_that_an_upstream_replaced_do_not_stay_in_memory(tmp_path: Path) -> None:
+    shop = Shop()
+    async with over_http(shop.server) as url, desk(tmp_path, {"shop": {"url": url}}, {}) as at:
+        already = compiled()
+        for number in range(5):
+            shop.server.remove_tool("list_orders")
+            shop.server.add_tool(lambda: ["o"], name="list_orders", description=f"Lists orders, as of {number}.")
+            await at.house.reload("shop")
+            await post(at.url, rpc("tools/list"))
+            answer = await post(at.url, rpc("tools/call", name="list_orders", arguments={}))
+            assert not answer.json()["result"].get("isError")
+        assert compiled() <= already
