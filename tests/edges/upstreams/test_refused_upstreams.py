@@ -38,7 +38,7 @@ async def test_an_upstream_that_answers_401_is_reported_with_what_is_missing(
         async with gateway(tmp_path, {"shop": upstream}) as (_, house):
             trouble = house.troubles()["shop"]
     assert trouble == (
-        f"answered 401. {server.url} {missing}; tokens come from the authorization server that it names (OAuth)"
+        f"answered 401. {server.url.removesuffix('/mcp')} {missing}; tokens come from the authorization server that it names (OAuth)"
     )
     assert f"upstream shop: {trouble}" in caplog.text
     assert "secret" not in caplog.text and "canary" not in caplog.text
@@ -49,7 +49,7 @@ async def test_an_upstream_that_refuses_connections_is_reported_with_its_address
         trouble = house.troubles()["shop"]
         called = await post(url, rpc("resources/list"))
     assert trouble == (
-        "no connection (ConnectionRefusedError). Nothing answers at http://127.0.0.1:9/mcp:"
+        "no connection (ConnectionRefusedError). Nothing answers at http://127.0.0.1:9:"
         " start the server, or correct the address at `upstreams.shop`"
     )
     assert "127.0.0.1:9" not in called.text, "a caller does not learn where an upstream is"
