@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,8 @@ async def test_an_upstream_that_answers_401_is_reported_with_what_is_missing(
         async with gateway(tmp_path, {"shop": upstream}) as (_, house):
             trouble = house.troubles()["shop"]
     assert trouble == (
-        f"answered 401. {server.url} {missing}; tokens come from the authorization server that it names (OAuth)"
+        f"answered 401. {server.url.removesuffix('/mcp')} {missing};"
+        " tokens come from the authorization server that it names (OAuth)"
     )
     assert f"upstream shop: {trouble}" in caplog.text
     assert "secret" not in caplog.text and "canary" not in caplog.text
@@ -49,35 +49,7 @@ async def test_an_upstream_that_refuses_connections_is_reported_with_its_address
         trouble = house.troubles()["shop"]
         called = await post(url, rpc("resources/list"))
     assert trouble == (
-        "no connection (ConnectionRefusedError). Nothing answers at http://127.0.0.1:9/mcp:"
+        "no connection (ConnectionRefusedError). Nothing answers at http://127.0.0.1:9:"
         " start the server, or correct the address at `upstreams.shop`"
     )
     assert "127.0.0.1:9" not in called.text, "a caller does not learn where an upstream is"
-
-
-async def test_a_call_that_an_upstream_answers_with_401_did_not_run(tmp_path: Path) -> None:
-    async def listing(conversation: Conversation) -> None:
-        """Lists one tool, and denies calls."""
-        while True:
-            _, body = await conversation.read_request()
-            request = json.loads(body)
-            tool = {"name": "place_order", "description": "Places an order.", "inputSchema": {"type": "object"}}
-            results: dict[str, Any] = {
-                "server/discover": {
-                    "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete",
-                },
-                "tools/list": {"tools": [tool], "resultType": "complete"},
-            }  # fmt: skip
-            if request["method"] in results:
-                answer = {"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}
-                await conversation.answer(json.dumps(answer).encode())
-            else:
-                await conversation.write(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n")
-
-    async with ScriptedServer(listing) as server:
-        upstreams = {"shop": {"url": server.url}}
-        async with gateway(tmp_path, upstreams, mode="observe") as (url, house):
-            called = await post(url, rpc("tools/call", name="place_order", arguments={}))
-            claims = await house.store.claims(states=(), limit=10)
-    assert "execute" in called.text and "in_doubt" not in called.text
-    assert [claim.state.value for claim in claims] == ["failed_no_effect"]

@@ -82,7 +82,7 @@ class Garbled(Fault):
 
 
 class Unauthorized(Garbled):
-    """The upstream did not accept our credentials, so the call did not run."""
+    """The upstream did not accept our credentials."""
 
     remedy = "The gateway's credentials for this upstream are missing or wrong; its operator must correct them."
 

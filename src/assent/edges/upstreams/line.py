@@ -127,7 +127,7 @@ class Line:
         oauth = b"resource_metadata" in (response.header(b"www-authenticate") or b"")
         source = "; tokens come from the authorization server that it names (OAuth)" if oauth else ""
         advice = f"{target.shown} {missing}{source}"
-        return Unauthorized(self.pool.name, f"answered {response.status}", sent=False, advice=advice)
+        return Unauthorized(self.pool.name, f"answered {response.status}", sent=True, advice=advice)
 
     def _make_head(self, version: str) -> bytes:
         head = self.pool.target.head(b"POST") + _ACCEPT

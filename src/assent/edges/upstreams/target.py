@@ -56,9 +56,8 @@ class Target:
 
     @property
     def shown(self) -> str:
-        """The address as a log may say it: without its query, which may hold a secret."""
-        scheme = "https" if self.tls is not None else "http"
-        return f"{scheme}://{self.authority.decode()}{self.path.split(b'?')[0].decode()}"
+        """The address as a log may say it: without path and query, which may hold a secret."""
+        return f"{'https' if self.tls is not None else 'http'}://{self.authority.decode()}"
 
     @property
     def has_credentials(self) -> bool:
