@@ -1,4 +1,4 @@
-"""What does an agent meet at a governed server? Told step by step, as it happens."""
+"""The demo: an agent's calls to a governed server, told step by step."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import mcp_types as types
 from mcp import Client
 
+from assent.core.outcome import problem_in
 from assent.demo.upstream import Office
 
 KEY = "dev.assent/idempotencyKey"
@@ -106,7 +107,7 @@ def _keyed(key: str) -> Any:
 
 
 def _problem(result: types.CallToolResult) -> dict[str, Any]:
-    return result.structured_content if isinstance(result.structured_content, dict) else {}
+    return dict(problem_in(result.model_dump(by_alias=True)))
 
 
 def _shown(result: types.CallToolResult) -> str:

@@ -1,4 +1,4 @@
-"""How does a call over HTTP go through the sentence, and what does its ending look like on the wire?"""
+"""Governed calls and lists over HTTP and standard streams, and their endings on the wire."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opentelemetry.trace import Span
 from assent.core.approval import Approval
 from assent.core.call import Action, Call, Reply, Request, Resume
 from assent.core.catalogue import Catalogue, absent_for
-from assent.core.outcome import Answer, Outcome, Pause, Refusal, error_result
+from assent.core.outcome import Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.edges.asking import asked_in_turn
@@ -235,7 +235,7 @@ class Governed:
         if answer.resume is not None:
             state = {"claim": answer.resume.claim, "epoch": answer.resume.epoch, "state": result.get("requestState")}
             return {**result, "requestState": self._seal.close(state, principal, name)}
-        return _complete(result, modern)
+        return self._complete(result, name, modern)
 
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
         if refusal.code == "discover.unknown_tool":
@@ -246,7 +246,12 @@ class Governed:
         if asked_for is not None:
             status, said = asked_for
             raise Challenge(status, problem, [(b"www-authenticate", said.encode())])
-        return _complete(error_result(problem), modern)
+        return self._complete(error_result(problem), name, modern)
+
+    def _complete(self, result: dict[str, Any], name: str, modern: bool) -> dict[str, Any]:
+        """The result as the caller's era has it, with a problem where clients accept one."""
+        tool = self._ports.catalogue().find(name) if result.get("isError") else None
+        return _complete(result if tool is None else fit_to_listing(result, tool.definition), modern)
 
 
 def _action(answer: Any) -> Action | None:

@@ -12,7 +12,7 @@ from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
 from assent.core.claims import NEVER, Settlement, State
-from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result
+from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets
 from assent.core.times import as_time
 from assent.errors import StoreError
@@ -110,10 +110,9 @@ async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, journal: Journ
 async def _error_result(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
     """A result that says it is an error; where the contract closes the list of failures, its code must be on it."""
     modes = claim.call.tool.contract.failure_modes
-    structured = result.get("structuredContent")
-    code = structured.get("code") if isinstance(structured, dict) else None
+    problem = problem_in(result)
+    code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and code in modes:
-        detail = structured.get("detail") if isinstance(structured, dict) else None
         return await _failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, journal)
     if modes:
         return await _undeclared(claim, code if isinstance(code, str) else "", ports, journal, result)
