@@ -73,7 +73,7 @@ async def test_a_typescript_client_sees_which_argument_is_wrong(
     said = await run(edge, tmp_path, version, {"item": 7}, monkeypatch)
     problem = problem_of(said["result"])
     assert problem["code"] == "validate.arguments_invalid"
-    assert problem["violations"][0]["field"] == "/item"
+    assert problem["errors"][0]["field"] == "/item"
 
 
 async def test_the_inspector_sees_a_pending_approval(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What do we hold ready for one tool of one upstream?"""
+"""A tool of an upstream, compiled together with its contract."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compile_tool(
     historic_names: bool = False,
 ) -> Tool:
     """Everything about a tool that can be known before a call; raises ContractError for schemas that are none."""
-    raw = dict(definition or {})
+    contract, raw = profile.adapt(contract), dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
     # What the upstream itself understands: the contract's schema cannot teach it an argument it does not have.

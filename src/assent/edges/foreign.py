@@ -105,8 +105,6 @@ def _inferred(name: str, definition: Mapping[str, Any], terms: Terms) -> Contrac
     title = definition.get("title") or _annotated_title(definition)
     if isinstance(title, str) and title.strip():
         fields["title"] = title[:2000]
-    if tier is Tier.EXTERNAL_SPEND:
-        fields["idempotency"] = {"key": "auto"}
     if tier is Tier.READ:
         fields["overwrites"] = False
     return read_contract(name, fields)

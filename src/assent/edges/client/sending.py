@@ -16,7 +16,16 @@ from assent.edges.client.intent import Intent, current
 from assent.edges.client.journal import Journal
 from assent.edges.client.keys import Keys
 from assent.edges.client.patience import Patience
-from assent.edges.client.retries import PENDING, Failed, delay, failure_of, is_passing, may_repeat, problem_of, with_problem
+from assent.edges.client.retries import (
+    PENDING,
+    Failed,
+    delay,
+    failure_of,
+    is_passing,
+    may_repeat,
+    problem_of,
+    with_problem,
+)
 
 _LONGEST_INTERVAL = 15.0
 
