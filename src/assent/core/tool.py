@@ -10,6 +10,7 @@ from assent.contract.documents import schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
+from assent.contract.wire import Claims
 from assent.contract.wire import definition as wire_definition
 from assent.errors import ContractError, Fault
 
@@ -53,8 +54,12 @@ def compile_tool(
     definition: Mapping[str, Any] | None = None,
     has_test: bool = False,
     historic_names: bool = False,
+    claims: Claims | None = None,
 ) -> Tool:
-    """Everything about a tool that can be known before a call; raises ContractError for schemas that are none."""
+    """Everything about a tool that can be known before a call; raises ContractError for schemas that are none.
+
+    `claims` are the upstream's own hints, given where the contract is a guess that must not be laxer than they are.
+    """
     contract, raw = profile.adapt(contract), dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
@@ -74,7 +79,7 @@ def compile_tool(
         contract=contract,
         upstream=upstream,
         wire_name=wire_name or contract.name,
-        definition=wire_definition(contract, profile, historic_names=historic_names, **parts),
+        definition=wire_definition(contract, profile, historic_names=historic_names, claims=claims, **parts),
         check_input=check_input,
         check_output=_checker(contract.name, "output", output) if output is not None else None,
         step_up_when=_condition(contract),

@@ -1,7 +1,8 @@
-"""What do we hold a tool to that nobody wrote a contract for?
+"""Tools of upstreams taken into the catalogue, under a written contract or an inferred one.
 
 An upstream's annotations are claims. They never make a tool less guarded than a confident inference does, unless the
-upstream is trusted or a contract says so.
+upstream is trusted or a contract says so. A guess in turn never lowers a host's guard: the hints of an inferred tool
+are no laxer than the upstream's own, unless the operator trusts its annotations or chose a profile.
 """
 
 from __future__ import annotations
@@ -34,6 +35,13 @@ class Terms:
     safe_names: bool = False
     has_test: bool = False
     historic_names: bool = False
+    chosen: bool = False
+    """Whether the operator chose the profile, rather than leaving it at the default."""
+
+    @property
+    def vouched(self) -> bool:
+        """Whether the operator vouches for the hints that are derived from guesses."""
+        return self.chosen or self.trust == "annotations"
 
     def canonical(self, name: str) -> str:
         """The name on our wire."""
@@ -70,7 +78,8 @@ def take_in(
             withheld[canonical] = unaccepted[name]
             continue
         try:
-            contract = contracts.get(canonical) or _inferred(canonical, definition, terms)
+            written = contracts.get(canonical)
+            contract = written or _inferred(canonical, definition, terms)
             if contract is None:
                 withheld[canonical] = "nobody wrote a contract for it"
                 continue
@@ -83,6 +92,7 @@ def take_in(
                     definition=definition,
                     has_test=terms.has_test,
                     historic_names=terms.historic_names,
+                    claims=None if written or terms.vouched else read_claims(definition),
                 )
             )
         except ContractError as error:

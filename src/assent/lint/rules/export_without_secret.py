@@ -30,8 +30,8 @@ RULE = Rule(
     summary="A tool issues a link, an export or a credential, and nothing says which part of the result is a secret.",
     why="Undeclared, a retry of a tool that shares gets nothing of its result back, and a retry of any other tool gets "
     "the secret again.",
-    fix="Name it by JSON pointer under `secrets:`, declare `natural:` where the same link is meant to come back, or say "
-    "`secrets: []` where there is none.",
+    fix="Name it by JSON pointer under `secrets:`, declare `natural:` where the same link is meant to come back, or "
+    "say `secrets: []` where there is none.",
     each=check,
     flags=(
         {"contracts": {"export_orders": {"side_effect": "share_export"}}},
