@@ -55,6 +55,7 @@ def compile_tool(
     has_test: bool = False,
     historic_names: bool = False,
     claims: Claims | None = None,
+    visibility: str | None = None,
 ) -> Tool:
     """Everything about a tool that can be known before a call; raises ContractError for schemas that are none.
 
@@ -85,7 +86,7 @@ def compile_tool(
         step_up_when=_condition(contract),
         rehearses=rehearses,
         takes_key=contract.idempotency.argument in understood if contract.idempotency.argument else False,
-        visibility=contract.visibility or profile.visibility,
+        visibility=contract.visibility or visibility or profile.visibility,
         has_test=has_test,
         failure_names=profile.failures,
     )

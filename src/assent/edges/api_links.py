@@ -118,6 +118,7 @@ def _compiled(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], terms: 
         has_test=terms.has_test,
         historic_names=terms.historic_names,
         vouched=terms.vouched,
+        visibility=terms.visibility,
     )
 
 

@@ -1,4 +1,4 @@
-"""How does a server of FastMCP keep its contracts?
+"""Governs a server of FastMCP in its own process.
 
 FastMCP's own extension point governs every call, as the last gate before a function runs; one middleware entry filters
 the list and never authorises. Only functions registered on the server itself are governed: what it gets from mounted
@@ -35,6 +35,7 @@ from pydantic import ValidationError as PydanticError
 from assent.contract.model import Contract
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
+from assent.core.mentions import Mentions, absent_mentions
 from assent.core.outcome import Refusal
 from assent.core.tool import Tool
 from assent.edges.adoption import Adoption, Compile
@@ -101,7 +102,8 @@ class FastMCPEdge:
             raise protocol_error(refusal) from None
         observing = self._ports.mode == "observe"
         names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
-        return [tool for tool in await call_next() if tool.name in names]
+        absent = absent_mentions(self.catalogue(), principal)
+        return [_without_mentions(tool, absent) for tool in await call_next() if tool.name in names]
 
     async def call(
         self, params: types.CallToolRequestParams, ctx: SdkContext | None, call_next: Continue
@@ -214,6 +216,11 @@ def stamp(tool: FunctionTool, compiled: Tool) -> None:
     if tool.output_schema is not None:
         tool.output_schema = cast("dict[str, Any] | None", said.get("outputSchema"))
     tool.fn = watched(tool.fn, is_coroutine_function(tool.fn), failure=ToolError)
+
+
+def _without_mentions(tool: AnyTool, absent: Mentions) -> AnyTool:
+    said = {"description": tool.description, "parameters": tool.parameters}
+    return tool.model_copy(update=absent.clean(said)) if absent else tool
 
 
 def _taken(function: Callable[..., Any], arguments: dict[str, Any], contract: Contract) -> dict[str, Any]:

@@ -35,6 +35,8 @@ class Terms:
     safe_names: bool = False
     has_test: bool = False
     historic_names: bool = False
+    visibility: str | None = None
+    """The visibility of tools whose contract says nothing of it; default: as the profile has it."""
     chosen: bool = False
     """Whether the operator chose the profile, rather than leaving it at the default."""
 
@@ -92,6 +94,7 @@ def take_in(
                     definition=definition,
                     has_test=terms.has_test,
                     historic_names=terms.historic_names,
+                    visibility=terms.visibility,
                     claims=None if written or terms.vouched else read_claims(definition),
                 )
             )

@@ -11,6 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 from assent.core.call import Presence
 from assent.edges import json_boundary
+from assent.edges.cors import Cors
 from assent.edges.doors import KNOWN_NAMES, Doors
 from assent.edges.eventlog import EventLogs
 from assent.edges.http import (
@@ -128,6 +129,7 @@ class Gateway:
     doors: Doors
     bounds: Bounds = json_boundary.DEFAULT_BOUNDS
     path: str = "/mcp"
+    cors: Cors = field(default_factory=Cors)
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
     _patrol: Patrol = field(default_factory=Patrol, init=False)
@@ -139,6 +141,10 @@ class Gateway:
         head = read_head(headers)
         if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
+        if self.cors.allows(head.origin):
+            if scope["method"] == "OPTIONS":
+                return await self.cors.answer_preflight(headers, send)
+            send = self.cors.sharing(head.origin, send)
         try:
             exchange = Exchange(scope, receive, send, await self.authenticate(headers, scope), head)
             await self._dispatch(exchange)

@@ -15,6 +15,7 @@ from opentelemetry.trace import Span
 from assent.core.approval import Approval
 from assent.core.call import Action, Call, Reply, Request, Resume
 from assent.core.catalogue import Catalogue, absent_for
+from assent.core.mentions import Mentions, absent_mentions
 from assent.core.outcome import Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.core.tool import Tool
@@ -118,15 +119,14 @@ class Governed:
         sees = (modern, principal.has_agent, principal.mode, principal.scopes)
         prepared = self._lists.get(sees)
         if prepared is None:
-            prepared = self._lists[sees] = self._prepare(
-                visible_tools(catalogue, principal, observing=self._ports.mode == "observe"), modern
-            )
+            tools = visible_tools(catalogue, principal, observing=self._ports.mode == "observe")
+            prepared = self._lists[sees] = self._prepare(tools, absent_mentions(catalogue, principal), modern)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
         return prepared
 
-    def _prepare(self, tools: list[Tool], modern: bool) -> bytes:
-        result: dict[str, Any] = {"tools": [tool.definition for tool in tools]}
+    def _prepare(self, tools: list[Tool], absent: Mentions, modern: bool) -> bytes:
+        result: dict[str, Any] = {"tools": [absent.clean(tool.definition) for tool in tools]}
         if modern:
             result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
             result["_meta"] = {SERVER_INFO_META_KEY: self._server_info}

@@ -165,6 +165,7 @@ def compile_one(
     has_test: bool = False,
     historic_names: bool = False,
     vouched: bool = False,
+    visibility: str | None = None,
 ) -> Tool:
     """One tool for the catalogue; raises ContractError where the overlay does not fit.
 
@@ -179,6 +180,7 @@ def compile_one(
         definition=tool.definition,
         has_test=has_test,
         historic_names=historic_names,
+        visibility=visibility,
         claims=None if stated else method_claims(tool.operation.method),
     )
 
