@@ -17,7 +17,7 @@ from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from assent.contract.reading import read_contract
-from assent.core.outcome import REPLAYED
+from assent.core.outcome import REPLAYED, problem_in
 from assent.core.principal import Principal
 from assent.decisions import Scene, Scripted, Seen
 from assent.decisions.table import Contracts, Overtaking, settings_of, store_for
@@ -159,12 +159,12 @@ async def _tried(client: Any, tool: str, arguments: Any, meta: Any, *, shown: bo
 
 def _result(found: types.CallToolResult) -> Seen:
     wire = found.model_dump(mode="json", by_alias=True, exclude_none=True)
-    said = wire.get("structuredContent", {})
+    said = problem_in(wire)
     replayed = wire.get("_meta", {}).get(REPLAYED) is True
     if found.is_error and "refusals#" in str(said.get("type")) and not replayed:
         assert wire["content"][0]["text"] == f"{said['detail']} {said['remedy']}"
         return Seen("refusal", said["code"], said, approval=said.get("approval"))
-    result = wire.get("structuredContent", wire)
+    result = wire.get("structuredContent", said or wire)
     assert "s3cret" not in json.dumps(wire) or not replayed
     return Seen("answer", result=result, replayed=replayed, error=found.is_error)
 

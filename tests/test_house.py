@@ -17,6 +17,7 @@ from assent.reception import check_bind
 from assent.settings import parse_settings
 from assent.testing import ANN
 from houses import ANN_KEY, ANYBODY, CI, KEY, Shop, configuration, gateway, post, rpc, shop_gateway
+from problems import problem
 from serving import serving
 from transports import ERAS, Person, connect, over_http
 
@@ -51,8 +52,8 @@ async def test_an_approver_decides_out_of_band_whatever_the_client_can(era: str,
     person = Person()
     async with shop_gateway(tmp_path) as (url, house, shop), connect(url, era, person) as client:
         waiting = await client.call_tool("delete_order", {"order_id": "o-1"})
-        assert waiting.structured_content["code"] == "confirm.approval_pending"
-        await approve(ANN, waiting.structured_content["approval"], "approve", house.ports)
+        assert problem(waiting)["code"] == "confirm.approval_pending"
+        await approve(ANN, problem(waiting)["approval"], "approve", house.ports)
         done = await client.call_tool("delete_order", {"order_id": "o-1"})
     assert done.structured_content == {"deleted": "o-1"}
     assert shop.effects == ["delete o-1"]
@@ -122,9 +123,9 @@ async def test_keys_decide_who_calls_and_a_bad_one_never_falls_through(tmp_path:
             url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}), authorization=f"Bearer {CI}"
         )
         assert refused.status_code == 200
-        problem = refused.json()["result"]["structuredContent"]
-        assert problem["code"] == "authorize.missing_permissions"
-        assert problem["missing_permissions"] == ["orders:admin"]
+        said = problem(refused.json()["result"])
+        assert said["code"] == "authorize.missing_permissions"
+        assert said["missing_permissions"] == ["orders:admin"]
 
 
 async def test_without_anonymous_nobody_is_let_in_without_credentials(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from assent.house import open_house
 from assent.settings import load_settings
 from edges.upstreams.openapi.documents import document, ok, parameter, problem, sending
 from edges.upstreams.openapi.service import serving as serving_api
+from problems import problem as problem_of
 from serving import serving
 from transports import ERAS, Person, connect
 
@@ -160,7 +161,7 @@ async def test_an_order_that_cannot_be_priced_is_not_placed(era: str, tmp_path: 
     person = Person()
     async with kernel_gateway(tmp_path) as (url, kernel), connect(url, era, person) as client:
         refused = await client.call_tool("orders.place", {"body": {"pictures": ["a"]}}, meta={KEY: "k"})
-    assert refused.structured_content["code"] == "rehearse.estimate_failed"
+    assert problem_of(refused)["code"] == "rehearse.estimate_failed"
     assert (kernel.sent, person.asked) == ([], [])
 
 
@@ -168,7 +169,7 @@ async def test_want_of_money_comes_back_as_the_problem_it_is(era: str, tmp_path:
     person = Person(["accept"])
     async with kernel_gateway(tmp_path) as (url, _), connect(url, era, person) as client:
         poor = await client.call_tool("orders.place", {"body": {"scenes": ["dear"]}}, meta={KEY: "k"})
-    said = poor.structured_content
+    said = problem_of(poor)
     assert (poor.is_error, said["code"], said["status"]) == (True, "payment_required", 402)
     assert said["detail"] == "Top up first."
 
@@ -179,7 +180,7 @@ async def test_a_key_is_required_where_the_service_honours_one_and_ours_is_sent(
         without = await client.call_tool("billing.topup", {"amount": 5})
         topped = await client.call_tool("billing.topup", {"amount": 5}, meta={KEY: "mine"})
         again = await client.call_tool("billing.topup", {"amount": 5}, meta={KEY: "mine"})
-    assert without.structured_content["code"] == "recall.key_required"
+    assert problem_of(without)["code"] == "recall.key_required"
     assert topped.structured_content == again.structured_content
     ((_, _, sent),) = kernel.sent
     assert sent
@@ -191,6 +192,6 @@ async def test_what_destroys_is_asked_about_and_a_no_reaches_nothing(era: str, t
     async with kernel_gateway(tmp_path) as (url, kernel), connect(url, era, person) as client:
         declined = await client.call_tool("keys.revoke", {"id": "k1"})
         revoked = await client.call_tool("keys.revoke", {"id": "k2"})
-    assert declined.structured_content["code"] == "confirm.declined"
+    assert problem_of(declined)["code"] == "confirm.declined"
     assert revoked.structured_content == {"done": "keys.revoke"}
     assert kernel.sent == [("keys.revoke", {"id": "k2"}, None)]

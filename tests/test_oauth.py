@@ -23,6 +23,7 @@ from houses import KEY, Shop, post, rpc, shop_gateway
 from identity_provider import IdentityProvider, identity_provider
 
 METADATA = 'resource_metadata="http://127.0.0.1:8420/.well-known/oauth-protected-resource"'
+SCOPE = 'scope="cards:charge orders:read orders:write"'
 CONTRACTS = {
     "list_orders": {"side_effect": "read", "permissions": ["orders:read"]},
     "place_order": {"side_effect": "write", "risk": "low", "permissions": ["orders:write", "cards:charge"]},
@@ -124,7 +125,7 @@ async def test_the_metadata_says_where_tokens_come_from(tmp_path: Path) -> None:
             assert said["scopes_supported"] == ["cards:charge", "orders:read", "orders:write"]
         nobody = await post(there.url, rpc("tools/list"))
         assert nobody.status_code == 401
-        assert nobody.headers["www-authenticate"] == f"Bearer {METADATA}"
+        assert nobody.headers["www-authenticate"] == f"Bearer {SCOPE}, {METADATA}"
 
 
 def forged(provider: IdentityProvider, how: str) -> str:
@@ -177,7 +178,7 @@ async def test_a_token_that_is_not_to_be_believed_is_refused_everywhere(how: str
         api = there.url.removesuffix("mcp") + "api/tools"
         for refused in (await there.call(token, "list_orders"), await client.get(api, headers=bearer)):
             assert refused.status_code == 401
-            assert refused.headers["www-authenticate"] == f'Bearer error="invalid_token", {METADATA}'
+            assert refused.headers["www-authenticate"] == f'Bearer error="invalid_token", {SCOPE}, {METADATA}'
             assert refused.json()["code"] == "authenticate.invalid"
 
 

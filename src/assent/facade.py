@@ -1,12 +1,14 @@
-"""As what server do one or several upstreams appear, beside their tools?"""
+"""What one or several upstreams look like as one server, beside their tools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from assent.attention import Attention
+from assent.core.mentions import Mentions, absent_mentions
+from assent.core.principal import Principal
 from assent.edges.gateway import Passage, Serve
 from assent.edges.http_links import HttpLink
 from assent.edges.merged import Merged, Offer, Source
@@ -42,12 +44,12 @@ class Facade:
             calls, streams = self._wiring.pools_of(name)
             test = self._wiring.pools_of(f"{name} (test)")
             relay = Relay(test[0], test[1]) if test else None
-            return RelayPassage(Relay(calls, streams), self._sessions, self._notices, relay)
-        return OwnPassage(self._identity, self._sessions)
+            return RelayPassage(Relay(calls, streams), self._sessions, self._notices, relay, self._absent)
+        return OwnPassage(self._identity, self._sessions, absent=self._absent)
 
     def more(self) -> dict[str, Serve]:
         """The methods that are answered by all upstreams together."""
-        return {} if self.relays() else Merged(self._offers, self._notices).methods()
+        return {} if self.relays() else Merged(self._offers, self._notices, self._absent).methods()
 
     def relays(self) -> bool:
         """Whether everything but tools is relayed to the one upstream there is."""
@@ -56,6 +58,10 @@ class Facade:
     def server_info(self) -> dict[str, Any]:
         described = next(iter(self._links.values())).described if len(self._links) == 1 else None
         return described.info if described and described.info else {"name": "assent", "version": version("assent")}
+
+    def _absent(self, caller: Hashable) -> Mentions:
+        """The tools of which this caller may read nothing."""
+        return absent_mentions(self._stock.catalogue, cast("Principal", caller))
 
     def _offers(self) -> list[Offer]:
         return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets as random
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from assent.anchoring import ledger_of, signing_of
 from assent.attention import Attention
 from assent.chronicle import Chronicle
 from assent.core.call import Call
-from assent.core.catalogue import Catalogue
+from assent.core.catalogue import Catalogue, is_public
 from assent.core.ids import new_id
+from assent.core.outcome import Outcome
 from assent.core.principal import Principal
+from assent.core.tool import Tool
 from assent.edges.api import Api
 from assent.edges.api_links import OpenApiLink
 from assent.edges.doors import Doors
@@ -63,7 +66,7 @@ class House:
         self.work = Work(store, time.time, retention=retention, blind=self.keyring.blind)
         self.probe = StoreProbe(store, time.time)
         self.tally = Tally()
-        self.reception = Reception(settings, store)
+        self.reception = Reception(settings, store, self._public_scopes)
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notices = Notices(self.sessions)
@@ -172,7 +175,8 @@ class House:
         if self._gateway is not None:
             self._governed.renew(self.ports, self.facade.server_info(), self.reception.metadata_url())
             self._gateway.passage, self._gateway.more = self.facade.passage(), self.facade.more()
-            self._gateway.other = self._api()
+            self._gateway.other, self._gateway.doors = self._api(), self.reception.doors()
+            self._gateway.cors = self.reception.cors()
         self.stock.publish()
 
     def app(self, other: App) -> Gateway:
@@ -187,6 +191,7 @@ class House:
             sessions=self.sessions,
             other=self._api(),
             doors=self.reception.doors(),
+            cors=self.reception.cors(),
             more=self.facade.more(),
         )
         return self._gateway
@@ -236,7 +241,7 @@ class House:
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             leads_to=self._leads_to,
             retention=settings.defaults.idempotency.retention,
-            seen=self.tally.see,
+            seen=self._count,
         )
 
     async def _leads_to(self, call: Call) -> list[tuple[str, str]]:
@@ -250,6 +255,11 @@ class House:
         except TimeoutError:
             return [("paths", "not looked up: the disk did not answer in time")]
 
+    def _count(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
+        """Count a call; one of a tool that does not exist for everybody under no name."""
+        found = self.stock.catalogue.find(tool) if tool is not None else None
+        self.tally.see(tool if found is None or is_public(found) else None, outcome, would)
+
     def is_loaded(self) -> bool:
         return self.loaded.is_set()
 
@@ -262,8 +272,14 @@ class House:
 
     def resource_metadata(self) -> dict[str, Any] | None:
         """RFC 9728: where tokens for this resource come from."""
-        tools = self.stock.catalogue.tools.values()
-        return self.reception.metadata(sorted({p for tool in tools for p in tool.contract.permissions}))
+        return self.reception.metadata()
+
+    def _public_tools(self) -> list[Tool]:
+        return [tool for tool in self.stock.catalogue.tools.values() if is_public(tool)]
+
+    def _public_scopes(self) -> list[str]:
+        """The scopes that anybody may know of: those of the tools that exist for everybody."""
+        return sorted({scope for tool in self._public_tools() for scope in tool.contract.permissions})
 
     async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
         """The page of counters, for an operator or somebody on this machine; None for everybody else."""
@@ -271,7 +287,7 @@ class House:
             return None
         troubles = self.stock.troubles
         upstreams = {name: (name not in troubles, self.wiring.failures(name)) for name in self.links}
-        return render(self.tally, Standing(len(self.stock.catalogue.tools), len(self.sessions), upstreams))
+        return render(self.tally, Standing(len(self._public_tools()), len(self.sessions), upstreams))
 
     def troubles(self) -> dict[str, str]:
         """What is wrong with which upstream."""

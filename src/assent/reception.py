@@ -1,4 +1,4 @@
-"""Who is let in to a gateway, and from where?"""
+"""Authentication at a gateway: who is let in, from where, and how OAuth clients learn to get in."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from assent.core.reach import is_operator
 from assent.edges.admission import Admission, credential_of, is_forwarded, is_loopback
 from assent.edges.api_keys import ApiKeys, record_key
 from assent.edges.challenges import challenge
+from assent.edges.cors import Cors
 from assent.edges.doors import Doors
 from assent.edges.gateway import Challenge
 from assent.edges.http import Headers, Scope
@@ -31,7 +32,8 @@ from assent.stores.inspect import schema_of
 class Reception:
     """Asks callers who they are, by the configuration that holds now, and keeps count of those turned away."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, scopes: Callable[[], list[str]] = list) -> None:
+        self._scopes = scopes
         self.keys = KeptKeys(store, time.monotonic)
         self.strangers = Strangers(store.note, time.time)
         self.admission = Admission()
@@ -55,7 +57,7 @@ class Reception:
             raise Challenge(unavailable.status, unavailable.problem(), []) from None
         except Refusal as refusal:
             self.strangers.turned_away(refusal.code, scope)
-            asked_for = challenge(refusal, None, self.metadata_url())
+            asked_for = challenge(refusal, None, self.metadata_url(), self._first_scopes())
             assert asked_for is not None
             raise Challenge(asked_for[0], refusal.problem(), [(b"www-authenticate", asked_for[1].encode())]) from None
 
@@ -71,24 +73,34 @@ class Reception:
             return False
 
     def doors(self) -> Doors:
-        return Doors([self._settings.public_url])
+        return Doors([self._settings.public_url], origins=self._settings.origins)
+
+    def cors(self) -> Cors:
+        return Cors(self._settings.origins)
+
+    def _first_scopes(self) -> list[str]:
+        """The scopes that a client should ask for first: the configured ones, or all that are public."""
+        jwt = self._settings.auth.jwt
+        if jwt is None:
+            return []
+        return list(jwt.scopes) if jwt.scopes is not None else self._scopes()
 
     def metadata_url(self) -> str | None:
         if self._settings.auth.jwt is None:
             return None
         return f"{self._settings.public_url.rstrip('/')}/.well-known/oauth-protected-resource"
 
-    def metadata(self, scopes: list[str]) -> dict[str, Any] | None:
-        """RFC 9728: where tokens for this resource come from."""
-        jwt = self._settings.auth.jwt
+    def metadata(self) -> dict[str, Any] | None:
+        """RFC 9728: where tokens for this resource come from. Providers refuse a registration for an empty list."""
+        jwt, scopes = self._settings.auth.jwt, self._scopes()
         if jwt is None:
             return None
-        return {
+        said: dict[str, Any] = {
             "resource": f"{self._settings.public_url.rstrip('/')}/mcp",
             "authorization_servers": [jwt.issuer],
             "bearer_methods_supported": ["header"],
-            "scopes_supported": scopes,
         }
+        return {**said, "scopes_supported": scopes} if scopes else said
 
     def _tokens(self) -> Tokens | None:
         jwt = self._settings.auth.jwt

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -43,6 +44,16 @@ def _known_profile(name: str) -> str:
 
 
 ProfileName = Annotated[str, AfterValidator(_known_profile)]
+
+
+def _known_origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or f"{parts.scheme}://{parts.netloc}" != text or not parts.hostname:
+        raise ValueError(f"{text!r} is no origin of a web page; write scheme and host, as in https://app.example.com")
+    return text
+
+
+Origin = Annotated[str, AfterValidator(_known_origin)]
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
 
 
@@ -110,6 +121,7 @@ class JwtSettings(Section):
     algorithms: tuple[Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"], ...] = ("RS256", "ES256")
     kind: Literal["agent", "human", "service"] = "agent"
     tenant: str = "local"
+    scopes: tuple[str, ...] | None = None
 
 
 class AuthSettings(Section):
@@ -164,6 +176,8 @@ class Settings(Section):
     profile: ProfileName = "spec"
     historic_names: bool = False
     mode: Literal["enforce", "observe"] = "enforce"
+    visibility: Literal["scoped", "locked"] | None = None
+    origins: tuple[Origin, ...] = ()
     names: Literal["canonical", "safe"] = "canonical"
     upstreams: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")], UpstreamSettings] = Field(
         default_factory=dict

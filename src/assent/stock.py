@@ -207,6 +207,8 @@ class Stock:
             safe_names=settings.names == "safe",
             has_test=upstream.test is not None,
             historic_names=settings.historic_names if upstream.historic_names is None else upstream.historic_names,
+            visibility=settings.visibility,
+            chosen=upstream.profile is not None or "profile" in settings.model_fields_set,
         )
 
     async def _compile_aside(self, said: Mapping[str, Said]) -> tuple[tuple[Binding, Compiled], float]:

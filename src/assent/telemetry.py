@@ -1,7 +1,7 @@
-"""How much of what happened? Counters for operators, in Prometheus' text format.
+"""Counters for operators, in Prometheus' text format.
 
 Every label is a word of ours: a tool of the catalogue, an upstream of the configuration, a code of the catalogue of
-refusals. What a caller wrote never becomes one, and a hidden tool is counted exactly as an unknown one is.
+refusals. What a caller wrote never becomes one, and a tool that is hidden or forbidden for AI is counted under no name.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def render(tally: Tally, standing: Standing) -> bytes:
         *_metric("assent_calls_total", "counter", "Requests for a tool, by how they ended.", calls),
         *_metric("assent_would_total", "counter", "What observing let pass that would have been stopped.", would),
         *_metric("assent_reloads_total", "counter", "Changed configurations, used and refused.", reloads),
-        *_metric("assent_tools", "gauge", "Tools in the catalogue.", {(): standing.tools}),
+        *_metric("assent_tools", "gauge", "Tools in the catalogue that exist for every caller.", {(): standing.tools}),
         *_metric("assent_sessions", "gauge", "Open sessions.", {(): standing.sessions}),
         *_metric("assent_upstream_up", "gauge", "Whether an upstream answered when last asked.", up),
         *_metric("assent_upstream_failures", "gauge", "Failures of an upstream in a row.", failing),

@@ -19,6 +19,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from conformance.programs import MISSING, inspect
+from problems import problem
 from transports import ERAS
 
 WAITS = "confirm.approval_pending"
@@ -98,7 +99,7 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         async with asyncio.timeout(20):
             while "track_parcel" not in await listed(listing):
                 pass
-        assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"]["code"] == WAITS
+        assert problem(await curl(printed(lines, "curl", "delete_files")))["code"] == WAITS
         assert "drafts/old-offer.txt" in (await run(printed(lines, "approvals show"), tmp_path))[1]
         page = next(line.strip() for line in lines if "/console/approvals/" in line)
         key = (await run(printed(lines, "keys create"), tmp_path))[1].split()[0]
@@ -134,7 +135,7 @@ async def test_the_entry_for_a_desktop_client_governs_an_office_under_the_same_c
             names = [tool.name for tool in (await client.list_tools()).tools]
             refused = await client.call_tool("delete_files", {"folder": "drafts"})
         assert ("track_parcel" in names, "read_card_numbers" in names) == (True, False)
-        assert refused.structured_content["code"] == "rehearse.dry_run_required"
+        assert problem(refused)["code"] == "rehearse.dry_run_required"
     assert [path.name for path in tmp_path.iterdir()] == [".assent-demo"], "nothing outside its folder"
 
 

@@ -11,8 +11,10 @@ _MODULES = Path(__file__).parents[2] / ".cache" / "npm" / "node_modules"
 _NODE = _MODULES / "node" / "bin" / "node"
 _SUITE = _MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 _INSPECTOR = _MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+_CLIENT = Path(__file__).with_name("call_tool.mjs")
+_CLIENTS = [_MODULES / "@modelcontextprotocol" / name for name in ("sdk", "client")]
 
-MISSING = not (_NODE.exists() and _SUITE.exists() and _INSPECTOR.exists())
+MISSING = not all(path.exists() for path in (_NODE, _SUITE, _INSPECTOR, *_CLIENTS))
 
 Results = dict[str, list[tuple[str, str]]]
 
@@ -30,14 +32,22 @@ def run_suite(url: str, revision: str, folder: Path) -> tuple[int, Results]:
     return done.returncode, results
 
 
-def inspect(url: str, *arguments: str) -> Any:
-    """What the Inspector's command line prints for one request."""
+def inspect(url: str, *arguments: str, refused: bool = False) -> Any:
+    """What the Inspector's command line prints for one request; `refused` where it is to report a failed call."""
     done = _run(_INSPECTOR, "--cli", url, "--transport", "http", *arguments)
+    assert (done.returncode == 0) is not refused, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def run_client(version: str, tool: str, arguments: dict[str, Any], *where: str) -> Any:
+    """What the official TypeScript SDK of a major version says of one call: the listed tool and the result."""
+    done = _run(_CLIENT, version, tool, json.dumps(arguments), *where)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 
 
 def _run(script: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "PATH": f"{_NODE.parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+    environment["ASSENT_NODE_MODULES"] = str(_MODULES)
     command = [str(_NODE), str(script), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)

@@ -70,10 +70,10 @@ def test_a_declared_confirmation_or_autonomy_tightens_the_other(
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_only_a_read_is_recovered_by_running_it_again_and_only_a_spend_needs_a_key(tier: str) -> None:
+def test_only_a_read_is_recovered_by_running_it_again_and_only_a_spend_derives_its_key(tier: str) -> None:
     made = contract_with(side_effect=tier).idempotency
     assert made.recovery == ("natural" if tier == "read" else "none")
-    assert made.key == ("required" if tier == "external_spend" else "optional")
+    assert made.key == ("auto" if tier == "external_spend" else "optional")
     assert (made.argument, made.forward, made.retention, made.lookup) == (None, None, None, None)
 
 

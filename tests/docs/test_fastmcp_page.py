@@ -19,4 +19,4 @@ async def test_the_server_shown_lists_its_tool_with_its_contract() -> None:
         [tool] = await client.list_tools()
         refused = await client.call_tool_mcp("place_order", {"item": "print"})
     assert (tool.meta or {})["dev.assent/contract"]["tier"] == "external_spend"
-    assert refused.structured_content["code"] == "recall.key_required"
+    assert (refused.meta or {})["dev.assent/problem"]["code"] == "confirm.approval_pending"

@@ -20,9 +20,11 @@ from fastmcp.server.transforms import Transform
 from fastmcp.tools.function_tool import FunctionTool
 from mcp.shared.exceptions import MCPError
 
+from assent.core.outcome import problem_in
 from assent.errors import ContractError
 from assent.fastmcp import Assent, Principal, ToolFailed, contract
 from fastmcp_client import FastMCPClient
+from problems import problem
 from transports import ERAS, Person, over_http
 
 KEY = {"dev.assent/idempotencyKey": "k"}
@@ -44,7 +46,7 @@ async def client_of(target: Any, era: str = "auto", person: Person | None = None
 
 async def code_of(client: FastMCPClient, tool: str, arguments: dict[str, Any], **more: Any) -> str:
     result = await client.call_tool(tool, arguments, **more)
-    return str(result.structured_content["code"]) if result.is_error and result.structured_content else ""
+    return str(problem_in(result.model_dump(by_alias=True)).get("code", ""))
 
 
 @contract(side_effect="read")
@@ -156,8 +158,7 @@ async def test_what_the_function_refuses_is_named_without_its_value() -> None:
 
     async with client_of(governed(count)) as client:
         refused = await client.call_tool("count", {"n": "SECRET-VALUE"}, meta=KEY)
-        assert refused.structured_content is not None
-        assert refused.structured_content["code"] == "validate.arguments_invalid"
+        assert problem(refused)["code"] == "validate.arguments_invalid"
         assert "SECRET-VALUE" not in refused.model_dump_json()
         assert await code_of(client, "count", {"n": 1}, meta=KEY) == "", "nothing ran, so the key is free"
 

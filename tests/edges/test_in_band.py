@@ -16,6 +16,7 @@ from mcp.server import MCPServer
 from assent.contract.decorator import contract
 from assent.library import Assent
 from houses import gateway
+from problems import problem
 from transports import over_http
 
 ESTIMATE: dict[str, Any] = {"side_effect": "read"}
@@ -106,6 +107,6 @@ async def test_a_price_that_never_stands_still_is_left_to_be_decided_elsewhere(e
     person = Person()
     market, result = await bought(edge, range(10, 100), tmp_path, person)
     assert result.is_error
-    assert (result.structured_content or {})["code"] == "confirm.approval_pending"
+    assert problem(result)["code"] == "confirm.approval_pending"
     assert len(person.shown) == 3
     assert market.bought == []

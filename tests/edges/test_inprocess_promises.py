@@ -12,6 +12,7 @@ from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from assent.contract.decorator import contract
+from assent.core.outcome import problem_in
 from assent.errors import ContractError
 from assent.library import Assent
 from transports import ERAS, Person, connect
@@ -32,7 +33,7 @@ def governed(*functions: Any, assent: Assent | None = None, structured_output: b
 async def code_of(client: Client, tool: str, arguments: dict[str, Any], **more: Any) -> str:
     """The code of a refusal, or nothing for an answer."""
     result = await client.call_tool(tool, arguments, **more)
-    return str(result.structured_content["code"]) if result.is_error and result.structured_content else ""
+    return str(problem_in(result.model_dump(by_alias=True)).get("code", ""))
 
 
 async def test_a_dry_run_never_reaches_a_function_that_does_not_know_the_argument() -> None:

@@ -21,6 +21,8 @@ from transports import ERAS, ROOT, Person, connect, over_stdio
 sys.path.insert(0, str(ROOT / "examples"))
 from mcp_first.server import CALLER, build, preview
 
+from problems import problem
+
 MAIL = {"to": ["anna@example.com"], "subject": "Hello", "body": "Dear Anna"}
 CAMPAIGN = {"templateId": "tmpl_newsletter_q3", "segmentId": "seg_active_customers"}
 CONTRACT = "dev.assent/contract"
@@ -88,17 +90,17 @@ async def test_permissions_decide_what_is_listed_and_what_may_be_called(era: str
     async with mail(era, tmp_path, stdio=poor) as (client, _):
         assert (await client.list_tools()).tools == []
         refused = await client.call_tool("emails.send_external", MAIL)
-    assert refused.structured_content["code"] == "authorize.missing_permissions"
-    assert refused.structured_content["failure"] == "permission_denied"
-    assert refused.structured_content["missing_permissions"] == ["contacts:read", "files:read"]
+    assert problem(refused)["code"] == "authorize.missing_permissions"
+    assert problem(refused)["failure"] == "permission_denied"
+    assert problem(refused)["missing_permissions"] == ["contacts:read", "files:read"]
     assert outbox(tmp_path) == []
 
 
 async def test_nothing_is_sent_before_a_person_agreed(era: str, tmp_path: Path) -> None:
     async with mail(era, tmp_path) as (client, _):
         waiting = await client.call_tool("emails.send_external", MAIL)
-    assert waiting.structured_content["code"] == "confirm.approval_pending"
-    assert waiting.structured_content["failure"] == "confirmation_required"
+    assert problem(waiting)["code"] == "confirm.approval_pending"
+    assert problem(waiting)["failure"] == "confirmation_required"
     assert outbox(tmp_path) == []
     person = Person(["accept"])
     async with mail(era, tmp_path, person) as (client, _):
@@ -112,9 +114,9 @@ async def test_many_recipients_need_a_fresh_and_strong_login(era: str, tmp_path:
     clock = Clock()
     async with mail(era, tmp_path, Person(["accept"]), now=clock) as (client, _):
         weak = await client.call_tool("emails.send_external", crowd)
-    assert weak.structured_content["code"] == "step_up.required"
-    assert weak.structured_content["acr_values"] == ["mfa"]
-    assert weak.structured_content["max_age"] == 300
+    assert problem(weak)["code"] == "step_up.required"
+    assert problem(weak)["acr_values"] == ["mfa"]
+    assert problem(weak)["max_age"] == 300
     assert outbox(tmp_path) == []
     strong: Principal = replace(CALLER, acr="mfa", auth_time=clock.at - 299)
     async with mail(era, tmp_path, Person(["accept"]), stdio=strong, now=clock) as (client, _):
@@ -123,7 +125,7 @@ async def test_many_recipients_need_a_fresh_and_strong_login(era: str, tmp_path:
     old: Principal = replace(CALLER, acr="mfa", auth_time=clock.at - 300)
     async with mail(era, tmp_path, Person(["accept"]), stdio=old, now=clock) as (client, _):
         stale = await client.call_tool("emails.send_external", {**crowd, "subject": "Later"})
-    assert stale.structured_content["code"] == "step_up.required"
+    assert problem(stale)["code"] == "step_up.required"
 
 
 async def test_failures_are_the_closed_list_of_the_contract(era: str, tmp_path: Path) -> None:
@@ -133,9 +135,9 @@ async def test_failures_are_the_closed_list_of_the_contract(era: str, tmp_path: 
         large = await client.call_tool("emails.send_external", {**MAIL, "attachments": ["f" * 65]})
         undeclared = await client.call_tool("emails.send_external", {**MAIL, "subject": "mail bomb"})
         log = await entries(assent)
-    assert (wrong.structured_content["code"], wrong.structured_content["status"]) == ("invalid_recipient", 422)
-    assert (large.structured_content["code"], large.structured_content["status"]) == ("attachment_too_large", 413)
-    assert undeclared.structured_content["code"] == "execute.undeclared_failure"
+    assert (problem(wrong)["code"], problem(wrong)["status"]) == ("invalid_recipient", 422)
+    assert (problem(large)["code"], problem(large)["status"]) == ("attachment_too_large", 413)
+    assert problem(undeclared)["code"] == "execute.undeclared_failure"
     assert "server_on_fire" not in undeclared.model_dump_json()
     violations = [entry for entry in log if entry.kind == "violation"]
     assert [entry.values for entry in violations] == [{"failure": "server_on_fire"}]
@@ -147,9 +149,9 @@ async def test_a_policy_violation_names_rule_and_field(era: str, tmp_path: Path)
     )
     async with mail(era, tmp_path, Person(), guards=[inside]) as (client, _):
         refused = await client.call_tool("emails.send_external", {**MAIL, "to": ["eve@evil.test"]})
-    assert refused.structured_content["code"] == "guard.denied"
-    assert refused.structured_content["failure"] == "policy_violation"
-    assert (refused.structured_content["rule"], refused.structured_content["field"]) == ("allow_domains", "to[0]")
+    assert problem(refused)["code"] == "guard.denied"
+    assert problem(refused)["failure"] == "policy_violation"
+    assert (problem(refused)["rule"], problem(refused)["field"]) == ("allow_domains", "to[0]")
 
 
 async def test_the_audit_event_is_written_before_and_after(era: str, tmp_path: Path) -> None:
@@ -168,10 +170,10 @@ async def test_a_campaign_must_be_rehearsed_and_its_preview_is_complete(era: str
         rehearsed = await client.call_tool("emails.bulk_send", {**CAMPAIGN, "dryRun": True})
         unknown = await client.call_tool("emails.bulk_send", {**CAMPAIGN, "segmentId": "seg_none", "dryRun": True})
         sent = await client.call_tool("emails.bulk_send", CAMPAIGN)
-    assert skipped.structured_content["code"] == "rehearse.dry_run_required"
+    assert problem(skipped)["code"] == "rehearse.dry_run_required"
     assert rehearsed.structured_content == preview("tmpl_newsletter_q3", 4821)
     assert json.loads(rehearsed.content[0].text) == rehearsed.structured_content  # type: ignore[union-attr]
-    assert unknown.structured_content["code"] == "unknown_segment"
+    assert problem(unknown)["code"] == "unknown_segment"
     assert sent.structured_content == {"campaignStatus": "sent", "recipientCount": 4821}
     assert "  recipientCount: 4821" in person.asked[0].splitlines()
     assert len(outbox(tmp_path)) == 1

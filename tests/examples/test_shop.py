@@ -24,6 +24,8 @@ from transports import ERAS, ROOT, Person, connect, over_http, over_stdio
 sys.path.insert(0, str(ROOT / "examples"))
 from shop import fastmcp_server, server
 
+from problems import problem
+
 KEY = "dev.assent/idempotencyKey"
 
 
@@ -144,7 +146,7 @@ async def test_a_process_on_fastmcp_asks_charges_once_and_replays_after_its_rest
             if era == ERAS[0]:
                 assert len((await client.list_tools()).tools) == 9
                 refused = await client.call_tool("place_order", {**order, "quantity": 2}, meta={KEY: "k1"})
-                assert refused.structured_content["code"] == "confirm.declined"
+                assert problem(refused)["code"] == "confirm.declined"
             placed = await client.call_tool("place_order", order, meta={KEY: "k2"})
             assert placed.structured_content == {"order_id": "o-1", "amount": 240}
     assert (placed.meta or {})["dev.assent/replayed"] is True
@@ -159,8 +161,8 @@ async def test_a_call_asks_is_declined_asks_again_and_is_accepted(way: tuple[str
     async with shop(kind, era, tmp_path, person, clock) as client:
         refused = await client.call_tool("place_order", order, meta={KEY: "k1"})
         again = await client.call_tool("place_order", order, meta={KEY: "k1"})
-        assert refused.structured_content == again.structured_content
-        assert refused.structured_content["code"] == "confirm.declined"
+        assert problem(refused) == problem(again)
+        assert problem(refused)["code"] == "confirm.declined"
         assert len(person.asked) == 1, "nobody is asked twice about the very same call"
         person.answers = ["accept"]
         other = await client.call_tool("place_order", {**order, "quantity": 1}, meta={KEY: "k1"})
@@ -185,7 +187,7 @@ async def test_the_question_shows_the_price_the_effects_and_every_argument(
     async with shop(*way, tmp_path, person) as client:
         order = {"item": "scene\u202etxt.exe", "quantity": 2}
         cancelled = await client.call_tool("place_order", order, meta={KEY: "k"})
-    assert cancelled.structured_content["code"] == "confirm.cancelled"
+    assert problem(cancelled)["code"] == "confirm.cancelled"
     assert person.asked[0].splitlines() == [
         "Place order (place_order) — external_spend, critical risk",
         "Asked for by shop-agent (agent)",
@@ -212,8 +214,8 @@ async def test_a_retry_with_the_same_key_replays_without_asking_again(way: tuple
     assert replay.structured_content == first.structured_content == {"order_id": "o-1", "amount": 240}
     assert (replay.meta or {})["dev.assent/replayed"] is True
     assert "dev.assent/replayed" not in (first.meta or {})
-    assert mismatch.structured_content["code"] == "recall.key_mismatch"
-    assert mismatch.structured_content["status"] == 422
+    assert problem(mismatch)["code"] == "recall.key_mismatch"
+    assert problem(mismatch)["status"] == 422
     assert len(person.asked) == 1
     assert len(book(tmp_path)) == 1
 
@@ -275,24 +277,25 @@ async def test_a_client_that_cannot_ask_gets_a_pending_approval_that_any_person_
         first = await client.call_tool("place_order", order, meta={KEY: "k"})
         same = await client.call_tool("place_order", order, meta={KEY: "k"})
         assert first.is_error
-        assert first.structured_content == same.structured_content
-        assert first.structured_content["code"] == "confirm.approval_pending"
+        assert problem(first) == problem(same)
+        assert problem(first)["code"] == "confirm.approval_pending"
         _, console = server.build(f"sqlite:///{tmp_path}/shop.db", tmp_path / "shop.log")
-        await approve(ANN, first.structured_content["approval"], "approve", console.ports)
+        await approve(ANN, problem(first)["approval"], "approve", console.ports)
         await console.close()
         done = await client.call_tool("place_order", order, meta={KEY: "k"})
         assert done.structured_content == {"order_id": "o-1", "amount": 240}
         spent = await client.call_tool("place_order", order, meta={KEY: "another"})
-        assert spent.structured_content["code"] == "confirm.approval_pending", "an approval is used once"
+        assert problem(spent)["code"] == "confirm.approval_pending", "an approval is used once"
 
 
-async def test_spending_without_a_key_is_refused_and_nothing_is_asked(way: tuple[str, str], tmp_path: Path) -> None:
-    person = Person()
+async def test_a_host_that_sends_no_keys_can_spend_and_a_retry_replays(way: tuple[str, str], tmp_path: Path) -> None:
+    person = Person(["accept"])
     async with shop(*way, tmp_path, person) as client:
-        refused = await client.call_tool("place_order", {"item": "print"})
-    assert refused.structured_content["code"] == "recall.key_required"
-    assert refused.structured_content["status"] == 400
-    assert person.asked == []
+        placed = await client.call_tool("place_order", {"item": "print"})
+        again = await client.call_tool("place_order", {"item": "print"})
+    assert placed.structured_content == again.structured_content == {"order_id": "o-1", "amount": 240}
+    assert (again.meta or {})["dev.assent/replayed"] is True
+    assert len(person.asked) == 1
 
 
 async def test_failures_come_as_declared_and_a_crash_is_in_doubt(way: tuple[str, str], tmp_path: Path) -> None:
@@ -301,11 +304,11 @@ async def test_failures_come_as_declared_and_a_crash_is_in_doubt(way: tuple[str,
         declined = await client.call_tool("place_order", {"item": "print", "quantity": 101}, meta={KEY: "k1"})
         crashed = await client.call_tool("place_order", {"item": "meteorite"}, meta={KEY: "k2"})
         retried = await client.call_tool("place_order", {"item": "meteorite"}, meta={KEY: "k2"})
-    assert declined.structured_content["code"] == "card_declined"
-    assert declined.structured_content["status"] == 402
-    assert crashed.structured_content["code"] == "execute.in_doubt"
-    assert retried.structured_content["code"] == "recall.in_doubt"
-    assert "warehouse" not in json.dumps([crashed.structured_content, retried.structured_content])
+    assert problem(declined)["code"] == "card_declined"
+    assert problem(declined)["status"] == 402
+    assert problem(crashed)["code"] == "execute.in_doubt"
+    assert problem(retried)["code"] == "recall.in_doubt"
+    assert "warehouse" not in json.dumps([problem(crashed), problem(retried)])
     assert len(person.asked) == 2
 
 
@@ -334,7 +337,7 @@ async def test_a_required_dry_run_cannot_be_skipped_and_is_shown_to_the_person(
         preview = await client.call_tool("delete_customer", {"customer_id": "c1", "dryRun": True})
         other = await client.call_tool("delete_customer", {"customer_id": "c2"})
         deleted = await client.call_tool("delete_customer", {"customer_id": "c1"})
-    assert skipped.structured_content["code"] == other.structured_content["code"] == "rehearse.dry_run_required"
+    assert problem(skipped)["code"] == problem(other)["code"] == "rehearse.dry_run_required"
     assert preview.structured_content == {
         "dryRun": True,
         "warnings": [],
@@ -386,8 +389,8 @@ async def test_arguments_that_do_not_fit_are_refused_by_field_and_never_repeated
     async with shop(*way, tmp_path, None) as client:
         wrong = await client.call_tool("create_note", {"text": 5, "labels": "SECRET-VALUE"})
         huge = await client.call_tool("create_note", {"text": "x", "labels": ["x"], "n": 2**53})
-    assert wrong.structured_content["code"] == "validate.arguments_invalid"
-    assert {error["field"] for error in wrong.structured_content["errors"]} == {"/text", "/labels"}
+    assert problem(wrong)["code"] == "validate.arguments_invalid"
+    assert {error["field"] for error in problem(wrong)["errors"]} == {"/text", "/labels"}
     assert "SECRET-VALUE" not in wrong.model_dump_json()
-    assert huge.structured_content["code"] == "validate.malformed"
+    assert problem(huge)["code"] == "validate.malformed"
     assert book(tmp_path) == []

@@ -52,14 +52,14 @@ async def test_a_cent_beyond_a_budget_of_thirty_digits_is_one_too_many() -> None
     assert await code(there, "buy", {"price": "9" * 28 + ".98"}) == "answered"
     assert await code(there, "buy", {"price": "0.02"}) == "claim.budget_exceeded"
     assert await code(there, "buy", {"price": "0.01"}) == "answered"
-    assert await code(there, "buy", {"price": "0.01"}) == "claim.budget_exceeded"
+    assert await code(there, "buy", {"price": "0.01"}, key="second") == "claim.budget_exceeded"
 
 
 async def test_a_new_window_begins_anew() -> None:
     there = world(budgets=(HUNDRED,))
     assert await code(there, "buy", {"price": 100}) == "answered"
     there.clock.advance(86400)
-    assert await code(there, "buy", {"price": 100}) == "answered"
+    assert await code(there, "buy", {"price": 100}, key="tomorrow") == "answered"
     assert await code(there, "buy", {"price": 1}) == "claim.budget_exceeded"
 
 
@@ -77,7 +77,7 @@ async def test_only_what_did_not_happen_is_given_back(end: Exception, left: str)
     there.upstream.functions["buy"] = lambda _: end
     await there.call("buy", {"price": 100})
     there.upstream.functions.clear()
-    assert await code(there, "buy", {"price": 100}) == left
+    assert await code(there, "buy", {"price": 100}, key="second") == left
 
 
 @pytest.mark.parametrize("price", [None, -1, "free", "1_0", "NaN", "Infinity", "9" * 40, "١٢", True])

@@ -110,7 +110,10 @@ async def test_an_operator_reads_why_a_tool_is_not_there() -> None:
 
 
 async def test_when_observing_each_stage_says_what_would_stop() -> None:
-    world = World({"buy": {"side_effect": "external_spend", "step_up": {"acr": ["mfa"]}}}, mode="observe")
+    world = World(
+        {"buy": {"side_effect": "external_spend", "step_up": {"acr": ["mfa"]}, "idempotency": {"key": "required"}}},
+        mode="observe",
+    )
     told = await explain(Request("buy", {}, AGENT), world.ports)
     assert told.outcome == "answer"
     assert told.would == ("recall.key_required", "confirm.confirmation_required", "step_up.required")

@@ -1,4 +1,4 @@
-"""What does a contract promise where it says nothing?"""
+"""Defaults of a contract: what follows from tier and risk where it says nothing."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _confirmation(given: dict[str, Any], risk: Risk) -> Any:
 def _idempotency(said: Any, tier: Tier) -> Any:
     implied = {
         "recovery": "natural" if tier is Tier.READ else "none",
-        "key": "required" if tier is Tier.EXTERNAL_SPEND else "optional",
+        "key": "auto" if tier is Tier.EXTERNAL_SPEND else "optional",
     }
     if said is None:
         return implied

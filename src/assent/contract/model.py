@@ -1,4 +1,4 @@
-"""What does one tool promise?"""
+"""The contract of one tool."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ModelWrapValidatorHandler, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from assent.contract.contradictions import contradictions
@@ -46,6 +46,11 @@ def _check_template(template: str) -> str:
     if re.search(r"[{}]", PLACEHOLDER.sub("", template)):
         raise ValueError("only {argument} placeholders are allowed, without conversions or formats")
     return template
+
+
+def _names_key(idempotency: Any) -> bool:
+    said = idempotency.model_fields_set if isinstance(idempotency, Idempotency) else idempotency or ()
+    return "key" in said
 
 
 class Contract(Part):
@@ -118,10 +123,13 @@ class Contract(Part):
 
     model_config = ConfigDict(ignored_types=(cached_property,))
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _derive(cls, given: Any) -> Any:
-        return fill(given) if isinstance(given, dict) else given
+    def _derive(cls, given: Any, read: ModelWrapValidatorHandler[Contract]) -> Contract:
+        contract = read(fill(given) if isinstance(given, dict) else given)
+        if isinstance(given, dict) and not _names_key(given.get("idempotency")):
+            contract.idempotency.model_fields_set.discard("key")  # a default, which a profile may tighten
+        return contract
 
     @model_validator(mode="after")
     def _agree(self) -> Contract:

@@ -120,7 +120,7 @@ class Idempotency(Part):
     recovery: Literal["none", "keyed", "reconcile", "natural"] = "none"
     """After an unknown end: never run again, run again with our key, look it up first, or simply run again."""
     key: Literal["required", "optional", "auto"] = "optional"
-    """Whether the caller must send a key; auto: one is made where none is sent."""
+    """Whether the caller must send a key; auto: without one, it is derived from principal, tool and arguments."""
     argument: Word | None = None
     """The argument in which a caller can send the key."""
     forward: Literal["header", "argument", "meta"] | None = None

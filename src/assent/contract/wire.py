@@ -1,4 +1,4 @@
-"""What does a tool's definition say on the wire, and what did a foreign one mean?"""
+"""Tool definitions on the wire: how ours are written, and how foreign ones are read."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ VERSION = 1
 
 # What hosts assume where a hint is absent.
 SPECIFIED_DEFAULTS = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
+# The value of each hint that lowers a host's guard is the opposite of its default.
+_LAX = {name: not value for name, value in SPECIFIED_DEFAULTS.items()}
 _FOREIGN_NAMES = {
     "readOnly": "read_only",
     "destructive": "destructive",
@@ -25,15 +27,31 @@ _FOREIGN_NAMES = {
 }
 
 
-def annotations_of(contract: Contract, profile: Profile, *, historic_names: bool = False) -> dict[str, Any]:
-    """The `annotations` object of a tool: its title where the profile puts it, and the hints that are sent."""
+def annotations_of(
+    contract: Contract, profile: Profile, *, historic_names: bool = False, claims: Claims | None = None
+) -> dict[str, Any]:
+    """The `annotations` object of a tool: its title where the profile puts it, and the hints that are sent.
+
+    `claims` are given where the contract is only inferred: then no hint is laxer than the upstream's own.
+    """
     names = profile.historic if historic_names and profile.historic else WIRE_NAMES
-    hints = profile.hints(contract)
+    hints = profile.hints(contract) if claims is None else _no_laxer(profile.hints(contract), contract, claims)
     said: dict[str, Any] = {"title": contract.title} if profile.title in ("both", "annotations") else {}
     said.update({names[name]: hints[name] for name in profile.order if hints[name] is not None})
     if contract.confirmation.by == "host":
         said["cursor/requiresConfirmation"] = True
     return said
+
+
+def _no_laxer(hints: Mapping[str, bool | None], contract: Contract, claims: Claims) -> dict[str, bool | None]:
+    """The hints, with what the upstream itself claims in place of every laxer guess; a stated override stays."""
+
+    def said(name: str, hint: bool | None) -> bool | None:
+        stated = getattr(contract.hints, name) is not None
+        lowers = hint is _LAX[name] and claims.effective(name) is not hint
+        return getattr(claims, name) if lowers and not stated else hint
+
+    return {name: said(name, hint) for name, hint in hints.items()}
 
 
 def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
@@ -53,7 +71,7 @@ def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
 
 
 def definition(
-    contract: Contract, profile: Profile, /, *, historic_names: bool = False, **parts: Any
+    contract: Contract, profile: Profile, /, *, historic_names: bool = False, claims: Claims | None = None, **parts: Any
 ) -> dict[str, Any]:
     """A whole tool definition; `parts` are name, description, schemas and whatever else the upstream had."""
     said = {"name": parts.get("name", contract.name)}
@@ -64,7 +82,7 @@ def definition(
     if "description" in parts:
         said["description"] = parts["description"]
     said.update({key: value for key, value in parts.items() if key not in ("name", "description", "_meta")})
-    said["annotations"] = annotations_of(contract, profile, historic_names=historic_names)
+    said["annotations"] = annotations_of(contract, profile, historic_names=historic_names, claims=claims)
     # A lever the upstream pulled is let go: whether the host asks is the contract's to say, or two would ask.
     given = parts.get("_meta")
     own = {key: value for key, value in given.items() if key not in HOST_LEVERS} if isinstance(given, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Which tools are there, and which are withheld for what reason?"""
+"""The catalogue: every tool that is served, and every withheld one with its reason."""
 
 from __future__ import annotations
 
@@ -101,6 +101,11 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     if faults:
         raise ContractError(faults)
     return safe
+
+
+def is_public(tool: Tool) -> bool:
+    """Whether a tool exists for every caller, so that it may be spoken of before anybody is known."""
+    return tool.visibility != "hidden" and tool.contract.risk != "forbidden"
 
 
 def absent_for(tool: Tool, principal: Principal) -> str | None:

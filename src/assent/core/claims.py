@@ -115,4 +115,12 @@ def claim_name(call: Call) -> str | None:
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}natural", named)
     if call.key is not None:
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}key", call.key)
+    if derives_key(call):
+        return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}auto", call.fingerprint)
     return None
+
+
+def derives_key(call: Call) -> bool:
+    """Whether the key of a call is derived from its arguments, for want of one from the caller."""
+    contract = call.tool.contract
+    return contract.idempotency.key == "auto" and call.key is None and contract.natural is None

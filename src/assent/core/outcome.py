@@ -1,9 +1,12 @@
-"""How does a call end?"""
+"""The endings of a call: an answer, a pause or a refusal, and how a problem looks as a tool result."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
 
 from assent.contract.model import Contract
 from assent.core.refusals import CATALOGUE
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
     from assent.core.call import Resume
 
 REPLAYED = "dev.assent/replayed"
+PROBLEM = "dev.assent/problem"
+"""The `_meta` key of a problem whose tool advertises an output schema."""
+_PROBLEM_MEMBERS = frozenset({"type", "title", "status", "detail"})
 INPUT_REQUIRED = "input_required"
 """The `resultType` of a result that is a question of the tool's own."""
 
@@ -119,3 +125,35 @@ def error_result(problem: dict[str, Any]) -> dict[str, Any]:
         "structuredContent": problem,
         "isError": True,
     }
+
+
+def fit_to_listing(result: dict[str, Any], definition: Mapping[str, Any]) -> dict[str, Any]:
+    """The result with its problem in `_meta` and in the text, where the tool advertises an output schema.
+
+    Clients check the structured content of errors against that schema too, and drop what does not fit.
+    """
+    problem = result.get("structuredContent")
+    if "outputSchema" not in definition or not result.get("isError") or not _is_problem(problem):
+        return result
+    kept = {key: value for key, value in result.items() if key != "structuredContent"}
+    whole = {"type": "text", "text": orjson.dumps(problem).decode()}
+    return {
+        **kept,
+        "content": [*result.get("content", []), whole],
+        "_meta": {**result.get("_meta", {}), PROBLEM: problem},
+    }
+
+
+def problem_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The problem of an error result, wherever it is; empty where there is none."""
+    if not result.get("isError"):
+        return {}
+    meta = result.get("_meta")
+    for said in (result.get("structuredContent"), meta.get(PROBLEM) if isinstance(meta, Mapping) else None):
+        if isinstance(said, Mapping):
+            return said
+    return {}
+
+
+def _is_problem(said: Any) -> bool:
+    return isinstance(said, Mapping) and said.keys() >= _PROBLEM_MEMBERS

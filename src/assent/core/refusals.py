@@ -1,4 +1,4 @@
-"""Which refusals are there, and what does each say?
+"""The catalogue of refusals.
 
 A code is `<stage>.<reason>`: the stage names the file that raises it.
 """
@@ -24,6 +24,11 @@ class Kind:
     retryable: bool = False
     alias: str | None = None
 
+
+KEY_REMEDY = (
+    "Send one key per intended action, {place}, and reuse it on every retry of that action. If the host cannot send "
+    "keys, an operator can set `idempotency: {{key: auto}}` in the tool's contract."
+)
 
 CATALOGUE: dict[str, Kind] = {
     "authenticate.missing": Kind(
@@ -89,8 +94,9 @@ CATALOGUE: dict[str, Kind] = {
     "recall.key_required": Kind(
         400,
         "This tool needs an idempotency key.",
-        "Send one key per intended action, in `_meta` as `dev.assent/idempotencyKey` or over HTTP as the header "
-        "`Idempotency-Key`, and reuse it on every retry of that action.",
+        KEY_REMEDY.format(
+            place="in `_meta` as `dev.assent/idempotencyKey` or over HTTP as the header `Idempotency-Key`"
+        ),
         alias="idempotency_key_required",
     ),
     "recall.key_mismatch": Kind(

@@ -1,4 +1,4 @@
-"""What is left of a result once its one-time secrets have been shown?"""
+"""Results without their one-time secrets, as they are kept and replayed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import orjson
 
 from assent.contract.model import Contract
 from assent.contract.pointers import places
+from assent.contract.tiers import Tier
 
 ALREADY_DELIVERED = "dev.assent/secret_already_delivered"
 WITHHELD = "The result held a one-time secret that was already delivered; it is withheld."
@@ -19,6 +20,8 @@ def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any
 
     A result that is text alone cannot be told apart from the secret in it, so the text is withheld whole.
     """
+    if is_secret_whole(contract):
+        return result if result.get("isError") else _nothing_of(result)
     if not contract.secrets:
         return result
     structured, failed = result.get("structuredContent"), bool(result.get("isError"))
@@ -34,6 +37,22 @@ def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any
         container[key] = _empty(container[key])
     text = orjson.dumps(emptied, option=orjson.OPT_INDENT_2).decode()
     return {**result, "structuredContent": emptied, "content": [{"type": "text", "text": text}], "_meta": marked}
+
+
+def is_secret_whole(contract: Contract) -> bool:
+    """Whether all of a result counts as secret: the tool shares something, and its contract says nothing of secrets.
+
+    A contract with `natural:` returns its link again, and one with `secrets: []` says that there are none.
+    """
+    shares = contract.side_effect is Tier.SHARE_EXPORT and contract.natural is None
+    return shares and "secrets" not in contract.model_fields_set
+
+
+def _nothing_of(result: dict[str, Any]) -> dict[str, Any]:
+    """The result with nothing of what the tool said: its `_meta` may repeat the secret."""
+    withheld = [{"type": "text", "text": WITHHELD}]
+    kept = {key: value for key, value in result.items() if key not in ("structuredContent", "content", "_meta")}
+    return {**kept, "content": withheld, "_meta": {ALREADY_DELIVERED: [""]}}
 
 
 def _empty(value: Any) -> Any:

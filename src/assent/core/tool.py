@@ -12,6 +12,7 @@ from assent.contract.documents import MOST_CHECKS_IN_ALL, schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
+from assent.contract.wire import Claims
 from assent.contract.wire import definition as wire_definition
 from assent.core.spelling import Spelling
 from assent.errors import ContractError, Fault
@@ -68,12 +69,15 @@ def compile_tool(
     has_test: bool = False,
     historic_names: bool = False,
     open_world: bool = False,
+    claims: Claims | None = None,
+    visibility: str | None = None,
 ) -> Tool:
     """Everything about a tool that can be known before a call; raises ContractError for schemas that are none.
 
-    `open_world` is what was inferred: it counts where the contract says nothing.
+    `open_world` is what was inferred: it counts where the contract says nothing. `claims` are the upstream's own hints,
+    given where the contract is a guess that must not be laxer than they are.
     """
-    raw = dict(definition or {})
+    contract, raw = profile.adapt(contract), dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
     # What the upstream itself understands: the contract's schema cannot teach it an argument it does not have.
@@ -92,14 +96,14 @@ def compile_tool(
         contract=contract,
         upstream=upstream,
         wire_name=wire_name or contract.name,
-        definition=wire_definition(contract, profile, historic_names=historic_names, **parts),
+        definition=wire_definition(contract, profile, historic_names=historic_names, claims=claims, **parts),
         check_input=check_input,
         check_output=_checker(contract.name, "output", output) if output is not None else None,
         spelling=Spelling([given, raw.get("inputSchema")], ours),
         step_up_when=_condition(contract),
         rehearses=rehearses,
         takes_key=contract.idempotency.argument in understood if contract.idempotency.argument else False,
-        visibility=contract.visibility or profile.visibility,
+        visibility=contract.visibility or visibility or profile.visibility,
         has_test=has_test,
         failure_names=profile.failures,
         open_world=open_world if contract.open_world is None else contract.open_world,

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import mcp_types as types
 from mcp import Client
 
+from assent.core.outcome import problem_in
 from assent.demo.upstream import CHANGED, Office
 from assent.lint.attacks import attacks_in
 
@@ -109,7 +110,7 @@ def _keyed(key: str) -> Any:
 
 
 def _problem(result: types.CallToolResult) -> dict[str, Any]:
-    return result.structured_content if isinstance(result.structured_content, dict) else {}
+    return dict(problem_in(result.model_dump(by_alias=True)))
 
 
 def _shown(result: types.CallToolResult) -> str:

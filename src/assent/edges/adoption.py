@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from mcp_types import ToolAnnotations
 
-from assent.core.catalogue import Catalogue
+from assent.core.catalogue import Catalogue, is_public
 from assent.core.tool import Tool
 
 
@@ -92,7 +92,7 @@ class Adoption(Generic[One]):
     def public_schema(self, name: str) -> Mapping[str, Any] | None:
         """What header checks may know before anybody is authenticated: only what everybody may see."""
         tool = self.catalogue.find(name)
-        if tool is None or tool.visibility == "hidden" or tool.contract.risk == "forbidden":
+        if tool is None or not is_public(tool):
             return None
         if tool.visibility == "scoped" and tool.contract.permissions:
             return None

@@ -1,4 +1,4 @@
-"""How does a governed call reach an HTTP API that only a description speaks for?"""
+"""Upstreams that are HTTP APIs, described by an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class OpenApiLink:
             if tool.name in (unaccepted or {}):
                 withheld[canonical] = (unaccepted or {})[tool.name]
                 continue
-            if terms.without_contract != "infer" and not (canonical in overlays or _is_declared(tool)):
+            if terms.without_contract != "infer" and not (canonical in overlays or tool.is_declared):
                 withheld[canonical] = NO_CONTRACT
                 continue
             try:
@@ -117,12 +117,9 @@ def _compiled(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], terms: 
         upstream=terms.upstream,
         has_test=terms.has_test,
         historic_names=terms.historic_names,
+        vouched=terms.vouched,
+        visibility=terms.visibility,
     )
-
-
-def _is_declared(tool: ApiTool) -> bool:
-    """Whether the document's author said what the operation does, rather than leaving it to its method."""
-    return bool(tool.operation.extensions.get("x-side-effect") == tool.fields["side_effect"])
 
 
 def _info(root: Mapping[str, Any]) -> dict[str, Any]:

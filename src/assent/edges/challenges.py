@@ -1,20 +1,24 @@
-"""What does HTTP say to a caller who must bring more?"""
+"""`WWW-Authenticate` challenges for callers who must bring more."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 
 
-def challenge(refusal: Refusal, principal: Principal | None, metadata_url: str | None) -> tuple[int, str] | None:
+def challenge(
+    refusal: Refusal, principal: Principal | None, metadata_url: str | None, scopes: Sequence[str] = ()
+) -> tuple[int, str] | None:
     """(status, WWW-Authenticate) where HTTP itself must answer; None where a problem in a tool result does.
 
-    Nobody yet: 401. An OAuth caller who lacks scopes: 403 naming all of them. One who must log in again: 401 with what
-    is asked for (RFC 9470). Callers with API keys get the same as problems.
+    Nobody yet: 401, with the scopes to ask for first. An OAuth caller who lacks scopes: 403 naming all of them. One who
+    must log in again: 401 with what is asked for (RFC 9470). Callers with API keys get the same as problems.
     """
     if refusal.code.startswith("authenticate."):
         error = {"error": "invalid_token"} if refusal.code == "authenticate.invalid" else {}
-        return 401, _bearer(**error, resource_metadata=metadata_url)
+        return 401, _bearer(**error, scope=" ".join(scopes) or None, resource_metadata=metadata_url)
     if principal is None or not principal.bearer:
         return None
     if refusal.code == "authorize.missing_permissions":

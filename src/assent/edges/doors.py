@@ -1,4 +1,4 @@
-"""May a request with this Host and this Origin come in at all?"""
+"""Checks of `Host` and `Origin`, which stop DNS rebinding."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -15,10 +15,10 @@ class Doors:
     port (tunnels and forwarded ports are common); any other name must be listed with its exact origin.
     """
 
-    def __init__(self, public_urls: Iterable[str] = (), *, loopback: bool = True) -> None:
+    def __init__(self, public_urls: Iterable[str] = (), *, loopback: bool = True, origins: Iterable[str] = ()) -> None:
         self._loopback = loopback
         self._hosts: set[bytes] = set()
-        self._origins: set[bytes] = set()
+        self._origins: set[bytes] = {origin.lower().encode() for origin in origins}
         for url in public_urls:
             parts = urlsplit(url)
             self._origins.add(f"{parts.scheme}://{parts.netloc}".lower().encode())

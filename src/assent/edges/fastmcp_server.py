@@ -1,4 +1,4 @@
-"""How does a server of FastMCP keep its contracts?
+"""Governs a server of FastMCP in its own process.
 
 FastMCP's own extension point governs every call, as the last gate before a function runs; one middleware entry filters
 the list and never authorises. Only functions registered on the server itself are governed: what it gets from mounted
@@ -35,6 +35,7 @@ from pydantic import ValidationError as PydanticError
 from assent.contract.model import Contract
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
+from assent.core.mentions import Mentions, absent_mentions
 from assent.core.outcome import Refusal
 from assent.core.tool import Tool
 from assent.edges.adoption import Adoption, Compile
@@ -103,9 +104,9 @@ class FastMCPEdge:
             raise protocol_error(refusal) from None
         observing = self._ports.mode == "observe"
         names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
-        found = await call_next()
+        found, absent = await call_next(), absent_mentions(self.catalogue(), principal)
         self._tell(tool.name for tool in found)
-        return [tool for tool in found if tool.name in names]
+        return [_without_mentions(tool, absent) for tool in found if tool.name in names]
 
     def _tell(self, names: Iterable[str]) -> None:
         """Log each tool that is not a function of the server itself, once: it has no contract and is not served."""
@@ -225,6 +226,11 @@ def stamp(tool: FunctionTool, compiled: Tool) -> None:
     if tool.output_schema is not None:
         tool.output_schema = cast("dict[str, Any] | None", said.get("outputSchema"))
     tool.fn = watched(tool.fn, is_coroutine_function(tool.fn), failure=ToolError)
+
+
+def _without_mentions(tool: AnyTool, absent: Mentions) -> AnyTool:
+    said = {"description": tool.description, "parameters": tool.parameters}
+    return tool.model_copy(update=absent.clean(said)) if absent else tool
 
 
 def _taken(function: Callable[..., Any], arguments: dict[str, Any], contract: Contract) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""What do we hold a tool to that nobody wrote a contract for?
+"""Tools of upstreams taken into the catalogue, under a written contract or an inferred one.
 
 An upstream's annotations are claims. They never make a tool less guarded than a confident inference does, unless the
-upstream is trusted or a contract says so.
+upstream is trusted or a contract says so. A guess in turn never lowers a host's guard: the hints of an inferred tool
+are no laxer than the upstream's own, unless the operator trusts its annotations or chose a profile.
 """
 
 from __future__ import annotations
@@ -39,6 +40,15 @@ class Terms:
     safe_names: bool = False
     has_test: bool = False
     historic_names: bool = False
+    visibility: str | None = None
+    """The visibility of tools whose contract says nothing of it; default: as the profile has it."""
+    chosen: bool = False
+    """Whether the operator chose the profile, rather than leaving it at the default."""
+
+    @property
+    def vouched(self) -> bool:
+        """Whether the operator vouches for the hints that are derived from guesses."""
+        return self.chosen or self.trust == "annotations"
 
     def canonical(self, name: str) -> str:
         """The name on our wire."""
@@ -84,7 +94,8 @@ def take_in(
             withheld[canonical] = ONLY_AS_A_TASK
             continue
         try:
-            contract = contracts.get(canonical) or _inferred(canonical, definition, terms, blanket=blanket)
+            written = contracts.get(canonical)
+            contract = written or _inferred(canonical, definition, terms, blanket=blanket)
             if contract is None:
                 withheld[canonical] = NO_CONTRACT
                 continue
@@ -98,6 +109,8 @@ def take_in(
                     has_test=terms.has_test,
                     historic_names=terms.historic_names,
                     open_world=contract.open_world is None and classify(definition).open_world,
+                    visibility=terms.visibility,
+                    claims=None if written or terms.vouched else read_claims(definition),
                 )
             )
         except ContractError as error:
@@ -122,8 +135,6 @@ def _inferred(name: str, definition: Mapping[str, Any], terms: Terms, *, blanket
     title = definition.get("title") or _annotated_title(definition)
     if isinstance(title, str) and title.strip():
         fields["title"] = title[:2000]
-    if tier is Tier.EXTERNAL_SPEND:
-        fields["idempotency"] = {"key": "auto"}
     if tier is Tier.READ:
         fields["overwrites"] = False
     return read_contract(name, fields)

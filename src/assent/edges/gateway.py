@@ -11,6 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 from assent.core.call import Presence
 from assent.edges import json_boundary
+from assent.edges.cors import Cors
 from assent.edges.doors import KNOWN_NAMES, Doors
 from assent.edges.envelope import rebuild
 from assent.edges.eventlog import EventLogs
@@ -137,6 +138,7 @@ class Gateway:
     doors: Doors
     bounds: Bounds = json_boundary.DEFAULT_BOUNDS
     path: str = "/mcp"
+    cors: Cors = field(default_factory=Cors)
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
@@ -150,6 +152,10 @@ class Gateway:
         head = read_head(headers)
         if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
+        if self.cors.allows(head.origin):
+            if scope["method"] == "OPTIONS":
+                return await self.cors.answer_preflight(headers, send)
+            send = self.cors.sharing(head.origin, send)
         try:
             caller = await self.authenticate(headers, scope)
             current_caller.set(self.sessions.owner_of(caller))

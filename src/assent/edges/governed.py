@@ -16,7 +16,8 @@ from opentelemetry.trace import Span
 from assent.core.approval import Approval
 from assent.core.call import Action, Call, Reply, Request, Resume
 from assent.core.catalogue import Catalogue, absent_for
-from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result
+from assent.core.mentions import Mentions, absent_mentions
+from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.edges.asking import asked_in_turn
@@ -122,15 +123,14 @@ class Governed:
         sees = (modern, principal.has_agent, principal.mode, principal.scopes)
         prepared = self._lists.get(sees)
         if prepared is None:
-            prepared = self._lists[sees] = self._prepare(
-                visible_tools(catalogue, principal, observing=self._ports.mode == "observe"), modern
-            )
+            tools = visible_tools(catalogue, principal, observing=self._ports.mode == "observe")
+            prepared = self._lists[sees] = self._prepare(tools, absent_mentions(catalogue, principal), modern)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
         return prepared
 
-    def _prepare(self, tools: list[Tool], modern: bool) -> bytes:
-        result: dict[str, Any] = {"tools": [tool.definition for tool in tools]}
+    def _prepare(self, tools: list[Tool], absent: Mentions, modern: bool) -> bytes:
+        result: dict[str, Any] = {"tools": [absent.clean(tool.definition) for tool in tools]}
         if modern:
             result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
             result["_meta"] = {SERVER_INFO_META_KEY: self._server_info}
@@ -254,7 +254,7 @@ class Governed:
         if result.get("resultType") == INPUT_REQUIRED:
             state = self._seal.close({**_question(outcome, incoming), "beside": beside}, principal, name)
             return {**result, "requestState": state}
-        return _complete(result, modern)
+        return self._complete(result, name, modern)
 
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
         if refusal.code == "discover.unknown_tool":
@@ -265,7 +265,12 @@ class Governed:
         if asked_for is not None:
             status, said = asked_for
             raise Challenge(status, problem, [(b"www-authenticate", said.encode())])
-        return _complete(error_result(problem), modern)
+        return self._complete(error_result(problem), name, modern)
+
+    def _complete(self, result: dict[str, Any], name: str, modern: bool) -> dict[str, Any]:
+        """The result as the caller's era has it, with a problem where clients accept one."""
+        tool = self._ports.catalogue().find(name) if result.get("isError") else None
+        return _complete(result if tool is None else fit_to_listing(result, tool.definition), modern)
 
 
 def _beside(beside: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

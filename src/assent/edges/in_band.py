@@ -1,4 +1,4 @@
-"""How does a call inside a server's own process run: through the sentence, asked in band, and back on the wire?"""
+"""Calls inside a server's own process: from the SDK's parameters through the pipeline to the SDK's result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from assent.core.call import Request
 from assent.core.catalogue import Catalogue
-from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result
+from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.edges import questions
 from assent.edges.asking import asked_in_turn
 from assent.edges.idempotency_key import header_of, keys_of
@@ -50,15 +50,17 @@ def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallTool
     """The outcome as the protocol has it; raises MCPError for what is no result."""
     if isinstance(outcome, Pause):
         return questions.as_result(outcome.approval)
+    tool = catalogue.find(name)
+    definition = {} if tool is None else tool.definition
     if isinstance(outcome, Refusal):
         if outcome.code.startswith(("discover.", "authenticate.")):
             raise protocol_error(outcome)
-        tool = catalogue.find(name)
-        return result_of(error_result(outcome.problem(failure=tool is not None and tool.failure_names)))
+        problem = outcome.problem(failure=tool is not None and tool.failure_names)
+        return result_of(fit_to_listing(error_result(problem), definition))
     if outcome.result.get("resultType") == INPUT_REQUIRED:
         asked = types.InputRequiredResult.model_validate(outcome.result)
         return asked.model_copy(update={"request_state": questions.wrap_state(outcome.resume, asked.request_state)})
-    return result_of(outcome.on_wire())
+    return result_of(fit_to_listing(outcome.on_wire(), definition))
 
 
 def protocol_error(refusal: Refusal) -> MCPError:

@@ -1,4 +1,4 @@
-"""How does a server of the official SDK keep its contracts?
+"""Governs a server of the official SDK in its own process.
 
 An extension governs every call; `apply` stamps the definitions and filters the list. Neither rests on the other: a tool
 that is not listed is refused all the same.
@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
+from assent.core.mentions import Mentions, absent_mentions
 from assent.core.outcome import Refusal
 from assent.core.tool import Tool
 from assent.edges.adoption import Adoption, Compile
@@ -80,11 +81,12 @@ class InProcessEdge:
         observing = self._ports.mode == "observe"
         names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
         result = await call_next(ctx)
+        absent = absent_mentions(self.catalogue(), principal)
         if isinstance(result, types.ListToolsResult):
-            seen = [tool for tool in result.tools if tool.name in names]
+            seen = [_without_mentions(tool, absent) for tool in result.tools if tool.name in names]
             return result.model_copy(update={"tools": seen, "cache_scope": "private"})
         if isinstance(result, dict):
-            seen_raw = [tool for tool in result.get("tools", []) if tool.get("name") in names]
+            seen_raw = [absent.clean(tool) for tool in result.get("tools", []) if tool.get("name") in names]
             return {**result, "tools": seen_raw} | ({"cacheScope": "private"} if "cacheScope" in result else {})
         return result
 
@@ -139,6 +141,10 @@ class ServerFunctions:
             return raw_of(await self._server.call_tool(tool, dict(arguments)))
         except Exception as error:
             raise Unreached(type(error).__name__) from error
+
+
+def _without_mentions(tool: types.Tool, absent: Mentions) -> types.Tool:
+    return types.Tool.model_validate(absent.clean(tool.model_dump(mode="json", by_alias=True))) if absent else tool
 
 
 def sdk_tools(server: MCPServer[Any]) -> list[SdkTool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -16,7 +16,9 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
+from assent.core.mentions import Mentions
 from assent.core.principal import Principal
+from assent.edges.cleaning import CLEANED, no_mentions
 from assent.edges.gateway import Incoming, Serve
 from assent.edges.inbound import Era
 from assent.edges.links import caller_of
@@ -72,8 +74,13 @@ class Offer:
 class Merged:
     """The answers to everything but tools, made of what several upstreams say."""
 
-    def __init__(self, offers: Callable[[], Sequence[Offer]], notices: Notices) -> None:
-        self._offers, self._notices = offers, notices
+    def __init__(
+        self,
+        offers: Callable[[], Sequence[Offer]],
+        notices: Notices,
+        absent: Callable[[Hashable], Mentions] = no_mentions,
+    ) -> None:
+        self._offers, self._notices, self._absent = offers, notices, absent
         self._said: set[tuple[Any, ...]] = set()
 
     def methods(self) -> dict[str, Serve]:
@@ -105,7 +112,7 @@ class Merged:
             self._say_once(
                 (key, name, loser), "%s %r of upstream %s is hidden by that of %s", key, name[:200], loser, winner
             )
-        return _written({key: kept}, incoming, cached=True)
+        return _written(self._absent(incoming.caller).clean({key: kept}), incoming, cached=True)
 
     async def get_prompt(self, incoming: Incoming) -> bytes:
         name = incoming.inbound.params["name"]
@@ -213,7 +220,8 @@ class Merged:
             result = await offer.source.ask(incoming.inbound.method, params, incoming)
         except (Unreached, Lost) as failure:
             raise Unreachable(offer.source.name, str(failure), sent=True) from None
-        return _written(result, incoming, cached=cached)
+        told = incoming.inbound.method in CLEANED
+        return _written(self._absent(incoming.caller).clean(result) if told else result, incoming, cached=cached)
 
     async def _look(self, offer: Offer, method: str, incoming: Incoming) -> list[dict[str, Any]]:
         """One list of one upstream, kept to find things by; empty where it cannot be had."""

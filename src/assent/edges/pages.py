@@ -1,4 +1,4 @@
-"""What does the gateway say beside `/mcp`?"""
+"""Pages beside `/mcp`: health, readiness, metrics, OAuth metadata and approvals."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Pages:
                 metadata = self._status.resource_metadata()
                 if metadata is None:
                     return await respond_error(send, 404, "Not Found", detail=_NO_ISSUER)
-                await _say(send, 200, metadata)
+                await respond(send, 200, orjson.dumps(metadata), [(b"access-control-allow-origin", b"*")])
             case "/metrics":
                 page = await self._status.metrics(scope["headers"], scope)
                 if page is None:

@@ -9,6 +9,8 @@ import orjson
 from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_INFO_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
+from assent.core.mentions import Mentions
+from assent.edges.cleaning import CLEANED, Cleaned, no_mentions
 from assent.edges.envelope import is_relayed
 from assent.edges.gateway import Exchange
 from assent.edges.heard import Heard
@@ -41,6 +43,7 @@ class RelayPassage:
     notices: Notices | None = None
     test: Relay | None = None
     """Where test callers go instead; without one, nowhere."""
+    absent: Callable[[Hashable], Mentions] = no_mentions
 
     @property
     def most_streams(self) -> int:
@@ -106,6 +109,8 @@ class RelayPassage:
         await self._relay(exchange, exchange.send, None, forget)
 
     async def _relay(self, exchange: Exchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
+        if isinstance(message, dict) and message.get("method") in CLEANED and (absent := self.absent(exchange.caller)):
+            send = Cleaned(send, absent)
         relay = self.test if getattr(exchange.caller, "mode", "live") == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
@@ -164,6 +169,7 @@ class OwnPassage:
     sessions: SessionTable
     patience: float = field(default=_PING_AFTER)
     most_streams: int = 10_000
+    absent: Callable[[Hashable], Mentions] = no_mentions
 
     async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
         params = message.get("params") or {}
@@ -175,7 +181,7 @@ class OwnPassage:
             return await respond(exchange.send, 200, body)
         session = self.sessions.open(exchange.caller)
         remember_client(session, params)
-        body = result_body(message["id"], self.identity().initialize_result(version))
+        body = result_body(message["id"], self._known_as(exchange).initialize_result(version))
         await respond(exchange.send, 200, body, [_name(session)])
 
     async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
@@ -185,11 +191,16 @@ class OwnPassage:
         elif not is_request(message):
             await self._aside(exchange, session)
         elif message["method"] == "server/discover" and exchange.head.era is Era.MODERN:
-            await respond(exchange.send, 200, result_body(message["id"], self.identity().discover_result()))
+            await respond(exchange.send, 200, result_body(message["id"], self._known_as(exchange).discover_result()))
         elif session is None and exchange.head.era is Era.HANDSHAKE:
             await _missing_session(exchange)
         else:
             await _not_found(exchange, message, session)
+
+    def _known_as(self, exchange: Exchange) -> Identity:
+        """Who we are to this caller: instructions mention no tool that does not exist for them."""
+        identity = self.identity()
+        return replace(identity, instructions=self.absent(exchange.caller).strip(identity.instructions or "") or None)
 
     async def end(self, exchange: Exchange, session: Session) -> None:
         self.sessions.close(session)

@@ -1,4 +1,4 @@
-"""May this call start, now, once?"""
+"""Claims the right to run a call once: intent, approval and budget in one write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from assent.core.approval import Approval
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.claims import ClaimRecord, State, claim_name
+from assent.core.claims import ClaimRecord, State, claim_name, derives_key
 from assent.core.dues import Budget, Dues, dues_of
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
@@ -40,7 +40,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
         journal.passed("claim", "a read is written down with its answer")
         return Claim(call)
     now = ports.now()
-    draft = _draft(call, ports, now, fresh=call.is_read or _overlooked(journal))
+    draft = _draft(call, ports, now, fresh=call.is_read or _overlooked(call, journal))
     facts = {**call_facts(call), "claim": ports.blind(draft.id)}
     if approval is not None:
         facts["approval"] = approval.id
@@ -94,18 +94,20 @@ def unpaid(owing: RateLimited | OverBudget) -> Refusal:
 def reclaimed(call: Call, record: ClaimRecord, ports: Ports, *, begun: bool = False) -> Claim:
     """The claim that a started record gives; the key for the upstream only where it is to be passed on.
 
-    What a natural name stands for is made anew once it is no longer valid, and that under a key of its own.
+    What a natural name or a derived key stands for is made anew once it is no longer valid, under a key of its own.
     """
     contract = call.tool.contract
     if contract.idempotency.forward is None:
         return Claim(call, record.id, record.epoch, None, begun)
-    name = record.id if contract.natural is None else f"{record.id} {record.created_at!r}"
+    named = contract.natural is not None or derives_key(call)
+    name = f"{record.id} {record.created_at!r}" if named else record.id
     return Claim(call, record.id, record.epoch, ports.derive_key(name), begun)
 
 
-def _overlooked(journal: Journal) -> bool:
+def _overlooked(call: Call, journal: Journal) -> bool:
     """Whether `recall` would have stopped this call: when only observing, it then runs under a name of its own."""
-    return any(code.startswith("recall.") for code in journal.would)
+    unasked = journal.observing and derives_key(call)
+    return unasked or any(code.startswith("recall.") for code in journal.would)
 
 
 def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:

@@ -1,4 +1,4 @@
-"""What did the tool do?"""
+"""Runs the tool once and keeps its result: the second durable write of a call."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assent.contract.pointers import MISSING, resolve
 from assent.contract.schema_cost import is_large
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
-from assent.core.claims import NEVER, Settlement, State
-from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result
+from assent.core.claims import NEVER, Settlement, State, derives_key
+from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets
 from assent.core.times import as_time
 from assent.errors import StoreError
@@ -113,10 +113,9 @@ async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, journal: Journ
 async def _error_result(claim: Claim, result: dict[str, Any], ports: Ports, journal: Journal) -> Answer:
     """A result that says it is an error; where the contract closes the list of failures, its code must be on it."""
     modes = claim.call.tool.contract.failure_modes
-    structured = result.get("structuredContent")
-    code = structured.get("code") if isinstance(structured, dict) else None
+    problem = problem_in(result)
+    code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and code in modes:
-        detail = structured.get("detail") if isinstance(structured, dict) else None
         return await _failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, journal)
     if modes:
         return await _undeclared(claim, code if isinstance(code, str) else "", ports, journal, result)
@@ -195,15 +194,15 @@ async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: li
 def _valid_until(
     claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float, retention: float
 ) -> float | None:
-    """Until when the answer stands for its natural key; a call that never reached the tool stands for nothing."""
+    """Until when the answer stands for its natural or derived key; a failed call stands for nothing."""
     natural = claim.call.tool.contract.natural
     if forget:
         return NEVER
-    if natural is None:
+    if natural is None and not derives_key(claim.call):
         return None
     if result is None or result.get("isError"):
         return NEVER
-    if natural.until is None:
+    if natural is None or natural.until is None:
         return now + (claim.call.tool.contract.idempotency.retention or retention)
     structured = result.get("structuredContent")
     value = resolve(structured, natural.until)

@@ -1,12 +1,13 @@
-"""Have we answered this before?"""
+"""Looks a call up by its idempotency key: answered before, still running, in doubt, or new."""
 
 from __future__ import annotations
 
 import orjson
 
 from assent.core.call import Call
-from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
+from assent.core.claims import FINISHED, ClaimRecord, State, claim_name, derives_key
 from assent.core.outcome import Answer, Refusal
+from assent.core.refusals import KEY_REMEDY
 from assent.core.secrets import ALREADY_DELIVERED
 from assent.pipeline.journal import Journal
 from assent.pipeline.recover import own, recover, resume
@@ -24,7 +25,7 @@ async def recall(call: Call, ports: Ports, journal: Journal) -> Answer | None:
     if call.resume is None and call.key is None and contract.idempotency.key == "required":
         journal.object("recall", _key_missing(contract.idempotency.argument))
     name = call.resume.claim if call.resume else claim_name(call)
-    if name is None:
+    if name is None or (journal.observing and call.resume is None and derives_key(call)):
         journal.passed("recall", "no key was sent")
         return None
     record = await ports.store.recall(name)
@@ -79,7 +80,5 @@ def _key_missing(argument: str | None) -> Refusal:
     """Models write arguments alone, so where the contract has one for the key, that is the place to name."""
     if argument is None:
         return Refusal("recall.key_required")
-    place = (
-        f"Send one key per intended action as the argument `{argument}`, and reuse it on every retry of that action."
-    )
-    return Refusal("recall.key_required", remedy=place)
+    place = f"as the argument `{argument}`"
+    return Refusal("recall.key_required", remedy=KEY_REMEDY.format(place=place))

@@ -49,13 +49,20 @@ async def _settled(
     doubtful = await _doubtful(claim_id, ports)
     kept = _kept(finding, _emptied(result, doubtful, ports, no_secrets))
     record, now = await _fenced(doubtful, person, ports), ports.now()
-    settlement = Settlement(_ENDS[finding], now, kept, NEVER if finding == "not-done" else None)
+    settlement = Settlement(_ENDS[finding], now, kept, _valid_until(finding, record))
     entry = Entry("operator", now, _facts(record, settlement.state, ports), principal_values(person))
     if not await ports.store.settle(record.id, record.epoch, settlement, [entry]):
         raise Refusal("settle.not_in_doubt")
     settled = await ports.store.recall(record.id)
     assert settled is not None
     return settled
+
+
+def _valid_until(finding: Finding, record: ClaimRecord) -> float | None:
+    """Until when a settled claim stands: one without a caller's key is made anew after its retention."""
+    if finding == "not-done":
+        return NEVER
+    return record.expires_at if record.key is None else None
 
 
 async def _doubtful(claim_id: str, ports: Ports) -> ClaimRecord:

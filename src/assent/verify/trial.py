@@ -1,4 +1,4 @@
-"""Does one tool keep its promises when it is called, rehearsed, repeated, retried and told no?"""
+"""One tool's trial: it is called, rehearsed, repeated, retried and refused, and compared with its promises."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from assent.contract.documents import schema_validator
 from assent.contract.pointers import places
+from assent.core.outcome import problem_in
 from assent.core.refusals import CATALOGUE
 from assent.core.secrets import ALREADY_DELIVERED
 from assent.errors import EndedError, SilentError, UnansweredError
@@ -283,5 +284,4 @@ def _leaves(document: Any) -> list[str | int]:
 
 
 def _code(result: Mapping[str, Any]) -> Any:
-    structured = result.get("structuredContent")
-    return structured.get("code") if isinstance(structured, Mapping) else None
+    return problem_in(result).get("code")

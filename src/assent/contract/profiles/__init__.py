@@ -1,4 +1,4 @@
-"""How is a tier said in hints, for whom?"""
+"""Profiles: named tables from tier to hints, with what else a source system demands."""
 
 from __future__ import annotations
 
@@ -48,10 +48,22 @@ class Profile:
     omit: tuple[str, ...] = ()
     visibility: str = "scoped"
     failures: bool = False
+    spend_key: str = "auto"
+    """The default of `idempotency.key` of a tool that spends."""
 
     def row(self, contract: Contract) -> tuple[Cell, Cell, Cell, Cell]:
         overwriting = contract.side_effect is Tier.WRITE and contract.overwrites
         return self.rows["overwrites" if overwriting else contract.side_effect.value]
+
+    def adapt(self, contract: Contract) -> Contract:
+        """The contract with this profile's default for the key, where the contract itself names none."""
+        spends = contract.side_effect is Tier.EXTERNAL_SPEND and "key" not in contract.idempotency.model_fields_set
+        if not spends or contract.idempotency.key == self.spend_key:
+            return contract
+        keyed = contract.idempotency.model_copy(update={"key": self.spend_key})
+        adapted = contract.model_copy(update={"idempotency": keyed})
+        adapted.__dict__.pop("digest", None)  # cached, and of the other contract
+        return adapted
 
     def hints(self, contract: Contract) -> dict[str, bool | None]:
         """The four hints of a contract; None means: not sent."""

@@ -1,4 +1,4 @@
-"""What failed, and may the call be made again?"""
+"""Failed attempts of a call, the problems in answers, and whether the call may be made again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from assent.contract.tiers import Tier
+from assent.core.outcome import PROBLEM
 from assent.edges.client.connection import Unreached
 from assent.edges.client.standing import Standing
 
@@ -70,6 +71,14 @@ def problem_of(result: types.CallToolResult) -> Mapping[str, Any]:
     """The problem details in an error result; empty where there are none."""
     said = result.structured_content
     return said if result.is_error and isinstance(said, Mapping) else {}
+
+
+def with_problem(result: types.CallToolResult) -> types.CallToolResult:
+    """An error result with its problem as structured content, where the server put it into `_meta`."""
+    problem = (result.meta or {}).get(PROBLEM)
+    if not result.is_error or result.structured_content is not None or not isinstance(problem, Mapping):
+        return result
+    return result.model_copy(update={"structured_content": dict(problem)})
 
 
 def is_passing(problem: Mapping[str, Any]) -> bool:

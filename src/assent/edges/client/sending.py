@@ -17,7 +17,16 @@ from assent.edges.client.intent import Intent, current
 from assent.edges.client.journal import Journal
 from assent.edges.client.keys import Keys
 from assent.edges.client.patience import Patience
-from assent.edges.client.retries import PENDING, Failed, delay, failure_of, is_passing, may_repeat, problem_of
+from assent.edges.client.retries import (
+    PENDING,
+    Failed,
+    delay,
+    failure_of,
+    is_passing,
+    may_repeat,
+    problem_of,
+    with_problem,
+)
 
 _LONGEST_INTERVAL = 15.0
 
@@ -148,7 +157,7 @@ class Sending:
             if before and self._connection.opened > before:
                 self._journal.note("reconnected", intent.name)
             with self._patience.within(self._conduct.timeout) as intent.timer:
-                return await unless_challenged(client.call_tool(intent.name, arguments, meta=meta))
+                return with_problem(await unless_challenged(client.call_tool(intent.name, arguments, meta=meta)))
         except Exception as error:
             failed = failure_of(error)
             if failed is None:

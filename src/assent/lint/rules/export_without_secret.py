@@ -1,4 +1,4 @@
-"""Is a link or credential that a tool issues treated as a secret?"""
+"""Finds links and credentials in results that no contract declares a secret."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from assent.lint.target import Subject
 
 
 def check(tool: Subject) -> Iterator[Said]:
-    declared = tool.contract is not None and (tool.contract.secrets or tool.contract.natural)
+    contract = tool.contract
+    declared = contract is not None and (contract.natural or "secrets" in contract.model_fields_set)
     issues = tool.tier == "share_export"
     if declared or not (issues or tool.contract is not None):
         return
@@ -27,9 +28,10 @@ RULE = Rule(
     name="export-without-secret",
     severity="warning",
     summary="A tool issues a link, an export or a credential, and nothing says which part of the result is a secret.",
-    why="Undeclared, it is written to logs, audit entries and replays, and can be fetched again by whoever "
-    "repeats the call.",
-    fix="Name it by JSON pointer under `secrets:`, or declare `natural:` where the same link is meant to come back.",
+    why="Undeclared, a retry of a tool that shares gets nothing of its result back, and a retry of any other tool gets "
+    "the secret again.",
+    fix="Name it by JSON pointer under `secrets:`, declare `natural:` where the same link is meant to come back, or "
+    "say `secrets: []` where there is none.",
     each=check,
     flags=(
         {"contracts": {"export_orders": {"side_effect": "share_export"}}},
@@ -57,6 +59,7 @@ RULE = Rule(
             }
         },
         {"contracts": {"export_orders": {"side_effect": "share_export", "secrets": ["/token"]}}},
+        {"contracts": {"export_orders": {"side_effect": "share_export", "secrets": []}}},
         {"name": "list_files", "description": "Lists files."},
     ),
 )

@@ -1,4 +1,4 @@
-"""Can a repeated call charge twice?"""
+"""Finds tools that spend without an idempotency key."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ def check(tool: Subject) -> Iterator[Said]:
         return
     if tool.contract is None and tool.confident:
         yield Said("it spends, and takes no idempotency key", "/inputSchema/properties")
-    elif tool.contract is not None and tool.contract.idempotency.key == "auto":
-        yield Said("it spends, and a call without a key is allowed to charge again", "idempotency.key")
 
 
 RULE = Rule(
@@ -23,12 +21,9 @@ RULE = Rule(
     severity="warning",
     summary="A tool spends money or credits, and a repetition cannot be told from a second order.",
     why="Answers get lost and clients repeat calls. Without a key the second call charges again.",
-    fix="Take an idempotency key as an argument, or put the tool under a contract with `idempotency: {key: required}`.",
+    fix="Take an idempotency key as an argument, or put the tool under a contract, which derives one.",
     each=check,
-    flags=(
-        {"name": "purchase_credits", "description": "Purchases credits and charges the card."},
-        {"contracts": {"place_order": {"side_effect": "external_spend", "idempotency": {"key": "auto"}}}},
-    ),
+    flags=({"name": "purchase_credits", "description": "Purchases credits and charges the card."},),
     passes=(
         {
             "name": "purchase_credits",

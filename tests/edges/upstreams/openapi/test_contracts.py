@@ -171,8 +171,8 @@ def test_an_idempotency_key_parameter_means_the_service_honours_keys() -> None:
         "header",
         "optional",
     )
-    assert contract("post", parameters=[{**key, "required": True}]).idempotency.key == "required"
-    assert contract("post", parameters=[key], **{"x-side-effect": "external_spend"}).idempotency.key == "required"
+    assert contract("post", parameters=[{**key, "required": True}]).idempotency.key == "auto"
+    assert contract("post", parameters=[key], **{"x-side-effect": "external_spend"}).idempotency.key == "auto"
     assert contract("post", **{"x-side-effect": "external_spend"}).idempotency.recovery == "none"
     assert contract("get", parameters=[key]).idempotency.recovery == "natural"
 
@@ -182,7 +182,7 @@ def test_another_tier_in_a_contract_file_takes_along_what_followed_from_the_firs
     operation = {"operationId": "it", "parameters": [key], "responses": {**ok(), "500": problem("Broken.")}}
     found = api({"/x": {"put": operation}, "/y": {"get": {**operation, "operationId": "look"}}})
     spend = read_contract("it", overlaid(found.tools["it"].fields, {"side_effect": "external_spend"}))
-    assert (spend.overwrites, spend.idempotency.recovery, spend.idempotency.key) == (False, "keyed", "required")
+    assert (spend.overwrites, spend.idempotency.recovery, spend.idempotency.key) == (False, "keyed", "auto")
     look = found.tools["look"].fields
     assert read_contract("look", look).failure_modes["internal_server_error"].outcome == "definite"
     written = read_contract("look", overlaid(look, {"side_effect": "write"}))

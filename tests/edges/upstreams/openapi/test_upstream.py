@@ -69,12 +69,14 @@ async def test_a_read_carries_no_key() -> None:
         assert "idempotency-key" not in service.requests[0][2]
 
 
-async def test_a_key_is_needed_where_the_document_needs_one() -> None:
+async def test_a_service_that_needs_a_key_gets_ours_where_the_caller_sends_none() -> None:
     async with shop() as (service, world):
-        refused = await world.call("place_order", {"item": "tea"})
-        assert isinstance(refused, Refusal)
-        assert refused.code == "recall.key_required"
-        assert service.requests == []
+        await world.call("place_order", {"item": "tea"})
+        again = await world.call("place_order", {"item": "tea"})
+        assert isinstance(again, Answer)
+        assert again.replayed
+        [(_, _, headers)] = service.requests
+        assert headers["idempotency-key"].startswith("key-of-")
 
 
 @pytest.mark.parametrize(("item", "code"), [("gold", "card_declined"), ("rare", "conflict")])

@@ -15,7 +15,7 @@ from assent.edges.upstreams.openapi.arguments import Arguments, arrange_argument
 from assent.edges.upstreams.openapi.bundles import Bundler
 from assent.edges.upstreams.openapi.contracts import contract_fields, overlaid
 from assent.edges.upstreams.openapi.credentials import credential_names
-from assent.edges.upstreams.openapi.effects import Infer, effect_of
+from assent.edges.upstreams.openapi.effects import Infer, effect_of, method_claims
 from assent.edges.upstreams.openapi.exclusions import Excluded, exclusion_of, is_marked
 from assent.edges.upstreams.openapi.library import Library, Unresolved
 from assent.edges.upstreams.openapi.media import is_json, successes
@@ -40,6 +40,11 @@ class ApiTool:
     template: Template
     open_world: bool = False
     """Whether inference says that it reaches systems outside."""
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the document's author said what the operation does, rather than leaving it to its method."""
+        return bool(self.operation.extensions.get("x-side-effect") == self.fields["side_effect"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +165,14 @@ def compile_one(
     upstream: str = "",
     has_test: bool = False,
     historic_names: bool = False,
+    vouched: bool = False,
+    visibility: str | None = None,
 ) -> Tool:
-    """One tool for the catalogue; raises ContractError where the overlay does not fit."""
+    """One tool for the catalogue; raises ContractError where the overlay does not fit.
+
+    Where nobody vouches for it, its hints are no laxer than its method says.
+    """
+    stated = vouched or "side_effect" in overlay or tool.is_declared
     return compile_tool(
         read_contract(canonical, overlaid(tool.fields, overlay)),
         profile=profile,
@@ -171,6 +182,8 @@ def compile_one(
         has_test=has_test,
         historic_names=historic_names,
         open_world=tool.open_world,
+        visibility=visibility,
+        claims=None if stated else method_claims(tool.operation.method),
     )
 
 

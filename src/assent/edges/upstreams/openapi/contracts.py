@@ -192,10 +192,11 @@ def _codes(response: Response, schemas: Schemas) -> list[str]:
 
 
 def _idempotency(arguments: Arguments, tier: Tier) -> dict[str, Any]:
+    """The service honours keys where it has a header for them. The caller need not send one: ours is passed on."""
     if not arguments.key_header or tier is Tier.READ:
         return {}
     keyed = {"recovery": "keyed", "forward": "header"}
-    return {**keyed, "key": "required"} if arguments.key_required or tier is Tier.EXTERNAL_SPEND else keyed
+    return {**keyed, "key": "auto"} if arguments.key_required and tier is not Tier.EXTERNAL_SPEND else keyed
 
 
 def _meta(operation: Operation, findings: list[Fault]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What does an operation do, by what its author says, by its method, and by what can be inferred?"""
+"""Effects of operations: what the author says, what the method means, and what can be inferred."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
+from assent.contract.wire import Claims
 from assent.edges.upstreams.openapi.operations import Operation
 
 SURE = 0.95
@@ -64,6 +65,12 @@ def effect_of(operation: Operation, definition: Mapping[str, Any], infer: Infer 
     refined = _refined(operation.method, tier, guess)
     overwrites = overwrites and refined is Tier.WRITE
     return Effect(refined, overwrites, _raised(refined, guess), open_world=guess.open_world)
+
+
+def method_claims(method: str) -> Claims:
+    """What HTTP itself says of a method (RFC 9110): a safe one only reads, and some may be repeated."""
+    reads = _BY_METHOD.get(method) is Tier.READ
+    return Claims(read_only=reads or None, idempotent=reads or method in ("put", "delete") or None)
 
 
 def _refined(method: str, tier: Tier, guess: Inference) -> Tier:

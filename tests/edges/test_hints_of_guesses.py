@@ -1,0 +1,92 @@
+"""A guess never lowers a host's guard: inferred hints are no laxer than the upstream's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assent.contract.profiles import profile
+from assent.contract.reading import read_contract
+from assent.edges.foreign import Terms, take_in
+from assent.edges.upstreams.openapi.api import compile_one
+from assent.infer import classify
+from edges.upstreams.openapi.documents import api, ok, sending
+from houses import Shop, gateway, post, rpc
+from transports import over_http
+
+LISTS = {"name": "list_orders", "description": "Lists orders.", "inputSchema": {"type": "object"}}
+SENDS = {"name": "send_note", "description": "Sends a note to a colleague.", "inputSchema": {"type": "object"}}
+LAX = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+
+
+def hints(definition: dict[str, Any], contract: dict[str, Any] | None = None, **terms: Any) -> dict[str, Any]:
+    """The hints that a host gets to see of one tool."""
+    name = definition["name"]
+    contracts = {name: read_contract(name, contract)} if contract else {}
+    (tool,) = take_in([definition], contracts, Terms("up", profile(terms.pop("profile", "spec")), **terms)).tools
+    return {key: value for key, value in tool.definition["annotations"].items() if key != "title"}
+
+
+def lax(said: dict[str, Any]) -> set[str]:
+    return {name for name, value in LAX.items() if said.get(name) is value}
+
+
+@pytest.mark.parametrize("definition", [LISTS, SENDS], ids=lambda one: one["name"])
+def test_of_a_tool_without_hints_no_guess_is_sent_that_is_laxer_than_the_specifications_default(
+    definition: dict[str, Any],
+) -> None:
+    assert lax(hints(definition)) == set()
+
+
+def test_what_the_upstream_declares_is_sent_where_the_guess_agrees_or_is_laxer() -> None:
+    declared = {"readOnlyHint": True, "openWorldHint": False}
+    assert lax(hints({**LISTS, "annotations": declared})) == {"readOnlyHint", "openWorldHint"}
+
+
+def test_a_stricter_guess_is_sent_in_place_of_what_the_upstream_declares() -> None:
+    wipes = {"name": "delete_all", "description": "Deletes every file for good.", "inputSchema": {"type": "object"}}
+    said = hints({**wipes, "annotations": LAX})
+    assert (said["readOnlyHint"], said["destructiveHint"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("contract", "terms"),
+    [({"side_effect": "read"}, {}), (None, {"trust": "annotations"}), (None, {"chosen": True})],
+    ids=["a contract", "trusted annotations", "a chosen profile"],
+)
+def test_somebody_can_vouch_for_the_hints(contract: dict[str, Any] | None, terms: dict[str, Any]) -> None:
+    said = hints({**LISTS, "annotations": {"readOnlyHint": True}}, contract, **terms)
+    assert lax(said) >= {"readOnlyHint", "idempotentHint"}
+
+
+def operation_hints(method: str, overlay: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    operation = {"operationId": "find_orders", "summary": "Searches orders.", "responses": ok(), **more}
+    if method == "post":
+        operation["requestBody"] = sending({"type": "object", "properties": {"query": {"type": "string"}}})
+    (tool,) = api({"/x": {method: operation}}, infer=classify).tools.values()
+    return dict(compile_one(tool, tool.name, overlay or {}, profile=profile("spec")).definition["annotations"])
+
+
+def test_an_operation_has_the_hints_that_its_method_promises_and_no_laxer_ones() -> None:
+    assert lax(operation_hints("get")) == {"readOnlyHint", "idempotentHint"}
+    assert lax(operation_hints("post")) == set()
+
+
+def test_the_author_of_a_document_or_a_contract_can_say_more() -> None:
+    assert "readOnlyHint" in lax(operation_hints("post", **{"x-side-effect": "read"}))
+    assert "readOnlyHint" in lax(operation_hints("post", {"side_effect": "read"}))
+
+
+@pytest.mark.parametrize("mode", ["enforce", "observe"])
+@pytest.mark.parametrize(("chosen", "expected"), [({}, set()), ({"profile": "spec"}, {"readOnlyHint"})])
+async def test_a_gateway_lists_no_lax_guess_unless_a_profile_is_chosen(
+    mode: str, chosen: dict[str, str], expected: set[str], tmp_path: Path
+) -> None:
+    shop = Shop()
+    async with over_http(shop.server) as upstream:
+        async with gateway(tmp_path, {"shop": {"url": upstream}}, mode=mode, **chosen) as (url, _):
+            listed = (await post(url, rpc("tools/list"))).json()["result"]["tools"]
+    (found,) = [tool["annotations"] for tool in listed if tool["name"] == "list_orders"]
+    assert lax(found) & {"readOnlyHint"} == expected
