@@ -237,6 +237,9 @@ class House:
             return False
         return self.loaded.is_set()
 
+    def public_url(self) -> str:
+        return self.settings.public_url
+
     def doors(self) -> Doors:
         return self.reception.doors()
 

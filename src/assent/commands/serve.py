@@ -14,6 +14,7 @@ from assent import logs
 from assent.anchoring import anchors_of
 from assent.bootstrap import load_pins
 from assent.commands.options import config_option
+from assent.console.start import console_in_front, keep_address
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server, spare_collector
 from assent.errors import Fault, SettingsError
@@ -71,13 +72,14 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
         raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
     port = listener.getsockname()[1]
     house = await open_house(at_port(settings, host, port))
-    server = make_server(house.app(Pages(house)), lifespan="off")
+    server = make_server(house.app(console_in_front(house, Pages(house))), lifespan="off")
     serving = asyncio.create_task(server._serve(sockets=[listener]))
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await house.start()
     spare_collector()
+    await keep_address(house.store, host, port)
     where = f"http://{host}:{port}"
     click.echo(f"Assent serves {len(house.catalogue().tools)} tools at {where}/mcp ({settings.mode})", err=True)
     if await lets_nobody_in(settings, house.store):
