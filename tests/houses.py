@@ -12,6 +12,7 @@ import httpx2
 import yaml
 from mcp.server import MCPServer
 
+from assent.console.start import console_in_front
 from assent.edges.pages import Pages
 from assent.house import House, open_house
 from assent.settings import parse_settings
@@ -79,7 +80,7 @@ async def gateway(folder: Path, upstreams: dict[str, Any], **more: Any) -> Async
     house = await open_house(parse_settings(configuration(folder, upstreams, **more)))
     await house.start()
     try:
-        async with serving(house.app(Pages(house))) as url:
+        async with serving(house.app(console_in_front(house, Pages(house)))) as url:
             yield url, house
     finally:
         await house.stop()

@@ -17,6 +17,7 @@ COMMANDS = {
     "audit": "Read the log, prove what it says, and find out whether it was altered.",
     "classify": "Say what tools probably do, from their definitions.",
     "claims": "See what was started, and settle what is in doubt.",
+    "console": "Print a link that signs you in to the console.",
     "contract": "Show contracts, and the schema of contract files.",
     "init": "Put assent wrap before the servers of a desktop client.",
     "keys": "Make, list and revoke the keys by which callers are known.",

@@ -267,6 +267,9 @@ class House:
         """Whether calls can be taken: the catalogue is loaded, and the store can be read and written."""
         return self.loaded.is_set() and await self.probe.is_writable()
 
+    def public_url(self) -> str:
+        return self.settings.public_url
+
     def doors(self) -> Doors:
         return self.reception.doors()
 

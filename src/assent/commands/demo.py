@@ -17,7 +17,9 @@ import click
 import yaml
 
 from assent.commands.init import assent_command
+from assent.commands.options import console_person
 from assent.commands.serve import following
+from assent.console.start import console_in_front, keep_address, sign_in_url
 from assent.core.pins import pins_of, pins_text
 from assent.demo.steps import next_steps
 from assent.demo.story import Story
@@ -75,7 +77,8 @@ async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> Non
         stack.push_async_callback(house.stop)
         await house.start()
         await _accept(house, folder)
-        url = await _serve(stack, house.app(Pages(house)), listener)
+        url = await _serve(stack, house.app(console_in_front(house, Pages(house))), listener)
+        await keep_address(house.store, "127.0.0.1", port)
         await stack.enter_async_context(
             following(
                 house,
@@ -90,6 +93,8 @@ async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> Non
         story = Story(url, office, lambda: house.reload(UPSTREAM), click.echo)
         await story.tell()
         click.echo(next_steps(assent_command(), url, folder, story.pending))
+        link = await sign_in_url(house.store, url.removesuffix("/mcp"), console_person())
+        click.echo(f"\nThe console, where the call of step 3 waits for you (this link signs you in once):\n   {link}")
         if not once:
             click.echo("\nServing until Ctrl-C.")
             await stop.wait()

@@ -6,6 +6,7 @@ import getpass
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,6 +66,12 @@ def operator() -> Principal:
     """The person at the command line: a human, the operating-system user; a key of that name is theirs."""
     name = _user()
     return Principal(AT_THE_COMMAND_LINE + name, "human", scopes=frozenset({"*"}), roles=frozenset({"operator"}))
+
+
+def console_person() -> Principal:
+    """The same person in the console, where they may do everything."""
+    roles = frozenset({"viewer", "approver", "operator", "auditor", "admin"})
+    return replace(operator(), roles=roles)
 
 
 def _user() -> str:

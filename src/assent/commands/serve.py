@@ -16,6 +16,7 @@ from assent import logs
 from assent.anchoring import anchors_of
 from assent.bootstrap import load_pins
 from assent.commands.options import config_option
+from assent.console.start import console_in_front, keep_address
 from assent.edges.pages import Pages
 from assent.edges.server import bind, make_server, spare_collector
 from assent.errors import ContractError, Fault, SettingsError
@@ -94,7 +95,7 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
         raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
     port = listener.getsockname()[1]
     house = await open_house(at_port(settings, host, port))
-    server = make_server(house.app(Pages(house)), lifespan="off")
+    server = make_server(house.app(console_in_front(house, Pages(house))), lifespan="off")
     serving = asyncio.create_task(server._serve(sockets=[listener]))
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -107,6 +108,7 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
         await house.stop()
         raise
     spare_collector()
+    await keep_address(house.store, host, port)
     where = f"http://{host}:{port}"
     logger.info("Assent serves %d tools at %s/mcp (%s)", len(house.catalogue().tools), where, settings.mode)
     if await lets_nobody_in(settings, house.store):

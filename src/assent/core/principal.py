@@ -9,9 +9,9 @@ from typing import Literal
 
 Kind = Literal["agent", "human", "service"]
 Mode = Literal["live", "test"]
-Role = Literal["approver", "operator", "auditor"]
+Role = Literal["viewer", "approver", "operator", "auditor", "admin"]
 KINDS: tuple[Kind, ...] = ("agent", "human", "service")
-ROLES: tuple[Role, ...] = ("approver", "operator", "auditor")
+ROLES: tuple[Role, ...] = ("viewer", "approver", "operator", "auditor", "admin")
 AT_THE_COMMAND_LINE = "operator:"
 """How the id of somebody begins who is known by their account on this machine."""
 

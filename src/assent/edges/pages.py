@@ -6,10 +6,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from assent.edges.approval_page import PATH, respond_page
-from assent.edges.doors import KNOWN_NAMES, Doors
 from assent.edges.http import Headers, Receive, Scope, Send, respond, respond_error
-from assent.edges.inbound import read_head
 
 _NOTHING_HERE = "There is nothing at this path. MCP is spoken at /mcp; /api/openapi.json describes the API."
 _NO_ISSUER = "No issuer of tokens is configured (auth.jwt); callers bring an API key."
@@ -23,15 +20,13 @@ class Status(Protocol):
 
     async def is_ready(self) -> bool: ...
 
-    def doors(self) -> Doors: ...
-
     def resource_metadata(self) -> dict[str, Any] | None: ...
 
     async def metrics(self, headers: Headers, scope: Scope) -> bytes | None: ...
 
 
 class Pages:
-    """Health, readiness, what OAuth clients need to know and the page of an approval; everything else is not found."""
+    """Health, readiness and what OAuth clients need to know; everything else is not found."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
@@ -60,11 +55,6 @@ class Pages:
                 fields = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
                 await send({"type": "http.response.start", "status": 200, "headers": fields})
                 await send({"type": "http.response.body", "body": page})
-            case path if found := PATH.fullmatch(path):
-                head = read_head(scope["headers"])
-                if (refusal := self._status.doors().refuse(head.host, head.origin)) is not None:
-                    return await respond_error(send, *refusal, detail=KNOWN_NAMES)  # it asks for a key
-                await respond_page(send, found[1])
             case _:
                 await respond_error(send, 404, "Not Found", detail=_NOTHING_HERE)
 

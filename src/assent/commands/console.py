@@ -1,0 +1,50 @@
+"""`assent console`: a link that signs the operator of this machine in to the console."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from assent.commands.options import config_option, console_person
+from assent.commands.running import with_ports
+from assent.console.start import kept_address, sign_in_url
+from assent.errors import Fault, SettingsError
+from assent.ports import Ports
+from assent.settings import find_settings
+
+
+@click.command()
+@config_option
+def console(config: Path | None) -> None:
+    """Print a link that signs you in to the console of the running gateway, once.
+
+    Example: assent console -c assent.yaml
+    """
+    settings = find_settings(config)
+
+    async def link(ports: Ports) -> str:
+        address = await kept_address(ports.store)
+        if address is None or not _answers(address):
+            raise SettingsError(
+                Fault("no gateway is running on this store", "Start one with `assent serve`, then try again", "store")
+            )
+        return await sign_in_url(ports.store, address, console_person())
+
+    url = with_ports(config, link)
+    click.echo(url)
+    click.echo("The link signs you in once, within ten minutes. Anyone who has it can use it.", err=True)
+    public = settings.public_url.rstrip("/")
+    if urlsplit(public).netloc != urlsplit(url).netloc:
+        click.echo(f"People with an account sign in at {public}/console/", err=True)
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/healthz", timeout=3) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False

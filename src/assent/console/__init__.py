@@ -1,0 +1,1 @@
+"""Web pages where people see, decide and prove what agents did."""

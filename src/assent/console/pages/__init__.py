@@ -1,0 +1,8 @@
+"""All pages of the console, in the order of the navigation."""
+
+from __future__ import annotations
+
+from assent.console.page import Page
+from assent.console.pages import approvals, signin
+
+PAGES: tuple[Page, ...] = (*approvals.PAGES, *signin.PAGES)

@@ -1,0 +1,61 @@
+"""Sign-in and sign-out pages."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from assent.console.cookies import clear_session_cookie, set_session_cookie
+from assent.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest
+from assent.console.signin_links import redeem_link_token
+from assent.core.principal import Principal
+
+
+async def show_sign_in(page: PageRequest) -> Response:
+    """The ways to sign in. A link's token travels in the form only when the person presses the button."""
+    if page.session is not None:
+        return page.redirect(_next(page.query.get("next", "")))
+    return page.render("signin.html", token=page.query.get("link", ""), next=_next(page.query.get("next", "")))
+
+
+async def sign_in_by_link(page: PageRequest) -> Response:
+    """Use up a one-time link."""
+    ports = page.context.ports()
+    principal = await redeem_link_token(ports.store, page.field("link"), ports.now())
+    if principal is None:
+        detail = "A link works once, for ten minutes. Run `assent console` to get a new one."
+        raise PageError(403, "This sign-in link was used or has expired.", detail)
+    return await start_session(page, principal, "link", principal.id.rpartition(":")[2])
+
+
+async def start_session(page: PageRequest, principal: Principal, method: str, name: str) -> Response:
+    """Sign a person in and send them where they wanted to go."""
+    if page.session is not None:
+        await page.context.sessions.end(page.session)
+    token, _ = await page.context.sessions.start(principal, method, name)
+    response = page.redirect(_next(page.field("next")))
+    set_session_cookie(response, token, page.context.public_url())
+    return response
+
+
+async def sign_out(page: PageRequest) -> Response:
+    sessions = page.context.sessions
+    assert page.session is not None
+    if page.field("everywhere"):
+        await sessions.end_all(page.principal)
+    await sessions.end(page.session)
+    response = page.redirect("/console/signin")
+    clear_session_cookie(response)
+    return response
+
+
+def _next(path: str) -> str:
+    """A page of the console to go on to. Anything else could lead to another site."""
+    inside = path.startswith("/console/") and not path.startswith("/console/signin") and "\\" not in path
+    return path if inside else "/console/approvals"
+
+
+PAGES = (
+    Page("GET", "/signin", show_sign_in, PUBLIC),
+    Page("POST", "/signin/link", sign_in_by_link, PUBLIC),
+    Page("POST", "/signout", sign_out, EVERYONE),
+)

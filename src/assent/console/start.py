@@ -1,0 +1,56 @@
+"""How the console is put in front of a gateway, and how its address is found from the command line."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+import orjson
+
+from assent.console.app import Console
+from assent.console.context import ConsoleContext
+from assent.console.sessions import Sessions
+from assent.console.signin_links import make_link_token
+from assent.core.document import Document
+from assent.core.principal import Principal
+from assent.edges.doors import Doors
+from assent.edges.http import App
+from assent.ports import Ports, Store
+
+_ADDRESS = ("gateway_address", "latest")
+
+
+class GatewayParts(Protocol):
+    """What the console needs of a running gateway."""
+
+    @property
+    def ports(self) -> Ports: ...
+
+    def doors(self) -> Doors: ...
+
+    def public_url(self) -> str: ...
+
+
+def console_in_front(gateway: GatewayParts, other: App) -> Console:
+    """The console of a gateway; paths that are not the console's go to `other`."""
+    sessions = Sessions(lambda: gateway.ports.store, time.time)
+    return Console(ConsoleContext(lambda: gateway.ports, gateway.doors, gateway.public_url, sessions), other)
+
+
+async def keep_address(store: Store, host: str, port: int) -> None:
+    """Write down where this gateway listens, for `assent console`."""
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::", "localhost") else host
+    url = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+    await store.put_document(Document(*_ADDRESS, orjson.dumps({"url": url})), time.time())
+
+
+async def kept_address(store: Store) -> str | None:
+    """Where the gateway that last started on this store listens."""
+    document = await store.document(*_ADDRESS, time.time())
+    return None if document is None else str(orjson.loads(document.body)["url"])
+
+
+async def sign_in_url(store: Store, address: str, person: Principal) -> str:
+    """A link that signs this person in once."""
+    token = await make_link_token(store, person, time.time())
+    return f"{address.rstrip('/')}/console/signin?link={token}"

@@ -1,0 +1,84 @@
+"""Jinja templates of the console, with the filters that every page uses."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from assent.core.render import visible
+
+if TYPE_CHECKING:
+    from assent.console.page import PageRequest
+
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+@lru_cache(1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("assent.console", "templates"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"time": as_time, "ago": as_ago, "until": as_until, "visible": _visible, "iso": as_iso}
+    return environment
+
+
+def render_template(name: str, page: PageRequest, values: dict[str, Any]) -> str:
+    session = page.session
+    return (
+        _environment()
+        .get_template(name)
+        .render(
+            page=page,
+            session=session,
+            csrf=session.csrf if session else "",
+            menu=page.request.scope.get("console_menu", ()),
+            current=page.request.scope.get("console_path", ""),
+            notice=_notice(page),
+            **values,
+        )
+    )
+
+
+def _notice(page: PageRequest) -> str:
+    try:
+        return bytes.fromhex(page.request.cookies.get("assent_notice", "")).decode()
+    except ValueError:
+        return ""
+
+
+def _visible(value: Any) -> str:
+    """Text in which every invisible or direction-changing character is written out."""
+    return visible(str(value))
+
+
+def as_iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def as_time(at: float | None) -> str:
+    """A moment in UTC, to the second."""
+    return "" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def as_duration(seconds: float) -> str:
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "0 s"
+
+
+def as_ago(at: float | None) -> str:
+    return "" if at is None else f"{as_duration(max(0.0, time.time() - at))} ago"
+
+
+def as_until(at: float) -> str:
+    left = at - time.time()
+    return f"in {as_duration(left)}" if left > 0 else "expired"
