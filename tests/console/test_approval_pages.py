@@ -7,13 +7,13 @@ from typing import Any
 
 from console_browser import signed_in
 from houses import post, rpc, shop_gateway
+from problems import problem
 
 CALL = rpc("tools/call", name="delete_order", arguments={"order_id": "<b>o-1</b>"})
 
 
 def problem_of(answer: Any) -> dict[str, Any]:
-    found: dict[str, Any] = answer.json()["result"]["structuredContent"]
-    return found
+    return problem(answer.json()["result"])
 
 
 async def test_a_person_approves_and_the_agents_next_call_runs(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from assent.edges.real_paths import MOST_LOOKED_AT, real_paths
 from assent.testing import World
 from console_browser import signed_in
 from houses import post, rpc, shop_gateway
+from problems import problem
 from transports import ROOT, Person
 from wrapping import ASSENT, home
 
@@ -161,7 +162,7 @@ async def test_a_link_behind_a_path_is_shown_to_the_person_and_a_changed_one_ask
 async def test_the_page_of_an_approval_holds_all_of_a_long_text(tmp_path: Path) -> None:
     deleting = rpc("tools/call", name="delete_order", arguments={"order_id": "x" * 9_000 + "<b>end</b>"})
     async with shop_gateway(tmp_path) as (url, house, _shop), signed_in(url, house.store) as person:
-        said = (await post(url, deleting)).json()["result"]["structuredContent"]
+        said = problem((await post(url, deleting)).json()["result"])
         page = (await person.get(urlsplit(said["approval_url"]).path)).text
         assert page.count("x" * 1_000) >= 9
         assert "&lt;b&gt;end&lt;/b&gt;" in page
