@@ -1,0 +1,52 @@
+"""One default for the key of a tool that spends, wherever its contract comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assent.commands.contract_init import draft
+from assent.contract.profiles import profile, profile_names
+from assent.contract.reading import read_contract
+from assent.core.tool import compile_tool
+from assent.edges.foreign import Terms, take_in
+
+PAYS = {
+    "name": "purchase_credits",
+    "description": "Purchases credits and charges the card.",
+    "inputSchema": {"type": "object"},
+}
+
+
+def key(fields: dict[str, Any], named: str) -> str:
+    return compile_tool(read_contract("pay", fields), profile=profile(named)).contract.idempotency.key
+
+
+@pytest.mark.parametrize("named", profile_names())
+def test_a_profile_can_demand_the_key_that_a_contract_does_not_mention(named: str) -> None:
+    expected = "required" if named == "geopera" else "auto"
+    assert key({"side_effect": "external_spend"}, named) == expected
+    assert key({"side_effect": "external_spend", "idempotency": {"argument": "request_id"}}, named) == expected
+    assert key({"side_effect": "write"}, named) == "optional"
+
+
+@pytest.mark.parametrize("said", ["auto", "required"])
+def test_what_a_contract_says_holds_under_every_profile(said: str) -> None:
+    fields = {"side_effect": "external_spend", "idempotency": {"key": said}}
+    assert {key(fields, named) for named in profile_names()} == {said}
+
+
+def test_another_key_makes_another_digest() -> None:
+    contract = read_contract("pay", {"side_effect": "external_spend"})
+    before = contract.digest
+    assert profile("geopera").adapt(contract).digest != before
+    assert profile("spec").adapt(contract) is contract
+
+
+def test_an_inferred_contract_and_the_file_that_init_writes_demand_the_same() -> None:
+    (inferred,) = take_in([PAYS], {}, Terms("up", profile("spec"))).tools
+    drafted = read_contract("purchase_credits", dict(draft(PAYS).fields))
+    assert inferred.contract.side_effect == drafted.side_effect == "external_spend"
+    assert inferred.contract.idempotency == drafted.idempotency
+    assert drafted.idempotency.key == "auto"
