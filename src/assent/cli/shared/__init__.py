@@ -1,0 +1,1 @@
+"""What several commands share: options, output, targets, access to the store."""

@@ -1,0 +1,1 @@
+"""How the client asks a person: terminal or web page."""

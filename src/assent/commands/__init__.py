@@ -1,1 +1,0 @@
-"""Which commands are there? One module each; `assent.cli` names them."""

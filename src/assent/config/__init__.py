@@ -1,0 +1,1 @@
+"""The configuration file `assent.yaml`: model, loading, checks, pins, keys on disk."""

@@ -1,0 +1,1 @@
+"""Methods other than tools: relayed to one upstream or merged from several."""

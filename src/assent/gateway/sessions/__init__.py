@@ -1,0 +1,1 @@
+"""Sessions of clients: their table, notifications, re-authorization."""

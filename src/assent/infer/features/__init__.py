@@ -1,0 +1,1 @@
+"""What a definition says: name, text, parameters, phrases."""

@@ -1,0 +1,1 @@
+"""Rules that conclude effects from features."""

@@ -1,0 +1,1 @@
+"""Contracts inside a server of the official SDK or FastMCP."""

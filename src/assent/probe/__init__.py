@@ -1,0 +1,1 @@
+"""Lists and calls the tools of a server, for commands and tests."""

@@ -1,0 +1,1 @@
+"""MCP servers that are processes of the gateway."""
