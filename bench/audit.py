@@ -26,12 +26,12 @@ import uvloop
 from assent.audit import verifier
 from assent.audit.bundle import DirectorySink, write_bundle
 from assent.audit.checkpoints import Checkpoint
+from assent.audit.log_reader import StoredEntries
+from assent.audit.signer import AuditLogSigner
 from assent.core.audit import Entry
-from assent.edges.server import spare_collector
-from assent.ledger import Ledger
-from assent.stored import StoredEntries
 from assent.stores.rows import entry_row
 from assent.stores.sqlite.store import SqliteStore
+from assent.web.server import tune_gc
 from bench.signed_calls import measure_calls
 from bench.turns import growth, range_of, spent, take_turns
 
@@ -60,7 +60,7 @@ class Grown:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.store, self._number = SqliteStore(folder / "assent.db"), count()
-        self.ledger = Ledger(self.store, folder / "secrets", now=self._now)
+        self.log_signer = AuditLogSigner(self.store, folder / "secrets", now=self._now)
         self.signed: list[Checkpoint] = []
 
     def _now(self) -> float:
@@ -74,7 +74,7 @@ class Grown:
             await self.store.flush()
 
     async def sign(self) -> None:
-        signed = await self.ledger.sign(always=True)
+        signed = await self.log_signer.sign(always=True)
         assert signed is not None
         self.signed.append(signed)
 
@@ -152,8 +152,8 @@ def measure_floor() -> None:
 async def measure_proofs(log: Grown) -> None:
     chance, size = random.Random(1), await log.store.length()
     old = log.signed[len(log.signed) // 3]
-    whole = [await spent(lambda: log.ledger.prove(chance.randrange(size))) for _ in range(PROOFS // 5)]
-    async with log.ledger._opened() as opened:
+    whole = [await spent(lambda: log.log_signer.prove(chance.randrange(size))) for _ in range(PROOFS // 5)]
+    async with log.log_signer._opened() as opened:
         inclusion = [await spent(lambda: opened.prove_inclusion(chance.randrange(size))) for _ in range(PROOFS)]
         consistency = [await spent(lambda: opened.prove_consistency(old)) for _ in range(PROOFS)]
     named = {"inclusion": inclusion, "consistency": consistency, "`assent audit prove`, key to proof": whole}
@@ -168,14 +168,14 @@ async def measure_verification(log: Grown, folder: Path) -> None:
     size = await log.store.length()
 
     async def inspect() -> None:
-        report = await log.ledger.inspect()
+        report = await log.log_signer.inspect()
         assert report.ok and report.entries == size, report.faults[:3]
 
     async def write() -> None:
-        await write_bundle(DirectorySink(folder / "bundle"), await log.ledger.evidence(), StoredEntries(log.store))
+        await write_bundle(DirectorySink(folder / "bundle"), await log.log_signer.evidence(), StoredEntries(log.store))
 
     async def verify() -> None:
-        trusted = [log.ledger.keys().newest.text]
+        trusted = [log.log_signer.keys().newest.text]
         report = verifier.verify(verifier.open_bundle(folder / "bundle"), [], trusted)
         assert report.ok and report.entries == size, report.faults[:3]
 
@@ -194,7 +194,7 @@ async def run(total: int) -> None:
         folder = Path(name)
         measure_floor()
         log = Grown(folder / "grown")
-        spare_collector()
+        tune_gc()
         await grow(log, total, folder)
         await measure_proofs(log)
         await measure_verification(log, folder)

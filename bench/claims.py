@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.ports import Store
-from assent.testing.stores.drafts import NOW, claim_draft
+from support.store_suite.drafts import NOW, claim_draft
 
 RESULT = b'{"content":[],"structuredContent":{"order":"' + b"r" * 80 + b'"}}'
 END = Settlement(State.SUCCEEDED, NOW, RESULT)

@@ -20,8 +20,8 @@ from assent.pipeline.authorize import authorize
 from assent.pipeline.discover import discover
 from assent.pipeline.govern import govern
 from assent.pipeline.guard import guard
-from assent.pipeline.journal import Journal
 from assent.pipeline.step_up import step_up
+from assent.pipeline.trace import CallTrace
 from assent.pipeline.validate import validate
 from assent.testing import World
 
@@ -78,7 +78,7 @@ async def measure(run: Callable[[], Awaitable[Any]]) -> float:
 
 def decide(world: World, tool: str) -> None:
     request = Request(tool, ARGUMENTS, AGENT)
-    journal = Journal()
+    journal = CallTrace()
     found = discover(request, AGENT, world.ports, journal)
     authorize(request, AGENT, found, journal)
     call = validate(request, AGENT, found, journal)

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from assent.infer import classify, lexicon
-from assent.infer.evidence import gather
-from assent.infer.judge import classify_with
-from assent.infer.weighing import SILENT
+from assent.infer.classifier import classify_with
+from assent.infer.features.tool import gather
+from assent.infer.model import SILENT
 
 BARS = {
     "read-only accuracy": 0.95,

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assent.lint import Subject, Target, lint
+from assent.lint import Target, lint
+from assent.lint.target import LintedTool
 
 BAR = 2.0
 VERBS = ("list", "get", "create", "update", "delete", "send", "export", "search", "purchase", "run")
@@ -56,7 +57,7 @@ def main() -> None:
     given = parser.parse_args()
     tools = read(given.tools, given.count) if given.tools else made_up(given.count)
     before = time.perf_counter()
-    report = lint(Target("bench", tuple(Subject(tool) for tool in tools)))
+    report = lint(Target("bench", tuple(LintedTool(tool) for tool in tools)))
     took = time.perf_counter() - before
     word = "reached" if took * 1000 / len(tools) <= BAR else "MISSED"
     print(f"{len(tools)} tools: {took:.2f} s, {len(report.findings)} findings; bar {BAR:.0f} s per 1,000: {word}")

@@ -22,8 +22,8 @@ from typing import Any
 
 from assent.contract.profiles import profile
 from assent.contract.wire import CONTRACT_KEY
-from assent.edges.upstreams.openapi.api import Api, compile_tools, read_api
-from assent.edges.upstreams.openapi.library import library_of
+from assent.upstreams.openapi.api import ApiDescription, compile_tools, read_api
+from assent.upstreams.openapi.references import library_of
 
 UNCOMPARED = {"fastmcp", CONTRACT_KEY}
 NEVER_ARGUMENTS = {"x-api-key", "Idempotency-Key", "authorization"}
@@ -66,7 +66,7 @@ def main() -> int:
     return compare({name: dict(tool.definition) for name, tool in tools.items()}, theirs)
 
 
-def report(api: Api, tiers: list[str]) -> None:
+def report(api: ApiDescription, tiers: list[str]) -> None:
     print(f"{len(api.tools)} tools: " + ", ".join(f"{count} {tier}" for tier, count in Counter(tiers).most_common()))
     print(f"{len(api.excluded)} operations without a tool:")
     for reason, count in Counter(one.reason for one in api.excluded).most_common():

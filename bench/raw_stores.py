@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from assent.core.claims import ClaimRecord
 from assent.stores.rows import claim_row, entry_row, move_row
-from assent.stores.sqlite.file import open_writer
+from assent.stores.sql_files import for_rows, statements
+from assent.stores.sqlite.database_file import open_writer
 from assent.stores.sqlite.tables import AT_ONCE
-from assent.stores.statements import for_rows, statements
 from bench.claims import END, intent, outcome
 
 Batches = Sequence[tuple[str, list[Any], list[Any]]]

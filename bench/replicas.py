@@ -23,8 +23,8 @@ from uuid import uuid4
 import uvloop
 
 from assent.stores.postgres import PostgresStore
-from assent.testing.stores.drafts import NOW, claim_draft
 from bench.claims import END, intent, outcome
+from support.store_suite.drafts import NOW, claim_draft
 
 CALLERS, CALLS, ROUNDS, UPSTREAM = 32, 1_000, 5, 0.01
 

@@ -13,34 +13,36 @@ import orjson
 import uvicorn
 from mcp_types.version import LATEST_MODERN_VERSION
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.catalogue import catalogue_of
-from assent.core.ids import new_id
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
-from assent.edges.admission import Admission
-from assent.edges.api_keys import ApiKeys, record_key
-from assent.edges.doors import Doors
-from assent.edges.gateway import Gateway, Incoming
-from assent.edges.governed import Governed
-from assent.edges.http import App, Receive, Scope, Send, respond, respond_error
-from assent.edges.http_links import HttpLink
-from assent.edges.passages import RelayPassage
-from assent.edges.relay import Relay
-from assent.edges.sealing import Seal
-from assent.edges.server import bind, make_server, spare_collector
-from assent.edges.sessions import SessionTable
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.http import Described, HttpUpstream
-from assent.edges.upstreams.line import Peer
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
+from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
+from assent.gateway.auth.credentials import CredentialChecker
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.endpoint import McpEndpoint
+from assent.gateway.passthrough.non_tool import SingleUpstreamRelay
+from assent.gateway.passthrough.relay import Relay
+from assent.gateway.sessions.table import SessionTable
+from assent.gateway.tool_service import ToolService
 from assent.guards import build_guard
-from assent.pipeline.work import Work
+from assent.mcp.request_state import RequestStateCodec
+from assent.mcp.requests import McpRequest
+from assent.pipeline.effects import EffectRunner
 from assent.ports import Ports
 from assent.stores import MemoryStore
+from assent.stores.ids import new_id
 from assent.stores.sqlite import SqliteStore
 from assent.testing import as_given
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.link import HttpLink
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import Described, HttpUpstream
+from assent.upstreams.http.transport import SessionContext
+from assent.web.asgi import App, Receive, Scope, Send
+from assent.web.http import respond, respond_error
+from assent.web.server import bind, make_server, tune_gc
 
 KEY = "assent_bench0000_a-key-of-the-bench-that-opens-nothing-else"
 ECHO_INPUT = {
@@ -95,8 +97,8 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _pools(url: str) -> tuple[Pool, Pool]:
-    target, breaker = Target.of(url), Breaker("echo", time.monotonic)
-    return Pool("echo", target, Limits(), breaker), Pool("echo", target, Limits(), breaker)
+    target, circuit_breaker = UpstreamAddress.of(url), CircuitBreaker("echo", time.monotonic)
+    return Pool("echo", target, Limits(), circuit_breaker), Pool("echo", target, Limits(), circuit_breaker)
 
 
 def relay(url: str) -> App:
@@ -111,20 +113,28 @@ def gateway(url: str) -> App:
     async def anybody(_headers: Any, _scope: Any) -> str:
         return "anybody"
 
-    async def call(incoming: Incoming) -> bytes:
-        inbound = incoming.inbound
-        peer = Peer(inbound.version, None, inbound.capabilities)
-        result = await upstream.request("tools/call", inbound.params, peer, audience=incoming.reply)
+    async def call(mcp_request: McpRequest) -> bytes:
+        parsed_request = mcp_request.parsed_request
+        peer = SessionContext(parsed_request.version, None, parsed_request.capabilities)
+        result = await upstream.request("tools/call", parsed_request.params, peer, stream_listener=mcp_request.reply)
         return orjson.dumps(result)
 
-    async def listing(_incoming: Incoming) -> bytes:
+    async def listing(_mcp_request: McpRequest) -> bytes:
         return LISTED
 
     async def other(_scope: Scope, _receive: Receive, send: Send) -> None:
         await respond_error(send, 404, "Not Found")
 
     sessions = SessionTable(time.monotonic, lambda: "unused")
-    return Gateway(anybody, listing, call, RelayPassage(Relay(calls, streams), sessions), sessions, other, Doors())
+    return McpEndpoint(
+        anybody,
+        listing,
+        call,
+        SingleUpstreamRelay(Relay(calls, streams), sessions),
+        sessions,
+        other,
+        HostOriginPolicy(),
+    )
 
 
 def governed(url: str) -> App:
@@ -135,7 +145,7 @@ def governed(url: str) -> App:
     link = HttpLink("echo", HttpUpstream(calls, {"name": "assent", "version": "0"}), relayed=True)
     link._live.described = Described(LATEST_MODERN_VERSION, {}, {}, None)
     caller = Principal("bench", "agent", scopes=frozenset({"orders:*"}))
-    admission = Admission(keys=ApiKeys([record_key(KEY, caller)]))
+    credential_checker = CredentialChecker(keys=ConfiguredApiKeys([record_key(KEY, caller)]))
     echoing = read_contract("echo", {"side_effect": "compute", "permissions": ["orders:write"], "input": ECHO_INPUT})
     listed = [compile_tool(read_contract(t["name"], {"side_effect": "read"}), definition=t) for t in TOOLS]
     catalogue = catalogue_of(
@@ -148,19 +158,23 @@ def governed(url: str) -> App:
         authenticate=as_given,
         now=time.time,
         new_id=new_id,
-        work=Work(store, time.time),
+        work=EffectRunner(store, time.time),
         derive_key=lambda claim: claim,
         guards=GUARDS,
     )
-    serving = Governed(ports, {"echo": link}, Seal(b"s" * 32, time.time), server_info={"name": "bench", "version": "0"})
+    serving = ToolService(
+        ports, {"echo": link}, RequestStateCodec(b"s" * 32, time.time), server_info={"name": "bench", "version": "0"}
+    )
 
     async def other(_scope: Scope, _receive: Receive, send: Send) -> None:
         await respond_error(send, 404, "Not Found")
 
     sessions = SessionTable(time.monotonic, lambda: "unused")
-    passage = RelayPassage(Relay(calls, streams), sessions)
-    spare_collector()
-    return Gateway(admission.admit, serving.listing, serving.call, passage, sessions, other, Doors())
+    non_tool_handler = SingleUpstreamRelay(Relay(calls, streams), sessions)
+    tune_gc()
+    return McpEndpoint(
+        credential_checker.admit, serving.listing, serving.call, non_tool_handler, sessions, other, HostOriginPolicy()
+    )
 
 
 def mcp_server() -> App:

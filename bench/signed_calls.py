@@ -8,9 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from assent.audit.signer import AuditLogSigner
 from assent.core.audit import Entry
 from assent.core.outcome import Answer
-from assent.ledger import Ledger
 from assent.stores.sqlite.store import SqliteStore
 from assent.testing import World
 from bench.turns import range_of, take_turns
@@ -31,13 +31,13 @@ class Calls:
         folder.mkdir()
         self.store = SqliteStore(folder / "assent.db")
         self._world, self._signed = World(CONTRACTS, store=self.store), signed
-        self._ledger = Ledger(self.store, folder / "secrets")
+        self._log_signer = AuditLogSigner(self.store, folder / "secrets")
         self.waits: list[float] = []
         self.loop: list[float] = []
 
     async def run(self) -> None:
         before = time.thread_time()
-        signing = asyncio.ensure_future(self._ledger.sign()) if self._signed else None
+        signing = asyncio.ensure_future(self._log_signer.sign()) if self._signed else None
         await asyncio.gather(*(self._caller() for _ in range(CALLERS)))
         if signing is not None:
             await signing

@@ -32,9 +32,9 @@ from shutil import rmtree
 import uvloop
 
 from assent.core.claims import ClaimRecord
-from assent.edges.server import spare_collector
 from assent.ports import Store
 from assent.stores import SqliteStore
+from assent.web.server import tune_gc
 from bench.claims import calls, claim_and_settle, numbered
 from bench.raw_stores import PackedPostgres, PackedSqlite, Raw, RawPostgres, RawSqlite, raw_batches
 
@@ -71,7 +71,7 @@ class Contest:
         rates, alone = [self._raw_rate, self._our_rate, self._packed_rate], [self._raw_alone, self._ours_alone]
         for step in rates:  # to warm up
             await step()
-        spare_collector()
+        tune_gc()
         self.figures = Figures()
         for turn in range(rounds):
             for step in (*rates, *alone) if turn % 2 else (*rates[::-1], *alone[::-1]):

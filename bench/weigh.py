@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assent.infer.evidence import gather
-from assent.infer.judge import classify_with
-from assent.infer.weighing import SILENT, join_words, list_traits, parse_weights
+from assent.infer.classifier import classify_with
+from assent.infer.features.tool import gather
+from assent.infer.model import SILENT, join_words, list_traits, parse_weights
 from bench.infer import read_lines, tell
 
 # How much a word counts by the place where it stands: what a tool is called and begins with says most.

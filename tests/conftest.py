@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from soak import Told
-from steady import steady
+from support.hypothesis_profile import steady
+from support.soak import Told
 
 # Asserts of the public suite of stores say what differed.
-pytest.register_assert_rewrite("assent.testing.stores")
+pytest.register_assert_rewrite("support.store_suite")
 
 # No example may fail for being slow: machines differ, and so does what else they do.
 settings.register_profile("steady", steady)
@@ -26,21 +26,21 @@ LONGEST = (
     "stores/test_model_postgres.py",
     "stores/test_model.py",
     "examples/test_shop.py",
-    "commands/test_wrap.py",
+    "cli/test_wrap.py",
     "conformance/test_transparency.py",
     "audit/test_adversary.py",
-    "commands/test_demo.py",
-    "edges/test_merged_stdio.py",
-    "test_dying_upstreams.py",
+    "cli/test_demo.py",
+    "gateway/passthrough/test_merged_stdio.py",
+    "gateway/test_dying_upstreams.py",
     "torture/test_races.py",
     "torture/test_failing_writes.py",
     "torture/test_paused_owners.py",
-    "commands/test_wrap_relays.py",
-    "commands/test_wrap_hostile.py",
-    "commands/test_verify.py",
-    "commands/test_audit_following.py",
-    "test_bad_clients.py",
-    "test_two_replicas.py",
+    "cli/test_wrap_relays.py",
+    "cli/test_wrap_hostile.py",
+    "cli/test_verify.py",
+    "cli/test_audit_following.py",
+    "gateway/test_bad_clients.py",
+    "gateway/test_two_replicas.py",
     "examples/test_estimate_then_place.py",
 )
 """Begun first, so that no worker is left alone with one of them at the end."""

@@ -12,8 +12,8 @@ from anthropic import AsyncAnthropic
 from examples.frameworks.scripted_api import scripted_api
 from examples.frameworks.story import WISH, Script, tell
 
-from assent.adapters.anthropic import converse
 from assent.client import GovernedClient
+from assent.client.adapters.anthropic import converse
 
 
 async def run(client: GovernedClient, script: Script) -> str:

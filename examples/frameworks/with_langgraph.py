@@ -15,8 +15,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from assent.adapters.langchain import GovernedTools
 from assent.client import GovernedClient
+from assent.client.adapters.langchain import GovernedTools
 
 
 async def run(client: GovernedClient, script: Script) -> str:

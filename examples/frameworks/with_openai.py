@@ -12,8 +12,8 @@ from examples.frameworks.scripted_api import scripted_api
 from examples.frameworks.story import WISH, Script, tell
 from openai import AsyncOpenAI
 
-from assent.adapters.openai import converse, respond
 from assent.client import GovernedClient
+from assent.client.adapters.openai import converse, respond
 
 
 async def run(client: GovernedClient, script: Script) -> str:

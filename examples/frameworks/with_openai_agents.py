@@ -13,8 +13,8 @@ from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage
 from examples.frameworks.story import WISH, Script, tell
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from assent.adapters.openai_agents import GovernedServer
 from assent.client import GovernedClient
+from assent.client.adapters.openai_agents import GovernedServer
 
 
 async def run(client: GovernedClient, script: Script) -> str:

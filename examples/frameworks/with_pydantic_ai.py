@@ -13,8 +13,8 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from assent.adapters.pydantic_ai import GovernedToolset
 from assent.client import GovernedClient
+from assent.client.adapters.pydantic_ai import GovernedToolset
 
 
 async def run(client: GovernedClient, script: Script) -> str:

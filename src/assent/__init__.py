@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from assent.contract.decorator import contract as contract
 
 if TYPE_CHECKING:
+    from assent.client.governed_client import GovernedClient as GovernedClient
+    from assent.client.tool_policy import needs_confirmation as needs_confirmation
     from assent.core.principal import Principal as Principal
-    from assent.edges.client.governed import GovernedClient as GovernedClient
-    from assent.edges.client.standing import needs_confirmation as needs_confirmation
-    from assent.library import Assent as Assent
+    from assent.library.governance import Assent as Assent
     from assent.ports import ToolFailed as ToolFailed
 
 # Imported when first asked for: a decorator must not cost what a server costs.
 _HOMES = {
-    "Assent": "assent.library",
-    "GovernedClient": "assent.edges.client.governed",
+    "Assent": "assent.library.governance",
+    "GovernedClient": "assent.client.governed_client",
     "Principal": "assent.core.principal",
     "ToolFailed": "assent.ports",
-    "needs_confirmation": "assent.edges.client.standing",
+    "needs_confirmation": "assent.client.tool_policy",
 }
 
 __all__ = ["Assent", "GovernedClient", "Principal", "ToolFailed", "contract", "needs_confirmation"]

@@ -14,10 +14,11 @@ from mcp.server.auth.provider import AccessToken
 from assent.contract.decorator import contract as contract
 from assent.contract.model import Contract
 from assent.core.principal import Principal as Principal
-from assent.edges.adoption import Registered
-from assent.edges.fastmcp_server import FastMCPEdge, caches
 from assent.errors import ContractError, Fault
-from assent.library import Governance
+from assent.library.fastmcp import FastMCPIntegration as FastMCPEdge
+from assent.library.fastmcp import caches
+from assent.library.governance import Governance
+from assent.library.registry import Registered
 from assent.ports import ToolFailed as ToolFailed
 
 
@@ -33,7 +34,7 @@ class Assent(Governance[FastMCPEdge]):
 
         assent.apply(server)
 
-    The keywords are those of `assent.Assent`.
+    The keywords are those of `assent.Assent`. Both have one name, so that a server author changes only the import.
     """
 
     def _make_edge(self) -> FastMCPEdge:

@@ -17,16 +17,16 @@ from assent.core.call import Call, Presence
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document
-from assent.core.dues import NOTHING, Budget, Dues, Limit
 from assent.core.keys import KeyRecord
 from assent.core.outcome import Outcome
 from assent.core.principal import Principal
+from assent.core.quotas import NOTHING, Quotas, RateLimit, SpendBudget
 from assent.errors import AssentError
 
 T = TypeVar("T")
 
 
-class Unreached(AssentError):
+class NotReached(AssentError):
     """The upstream was never reached: nothing was done."""
 
 
@@ -41,7 +41,7 @@ class NotRun(AssentError):
         self.error = error
 
 
-class Lost(AssentError):
+class OutcomeUnknown(AssentError):
     """The call was sent and its end is not known: a crash, a time-out, a broken connection.
 
     `error` is the protocol error with which a read ended, to be passed on as it is: there is no effect to doubt.
@@ -60,7 +60,7 @@ class ToolFailed(AssentError):
         self.code, self.detail, self.facts = code, detail, facts
 
 
-class Taken(AssentError):
+class ClaimExists(AssentError):
     """The claim exists already."""
 
     def __init__(self, record: ClaimRecord) -> None:
@@ -123,12 +123,12 @@ class Rehearsal:
     at: float
 
 
-Place = tuple[float, str]
+Cursor = tuple[float, str]
 """A place in a list that is sorted by time, newest first, and then by name: the list goes on after it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LogEntry:
     """An entry with the place it was given in the log."""
 
     index: int
@@ -136,7 +136,7 @@ class Logged:
 
 
 @dataclass(slots=True)
-class SealedRow:
+class RawLogRow:
     """An entry as the log keeps it: what is proved, and what lies beside it and can be erased."""
 
     index: int
@@ -159,7 +159,7 @@ class Store(Protocol):
         ...
 
     async def claim(
-        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
     ) -> ClaimRecord:
         """Insert a started claim, consume the approval, pay the dues and append the intent: all or nothing.
 
@@ -201,17 +201,17 @@ class Store(Protocol):
         states: Sequence[State] = (),
         tenant: str | None = None,
         principal: str | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[ClaimRecord]:
         """Claims as stored, newest first; of one tenant or principal, and those that follow a place, where given."""
         ...
 
-    async def admit(self, dues: Dues, now: float) -> None:
+    async def admit(self, quotas: Quotas, now: float) -> None:
         """Pay the dues of a call that makes no claim; RateLimited or OverBudget, and nothing paid, if it cannot."""
         ...
 
-    async def afford(self, dues: Dues, now: float) -> None:
+    async def afford(self, quotas: Quotas, now: float) -> None:
         """Whether the dues could be paid at `now`: raises as `admit` would, and pays nothing."""
         ...
 
@@ -251,7 +251,7 @@ class Store(Protocol):
         tenant: str | None = None,
         requester: str | None = None,
         pending_at: float | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[Approval]:
         """Approvals, newest first; with `pending_at` only those that wait for a decision at that time."""
@@ -330,11 +330,11 @@ class Store(Protocol):
         """
         ...
 
-    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
         """Entries that are durable, in the order of the log: numbered from 0, without gaps."""
         ...
 
-    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[RawLogRow]:
         """The same entries as they lie there, believed by nobody yet."""
         ...
 
@@ -438,7 +438,7 @@ class Ports(NamedTuple):
     new_id: Callable[[], str]
     work: Work
     derive_key: Callable[[str], str]
-    blind: Callable[[str], str] = str
+    keyed_hash: Callable[[str], str] = str
     """The name by which the log speaks of a claim: who guesses arguments can guess its id, and facts are public."""
     guards: tuple[Guard, ...] = ()
     mode: Literal["enforce", "observe"] = "enforce"
@@ -452,8 +452,8 @@ class Ports(NamedTuple):
     """The arguments of a call that are paths on this machine and lead elsewhere, each with its real path."""
     most_pending: int = 20
     cooldown: float = 60.0
-    limits: tuple[Limit, ...] = ()
-    budgets: tuple[Budget, ...] = ()
+    limits: tuple[RateLimit, ...] = ()
+    budgets: tuple[SpendBudget, ...] = ()
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0

@@ -7,10 +7,9 @@ import pytest
 
 from assent.audit import verifier
 from assent.audit.inspection import inspect_bundle
-from soak import rounds
-
-from .adversary import INSIDERS, OUTSIDERS, attack, make_victim
-from .scenes import Scene, make_scene
+from support.audit_adversary import INSIDERS, OUTSIDERS, attack, make_victim
+from support.audit_logs import Scene, make_scene
+from support.soak import rounds
 
 ROUNDS, TORTURE_ROUNDS, SEED = 10_000, 1_000_000, 6962
 VICTIMS = [  # how often, size, rotations, erasures

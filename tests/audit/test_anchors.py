@@ -15,8 +15,7 @@ from assent.audit.anchors import (
     publish_all,
 )
 from assent.audit.inspection import inspect_bundle
-
-from .scenes import Scene, make_scene
+from support.audit_logs import Scene, make_scene
 
 
 @pytest.fixture

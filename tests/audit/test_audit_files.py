@@ -7,17 +7,16 @@ import random
 
 import pytest
 
-from assent.audit.directory import DirectoryCheckpoints, DirectoryEntries, DirectoryTiles, TornLog
-from assent.audit.disk import Disk
-from assent.audit.keys import KeyFile
+from assent.audit.file_writer import Disk
+from assent.audit.files import DirectoryCheckpoints, DirectoryEntries, DirectoryTiles, TornLog
+from assent.audit.key_file import KeyFile
+from assent.audit.leaf_encoder import redaction
+from assent.audit.leaf_values import redact
 from assent.audit.log import open_log
 from assent.audit.merkle import hash_leaf, root_of
 from assent.audit.notes import BadKey, PublicKey
-from assent.audit.sealing import redaction
-from assent.audit.sources import StaleCheckpoint
-from assent.audit.values import redact
-
-from .scenes import ORIGIN, START, call_entry, keys_of, secret_key
+from assent.audit.protocols import StaleCheckpoint
+from support.audit_logs import ORIGIN, START, call_entry, keys_of, secret_key
 
 NOW = START // 1000
 

@@ -16,9 +16,8 @@ from assent.audit.merkle import (
     root_of,
 )
 from assent.audit.notes import BadNote, PublicKey, SecretKey
-
-from . import vectors
-from .scenes import ORIGIN, secret_key
+from support import audit_vectors
+from support.audit_logs import ORIGIN, secret_key
 
 ROW = [hash_leaf(b"%d" % number) for number in range(20)]
 NOW = 1_764_000_000
@@ -33,10 +32,10 @@ def grown(old, new, row=ROW):
 
 
 def test_the_published_checkpoint_of_a_checksum_database_is_read_and_signed_byte_for_byte():
-    key = PublicKey.parse(vectors.SUMDB_KEY)
-    opened = checkpoints.open_checkpoint(vectors.SUMDB_SIX.encode(), "go.sum database tree", [key])
+    key = PublicKey.parse(audit_vectors.SUMDB_KEY)
+    opened = checkpoints.open_checkpoint(audit_vectors.SUMDB_SIX.encode(), "go.sum database tree", [key])
     assert opened.size == 6
-    assert notes.sign(opened.text, [SecretKey.parse(vectors.SUMDB_SECRET)]).decode() == vectors.SUMDB_SIX
+    assert notes.sign(opened.text, [SecretKey.parse(audit_vectors.SUMDB_SECRET)]).decode() == audit_vectors.SUMDB_SIX
 
 
 def test_a_checkpoint_is_origin_size_and_root_signed_twice():

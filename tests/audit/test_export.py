@@ -5,13 +5,12 @@ import json
 import pytest
 
 from assent.audit.export import StaleCursor, export, json_line, timestamp
+from assent.audit.filter import Selection, read_row
+from assent.audit.leaf_encoder import seal
+from assent.audit.leaf_values import BadEntry, redact
 from assent.audit.merkle import hash_leaf
 from assent.audit.ocsf import ocsf_event, shape_for
-from assent.audit.sealing import seal
-from assent.audit.selection import Selection, read_row
-from assent.audit.values import BadEntry, redact
-
-from .scenes import ORIGIN, START, Scene, make_scene
+from support.audit_logs import ORIGIN, START, Scene, make_scene
 
 
 @pytest.fixture

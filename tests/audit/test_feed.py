@@ -7,18 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.audit.feed import LINE_LIMIT, OPEN_CALLS, BadTemplate, Line, Template, feed, open_world, visible
-from assent.audit.sealing import seal
-from assent.audit.values import redact
+from assent.audit.feed import LINE_LIMIT, OPEN_CALLS, BadTemplate, FeedLine, FeedTemplate, feed, open_world, visible
+from assent.audit.leaf_encoder import seal
+from assent.audit.leaf_values import redact
+from support.audit_logs import START
 
-from .scenes import START
-
-ORDER = Template.parse("Ordered {item} for {amount}")
+ORDER = FeedTemplate.parse("Ordered {item} for {amount}")
 
 
 def test_a_template_is_filled_from_the_arguments():
     assert ORDER.render({"item": "scene-7", "amount": 120, "other": 1}) == "Ordered scene-7 for 120"
-    assert Template.parse("{{{a}}} and }}").render({"a": True}) == "{true} and }"
+    assert FeedTemplate.parse("{{{a}}} and }}").render({"a": True}) == "{true} and }"
 
 
 def test_words_of_their_own_are_quoted_so_that_they_cannot_continue_the_sentence():
@@ -54,7 +53,7 @@ def test_what_was_erased_or_not_given_is_said():
 )
 def test_a_template_with_anything_but_names_in_braces_is_refused(text):
     with pytest.raises(BadTemplate):
-        Template.parse(text)
+        FeedTemplate.parse(text)
 
 
 def test_an_argument_that_looks_like_a_template_stays_text():
@@ -82,7 +81,7 @@ def test_marks_may_not_pile_up():
 
 def test_long_values_and_lines_are_cut():
     assert ORDER.render({"item": "x" * 5000, "amount": 1}) == f"Ordered \u201c{'x' * 79}\u2026\u201d for 1"
-    many = Template.parse("{a}" * 100)
+    many = FeedTemplate.parse("{a}" * 100)
     assert len(many.render({"a": "y" * 60})) == LINE_LIMIT
 
 
@@ -118,7 +117,7 @@ def test_a_line_appears_when_a_call_ends_and_joins_its_arguments():
         (3, "order (item: a, amount: 1)", "in_doubt"),
         (4, "order (item: c, amount: 3)", "confirm.declined"),
     ]
-    in_doubt = Line(3, START + 3, "order (item: a, amount: 1)", "order", "live", "in_doubt", True)
+    in_doubt = FeedLine(3, START + 3, "order (item: a, amount: 1)", "order", "live", "in_doubt", True)
     assert list(open_world(lines)) == [in_doubt]
 
 
@@ -140,7 +139,7 @@ def test_damaged_rows_and_strange_arguments_do_not_stop_the_feed():
 
 
 def test_a_path_leads_into_objects_of_the_arguments_and_nowhere_else():
-    template = Template.parse("To {to.city}: {a.__class__}")
+    template = FeedTemplate.parse("To {to.city}: {a.__class__}")
     assert template.render({"to": {"city": "Ulm"}, "a": "x"}) == "To Ulm: [not given]"
 
 

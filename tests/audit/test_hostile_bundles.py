@@ -9,9 +9,8 @@ import pytest
 from assent.audit import bundle, checkpoints, notes, verifier
 from assent.audit.bundle import BundleFiles, UnreadableBundle, head_bytes
 from assent.audit.inspection import inspect_bundle
-
-from .adversary import lay_out, make_victim, sign_again
-from .scenes import ORIGIN, START
+from support.audit_adversary import lay_out, make_victim, sign_again
+from support.audit_logs import ORIGIN, START
 
 AT = b'{"at":1764000000500,'
 LEAVES = {
@@ -200,7 +199,7 @@ async def test_many_keys_and_many_checkpoints_are_not_multiplied(victim):
 
     chain = [(at, Counted(ORIGIN, at.to_bytes(32, "big"), f"key {at}")) for at in range(300)]
     claims = [verifier.parse_claim(f"checkpoints #{at}", victim.newest) for at in range(300)]
-    walk = verifier.Walk(victim.files, {"entries": victim.size, "values": True}, verifier.Report())
+    walk = verifier.BundleWalk(victim.files, {"entries": victim.size, "values": True}, verifier.BundleReport())
     verifier.check_claims(claims, walk, chain, ORIGIN, walk.report)
     assert calls < 10 * 300
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from assent.cli import cli
+from assent.config.keyring import Keyring
 from assent.contract.digest import digest_of
 from assent.core.claims import claim_id
 from assent.core.outcome import Answer
-from assent.keyring import Keyring
 from assent.stores import SqliteStore
 from assent.testing.world import AGENT, World
 
@@ -21,16 +21,16 @@ NATURAL = {"side_effect": "write", "natural": {"by": ["file"]}, "idempotency": {
 
 def test_a_blinded_name_is_the_same_for_us_and_another_for_everybody_else(tmp_path: Path) -> None:
     ours = Keyring(tmp_path / "ours")
-    assert ours.blind("claim") == ours.blind(b"claim") == Keyring(tmp_path / "ours").blind("claim")
-    assert ours.blind("claim") != Keyring(tmp_path / "theirs").blind("claim")
-    assert ours.blind("claim") != ours.derive("claim")
+    assert ours.keyed_hash("claim") == ours.keyed_hash(b"claim") == Keyring(tmp_path / "ours").keyed_hash("claim")
+    assert ours.keyed_hash("claim") != Keyring(tmp_path / "theirs").keyed_hash("claim")
+    assert ours.keyed_hash("claim") != ours.derive("claim")
 
 
 def test_entries_of_a_claim_share_a_name_that_nobody_guesses_and_operators_can_look_up(tmp_path: Path) -> None:
     async def fill() -> list[bytes]:
         store = SqliteStore(tmp_path / "assent.db")
         world = World({"link": NATURAL}, store=store)
-        world.but(blind=Keyring(tmp_path / ".assent").blind)
+        world.but(keyed_hash=Keyring(tmp_path / ".assent").keyed_hash)
         assert isinstance(await world.call("link", {"file": "salaries"}), Answer)
         leaves = [row.leaf for row in await store.sealed()]
         await store.close()

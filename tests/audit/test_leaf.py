@@ -8,12 +8,11 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.audit.entries import agree, check, leaf_bytes, parse_leaf
-from assent.audit.sealing import redaction, seal
-from assent.audit.values import BadEntry, commit, commitments_of, make_salts, pack, redact, unpack
+from assent.audit.leaf import agree, check, leaf_bytes, parse_leaf
+from assent.audit.leaf_encoder import redaction, seal
+from assent.audit.leaf_values import BadEntry, commit, commitments_of, make_salts, pack, redact, unpack
 from assent.contract.digest import NotCanonicalError, canonical
-
-from .scenes import START
+from support.audit_logs import START
 
 FACTS = {"claim": "c_1", "tool": "place_order", "tier": "external_spend", "risk": "critical", "mode": "live"}
 VALUES = {"principal": {"id": "ann@example.com"}, "arguments": {"item": "scene", "amount": 120.5}}

@@ -5,16 +5,15 @@ import random
 import pytest
 
 from assent.audit.checkpoints import Checkpoint, Inconsistent, parse
-from assent.audit.derivation import missing_tiles
+from assent.audit.leaf_encoder import seal
 from assent.audit.log import HEARTBEAT, RolledBack, open_log
 from assent.audit.merkle import hash_leaf, root_of, verify_consistency
 from assent.audit.notes import find_keys
 from assent.audit.notes import parse as parse_note
-from assent.audit.sealing import seal
-from assent.audit.sources import MemoryCheckpoints, MemoryTiles, StaleCheckpoint
+from assent.audit.protocols import MemoryCheckpoints, MemoryTiles, StaleCheckpoint
+from assent.audit.tile_builder import missing_tiles
 from assent.audit.tiles import Tile, tiles_of
-
-from .scenes import ORIGIN, START, Scene, call_entry, keys_of, make_scene, secret_key
+from support.audit_logs import ORIGIN, START, Scene, call_entry, keys_of, make_scene, secret_key
 
 NOW = START // 1000
 

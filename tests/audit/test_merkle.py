@@ -21,8 +21,7 @@ from assent.audit.merkle import (
     verify_consistency,
     verify_inclusion,
 )
-
-from . import vectors
+from support import audit_vectors
 
 LIMIT = 300
 ROW = [hash_leaf(b"leaf %d" % n) for n in range(LIMIT)]
@@ -153,16 +152,16 @@ def test_proofs_about_entries_that_are_not_there_are_refused():
 
 
 def test_the_published_tree_is_reproduced():
-    row = [hash_leaf(leaf) for leaf in vectors.LEAVES]
-    assert [root_of(row[:size]) for size in range(9)] == vectors.ROOTS
-    for (index, size), path in vectors.INCLUSION.items():
+    row = [hash_leaf(leaf) for leaf in audit_vectors.LEAVES]
+    assert [root_of(row[:size]) for size in range(9)] == audit_vectors.ROOTS
+    for (index, size), path in audit_vectors.INCLUSION.items():
         proof = hash_ranges(inclusion_ranges(index, size), reader_of(row))
         assert [item.hex() for item in proof] == path
-        verify_inclusion(index, size, row[index], proof, vectors.ROOTS[size])
-    for (old, new), path in vectors.CONSISTENCY.items():
+        verify_inclusion(index, size, row[index], proof, audit_vectors.ROOTS[size])
+    for (old, new), path in audit_vectors.CONSISTENCY.items():
         proof = hash_ranges(consistency_ranges(old, new), reader_of(row))
         assert [item.hex() for item in proof] == path
-        verify_consistency(old, new, vectors.ROOTS[old], vectors.ROOTS[new], proof)
+        verify_consistency(old, new, audit_vectors.ROOTS[old], audit_vectors.ROOTS[new], proof)
 
 
 def test_the_published_hashes_of_a_leaf_and_a_node_are_reproduced():
@@ -171,11 +170,11 @@ def test_the_published_hashes_of_a_leaf_and_a_node_are_reproduced():
 
 
 def test_a_proof_of_a_public_log_of_a_billion_certificates_verifies():
-    proof = [b64decode(item) for item in vectors.ARGON_CONSISTENCY]
-    old_root, new_root = b64decode(vectors.ARGON_OLD_ROOT), b64decode(vectors.ARGON_ROOT)
-    verify_consistency(vectors.ARGON_OLD, vectors.ARGON_SIZE, old_root, new_root, proof)
-    assert len(consistency_ranges(vectors.ARGON_OLD, vectors.ARGON_SIZE)) == len(proof)
-    _refused(vectors.ARGON_OLD - 1, vectors.ARGON_SIZE, old_root, new_root, proof)
+    proof = [b64decode(item) for item in audit_vectors.ARGON_CONSISTENCY]
+    old_root, new_root = b64decode(audit_vectors.ARGON_OLD_ROOT), b64decode(audit_vectors.ARGON_ROOT)
+    verify_consistency(audit_vectors.ARGON_OLD, audit_vectors.ARGON_SIZE, old_root, new_root, proof)
+    assert len(consistency_ranges(audit_vectors.ARGON_OLD, audit_vectors.ARGON_SIZE)) == len(proof)
+    _refused(audit_vectors.ARGON_OLD - 1, audit_vectors.ARGON_SIZE, old_root, new_root, proof)
 
 
 def test_a_log_is_the_fold_of_its_complete_subtrees():

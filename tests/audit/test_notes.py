@@ -6,25 +6,27 @@ import pytest
 
 from assent.audit import notes
 from assent.audit.notes import BadKey, BadNote, PublicKey, SecretKey
+from support import audit_vectors
+from support.audit_logs import secret_key
 
-from . import vectors
-from .scenes import secret_key
-
-PETER = PublicKey.parse(vectors.NOTE_KEY)
-ENOCH = PublicKey.parse(vectors.NOTE_OTHER_KEY)
-BOTH = (vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE + vectors.NOTE_OTHER_LINE).encode()
+PETER = PublicKey.parse(audit_vectors.NOTE_KEY)
+ENOCH = PublicKey.parse(audit_vectors.NOTE_OTHER_KEY)
+BOTH = (audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE + audit_vectors.NOTE_OTHER_LINE).encode()
 
 
 def test_the_published_note_is_signed_byte_for_byte():
-    key = SecretKey.parse(vectors.NOTE_SECRET)
-    assert key.public.text == vectors.NOTE_KEY
-    assert key.text == vectors.NOTE_SECRET
-    assert notes.sign(vectors.NOTE_TEXT, [key]) == (vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE).encode()
+    key = SecretKey.parse(audit_vectors.NOTE_SECRET)
+    assert key.public.text == audit_vectors.NOTE_KEY
+    assert key.text == audit_vectors.NOTE_SECRET
+    assert (
+        notes.sign(audit_vectors.NOTE_TEXT, [key])
+        == (audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE).encode()
+    )
 
 
 def test_the_published_note_is_verified_by_each_of_its_keys():
     note = notes.parse(BOTH)
-    assert note.text == vectors.NOTE_TEXT
+    assert note.text == audit_vectors.NOTE_TEXT
     assert notes.find_keys(note, [PETER, ENOCH, secret_key().public]) == [PETER, ENOCH]
     assert note.strange([PETER]) == ["EnochRoot"]
 
@@ -32,16 +34,16 @@ def test_the_published_note_is_verified_by_each_of_its_keys():
 @pytest.mark.parametrize(
     "data",
     [
-        vectors.NOTE_TEXT,
-        vectors.NOTE_TEXT + "\n",
-        vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE[:-1],
-        "\x01" + vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE,
-        vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE.replace("PeterNeumann", "Peter Neumann"),
-        vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE + "Unexpected line.\n",
-        vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE.replace("x08go", "x08g_"),
-        vectors.NOTE_TEXT + "\n" + vectors.NOTE_LINE * 65,
-        vectors.NOTE_TEXT + "\n" + "\u2014 PeterNeumann x08g\n",
-        "x" * 70_000 + "\n\n" + vectors.NOTE_LINE,
+        audit_vectors.NOTE_TEXT,
+        audit_vectors.NOTE_TEXT + "\n",
+        audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE[:-1],
+        "\x01" + audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE,
+        audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE.replace("PeterNeumann", "Peter Neumann"),
+        audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE + "Unexpected line.\n",
+        audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE.replace("x08go", "x08g_"),
+        audit_vectors.NOTE_TEXT + "\n" + audit_vectors.NOTE_LINE * 65,
+        audit_vectors.NOTE_TEXT + "\n" + "\u2014 PeterNeumann x08g\n",
+        "x" * 70_000 + "\n\n" + audit_vectors.NOTE_LINE,
     ],
 )
 def test_what_is_not_a_note_is_refused(data):
@@ -69,7 +71,7 @@ def test_base64_has_only_one_spelling():
 
 
 def test_every_part_and_every_changed_byte_of_a_key_is_refused():
-    for text, kind in ((vectors.NOTE_KEY, PublicKey), (vectors.NOTE_SECRET, SecretKey)):
+    for text, kind in ((audit_vectors.NOTE_KEY, PublicKey), (audit_vectors.NOTE_SECRET, SecretKey)):
         for at in range(len(text)):
             for wrong in (text[:at], text[at + 1 :], text[:at] + chr(ord(text[at]) + 1) + text[at + 1 :]):
                 with pytest.raises(BadKey):
@@ -100,7 +102,7 @@ def test_a_generated_key_uses_the_randomness_it_is_given():
     assert SecretKey.parse(key.text) == key
     assert key.seed == random.Random(1).randbytes(32)
     assert key.seed.hex() not in repr(key)
-    assert vectors.NOTE_SECRET.rpartition("+")[2] not in repr(SecretKey.parse(vectors.NOTE_SECRET))
+    assert audit_vectors.NOTE_SECRET.rpartition("+")[2] not in repr(SecretKey.parse(audit_vectors.NOTE_SECRET))
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\nb", "\u2003x"])

@@ -14,19 +14,19 @@ import pytest
 
 from assent.audit import checkpoints, verifier
 from assent.audit.anchors import DirectoryAnchor
+from assent.audit.audited_log import AuditedStore
 from assent.audit.bundle import BadBundle, MemorySink, write_bundle
 from assent.audit.inspection import inspect
-from assent.audit.keys import KeyFile
-from assent.audit.subjects import StoreSubject
+from assent.audit.key_file import KeyFile
+from assent.audit.log_reader import StoredEntries
+from assent.audit.periodic_signer import PeriodicSigner
+from assent.audit.signer import AuditLogError, AuditLogSigner
 from assent.core.audit import Entry
-from assent.ledger import Ledger, LedgerError
 from assent.ports import Store
-from assent.signing import Signing
-from assent.stored import StoredEntries
 from assent.stores import SqliteStore
-from assent.testing.stores.drafts import entry
 from assent.testing.world import Clock
-from test_house import ERAS, connect, shop_gateway
+from gateway.test_app import ERAS, connect, shop_gateway
+from support.store_suite.drafts import entry
 
 
 @pytest.fixture
@@ -42,33 +42,33 @@ async def grow(store: Store, count: int) -> None:
     await store.flush()
 
 
-async def signed_size(ledger: Ledger) -> int:
-    return checkpoints.parse(await ledger.latest() or b"")[0].size
+async def signed_size(log_signer: AuditLogSigner) -> int:
+    return checkpoints.parse(await log_signer.latest() or b"")[0].size
 
 
 async def test_a_gateway_signs_at_its_start_and_at_its_end(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, _), connect(url, ERAS[0], None) as client:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _), connect(url, ERAS[0], None) as client:
         await client.call_tool("list_orders", {})
         await client.call_tool("list_orders", {})
     store = SqliteStore(tmp_path / "assent.db")
-    ledger = Ledger(store, tmp_path / "keys")
+    log_signer = AuditLogSigner(store, tmp_path / "keys")
     try:
-        assert await signed_size(ledger) == await store.length() >= 2
-        assert (await ledger.inspect()).ok
+        assert await signed_size(log_signer) == await store.length() >= 2
+        assert (await log_signer.inspect()).ok
     finally:
         await store.close()
-    assert house.signing is not None and house.signing.trouble is None
+    assert gateway_app.signing is not None and gateway_app.signing.trouble is None
 
 
 async def test_what_is_new_is_signed_and_anchored_and_an_idle_log_is_left_alone(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path, anchors=[DirectoryAnchor(tmp_path / "elsewhere")])
-    signing = Signing(ledger)
+    log_signer = AuditLogSigner(store, tmp_path, anchors=[DirectoryAnchor(tmp_path / "elsewhere")])
+    signing = PeriodicSigner(log_signer)
     await grow(store, 3)
     await signing.sign()
     await signing.sign()
     await grow(store, 1)
     await signing.sign()
-    kept = await ledger.anchors[0].read()
+    kept = await log_signer.anchors[0].read()
     assert [checkpoints.parse(note)[0].size for note in kept] == [3, 4]
 
 
@@ -77,8 +77,8 @@ async def test_a_log_that_was_rolled_back_is_not_signed_and_this_is_said_once(
 ) -> None:
     first, second = SqliteStore(tmp_path / "one.db"), SqliteStore(tmp_path / "two.db")
     await grow(first, 5)
-    await Signing(Ledger(first, tmp_path)).sign()
-    signing = Signing(Ledger(second, tmp_path))
+    await PeriodicSigner(AuditLogSigner(first, tmp_path)).sign()
+    signing = PeriodicSigner(AuditLogSigner(second, tmp_path))
     with caplog.at_level(logging.ERROR, "assent"):
         await signing.sign()
         await signing.sign()
@@ -91,22 +91,22 @@ async def test_a_log_that_was_rolled_back_is_not_signed_and_this_is_said_once(
 
 async def test_several_who_sign_at_once_take_turns(tmp_path: Path, store: Store) -> None:
     await grow(store, 10)
-    ledgers = [Ledger(store, tmp_path) for _ in range(5)]
-    for ledger in ledgers:
-        ledger.keys()
-    await asyncio.gather(*(ledger.sign(always=True) for ledger in ledgers))
+    ledgers = [AuditLogSigner(store, tmp_path) for _ in range(5)]
+    for log_signer in ledgers:
+        log_signer.keys()
+    await asyncio.gather(*(log_signer.sign(always=True) for log_signer in ledgers))
     assert (await ledgers[0].inspect()).ok
 
 
 async def test_only_the_newest_partial_tiles_stay(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     for count in (10, 250, 300):
         await grow(store, count)
-        await ledger.sign()
+        await log_signer.sign()
     tiles = sorted(path.relative_to(tmp_path / "log" / "tile").as_posix() for path in tmp_path.rglob("tile/*/*"))
     files = sorted(path.name for path in (tmp_path / "log" / "tile").rglob("*") if path.is_file())
     assert files == ["000", "001", "2", "48"], tiles
-    assert (await ledger.inspect()).ok
+    assert (await log_signer.inspect()).ok
 
 
 async def test_entries_are_the_same_whichever_way_they_are_paged(store: Store) -> None:
@@ -120,56 +120,56 @@ async def test_entries_are_the_same_whichever_way_they_are_paged(store: Store) -
 
 
 async def test_a_key_that_others_can_read_is_refused(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path)
-    ledger.keys()
+    log_signer = AuditLogSigner(store, tmp_path)
+    log_signer.keys()
     (tmp_path / "log.key").chmod(0o644)
-    with pytest.raises(LedgerError, match="chmod 600"):
-        await ledger.sign()
+    with pytest.raises(AuditLogError, match="chmod 600"):
+        await log_signer.sign()
 
 
 async def test_an_idle_log_is_signed_again_when_its_heartbeat_is_due(tmp_path: Path, store: Store) -> None:
     clock = Clock()
-    ledger = Ledger(store, tmp_path, anchors=[DirectoryAnchor(tmp_path / "elsewhere")], now=clock)
-    signing = Signing(ledger, heartbeat=600)
+    log_signer = AuditLogSigner(store, tmp_path, anchors=[DirectoryAnchor(tmp_path / "elsewhere")], now=clock)
+    signing = PeriodicSigner(log_signer, heartbeat=600)
     await grow(store, 3)
     await signing.sign()
-    first = await ledger.latest()
+    first = await log_signer.latest()
     clock.advance(599)
     await signing.sign()
-    assert await ledger.latest() == first
+    assert await log_signer.latest() == first
     clock.advance(1)
     await signing.sign()
-    beat = await ledger.latest()
+    beat = await log_signer.latest()
     assert beat != first
-    assert await signed_size(ledger) == 3
-    assert len(await ledger.anchors[0].read()) == 2
+    assert await signed_size(log_signer) == 3
+    assert len(await log_signer.anchors[0].read()) == 2
     clock.advance(-3600)
     await signing.sign()
-    assert await ledger.latest() != beat, "a clock that was put back must not silence the log"
-    assert (await ledger.inspect()).ok
+    assert await log_signer.latest() != beat, "a clock that was put back must not silence the log"
+    assert (await log_signer.inspect()).ok
 
 
 async def test_other_settings_bring_other_anchors_and_times(tmp_path: Path, store: Store) -> None:
     clock = Clock()
-    signing = Signing(Ledger(store, tmp_path, now=clock))
+    signing = PeriodicSigner(AuditLogSigner(store, tmp_path, now=clock))
     await grow(store, 1)
     await signing.sign()
     elsewhere = DirectoryAnchor(tmp_path / "elsewhere")
-    signing.follow(Ledger(store, tmp_path, anchors=[elsewhere], now=clock), heartbeat=10)
+    signing.follow(AuditLogSigner(store, tmp_path, anchors=[elsewhere], now=clock), heartbeat=10)
     clock.advance(10)
     await signing.sign()
     assert len(await elsewhere.read()) == 1
 
 
 async def test_a_value_erased_while_the_log_is_read_is_no_fault(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     await grow(store, 5)
-    await ledger.sign()
-    subject = await StoreSubject(await ledger.evidence(), StoredEntries(store), ledger.tiles).measure()
+    await log_signer.sign()
+    subject = await AuditedStore(await log_signer.evidence(), StoredEntries(store), log_signer.tiles).measure()
     await erase(store, 2)
     report = await inspect(subject)
     assert (report.faults, report.erased) == ([], 1)
-    assert (await ledger.inspect()).ok
+    assert (await log_signer.inspect()).ok
 
 
 async def erase(store: Store, index: int) -> None:
@@ -178,16 +178,16 @@ async def erase(store: Store, index: int) -> None:
 
 
 async def test_a_bundle_in_whose_writing_a_value_was_erased_is_not_handed_out(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     await grow(store, 5)
-    await ledger.sign()
-    evidence = await ledger.evidence()
+    await log_signer.sign()
+    evidence = await log_signer.evidence()
     await erase(store, 2)
     with pytest.raises(BadBundle, match="write it again"):
         await write_bundle(MemorySink(), evidence, StoredEntries(store))
-    await ledger.sign()
+    await log_signer.sign()
     files = MemorySink()
-    await write_bundle(files, await ledger.evidence(), StoredEntries(store))
+    await write_bundle(files, await log_signer.evidence(), StoredEntries(store))
     assert verifier.verify(files).ok
 
 
@@ -195,13 +195,13 @@ async def test_a_crash_while_a_new_key_is_signed_for_is_no_fault_before_or_after
     tmp_path: Path, store: Store
 ) -> None:
     """The checkpoint of both keys is kept first, and then put in its place."""
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     await grow(store, 5)
-    await ledger.sign()
+    await log_signer.sign()
     before = (tmp_path / "log" / "checkpoint").read_bytes()
-    await ledger.rotate({"principal": "ann"})
+    await log_signer.rotate({"principal": "ann"})
     (tmp_path / "log" / "checkpoint").write_bytes(before)
-    again = Ledger(store, tmp_path)
+    again = AuditLogSigner(store, tmp_path)
     assert (await again.inspect()).faults == []
     await grow(store, 1)
     await again.sign()
@@ -215,55 +215,55 @@ async def test_nothing_is_signed_that_contradicts_a_kept_checkpoint_wherever_the
     first, second = SqliteStore(tmp_path / "one.db"), SqliteStore(tmp_path / "two.db")
     await grow(first, 2)
     clock = Clock()
-    ledger = Ledger(first, tmp_path, now=clock)
-    await ledger.sign()
+    log_signer = AuditLogSigner(first, tmp_path, now=clock)
+    await log_signer.sign()
     old = (tmp_path / "log" / "checkpoint").read_bytes()
     await grow(first, 3)
     clock.advance(3600)
-    await ledger.sign()
+    await log_signer.sign()
     (tmp_path / "log" / "checkpoint").unlink() if lost else (tmp_path / "log" / "checkpoint").write_bytes(old)
     await grow(second, 2)
-    with pytest.raises(LedgerError, match="5 entries were signed, and 2 are here"):
-        await Ledger(second, tmp_path).sign(always=True)
+    with pytest.raises(AuditLogError, match="5 entries were signed, and 2 are here"):
+        await AuditLogSigner(second, tmp_path).sign(always=True)
     await first.close()
     await second.close()
 
 
 @pytest.mark.parametrize("key", ["nonsense", "thief+00000000+AAAA"])
 async def test_an_entry_that_names_no_key_is_refused_in_words(tmp_path: Path, store: Store, key: str) -> None:
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     await grow(store, 1)
-    await ledger.sign()
-    store.note(Entry("key", 1_764_000_000.0, {"key": key, "previous": ledger.keys().newest.text}))
-    with pytest.raises(LedgerError, match="is not signed"):
-        await ledger.sign()
+    await log_signer.sign()
+    store.note(Entry("key", 1_764_000_000.0, {"key": key, "previous": log_signer.keys().newest.text}))
+    with pytest.raises(AuditLogError, match="is not signed"):
+        await log_signer.sign()
 
 
 async def test_of_a_gateways_checkpoints_one_in_ten_minutes_is_kept_for_good(tmp_path: Path, store: Store) -> None:
     clock = Clock()
-    ledger = Ledger(store, tmp_path, now=clock)
+    log_signer = AuditLogSigner(store, tmp_path, now=clock)
     for _ in range(25):
         await grow(store, 1)
-        await ledger.sign()
+        await log_signer.sign()
         clock.advance(60)
-    kept = [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept]
+    kept = [checkpoints.parse(note)[0].size for note in (await log_signer.evidence()).kept]
     assert kept == [1, 11, 21, 25]
-    assert (await ledger.inspect()).ok
+    assert (await log_signer.inspect()).ok
 
 
 async def test_a_clock_that_went_back_keeps_no_checkpoint_from_being_kept(tmp_path: Path, store: Store) -> None:
     clock = Clock()
-    ledger = Ledger(store, tmp_path, now=clock)
+    log_signer = AuditLogSigner(store, tmp_path, now=clock)
     for step in (0, -100_000, 60):
         clock.advance(step)
         await grow(store, 1)
-        await ledger.sign()
-    kept = [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept]
+        await log_signer.sign()
+    kept = [checkpoints.parse(note)[0].size for note in (await log_signer.evidence()).kept]
     assert kept == [1, 2, 3]
     clock.advance(60)
     await grow(store, 1)
-    await ledger.sign()
-    assert [checkpoints.parse(note)[0].size for note in (await ledger.evidence()).kept] == [1, 2, 4]
+    await log_signer.sign()
+    assert [checkpoints.parse(note)[0].size for note in (await log_signer.evidence()).kept] == [1, 2, 4]
 
 
 def delete_entry(path: Path, index: int) -> None:
@@ -272,33 +272,33 @@ def delete_entry(path: Path, index: int) -> None:
 
 
 async def test_a_log_with_a_gap_is_not_signed_and_the_gap_is_named(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     await grow(store, 8)
     delete_entry(tmp_path / "assent.db", 5)
-    with pytest.raises(LedgerError, match="entry 5 is missing, and later ones are there"):
-        await ledger.sign()
-    assert await ledger.latest() is None
+    with pytest.raises(AuditLogError, match="entry 5 is missing, and later ones are there"):
+        await log_signer.sign()
+    assert await log_signer.latest() is None
 
 
 async def test_entries_behind_a_gap_do_not_move_up(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     await grow(store, 300)
-    await ledger.sign()
+    await log_signer.sign()
     delete_entry(tmp_path / "assent.db", 3)
-    faults = {(fault.code, fault.place) for fault in (await ledger.inspect()).faults}
+    faults = {(fault.code, fault.place) for fault in (await log_signer.inspect()).faults}
     assert faults == {("entries.torn", "tile/entries/000")}
 
 
 async def test_a_new_key_whose_entry_waits_for_its_checkpoint_accuses_nobody(tmp_path: Path, store: Store) -> None:
-    ledger = Ledger(store, tmp_path)
+    log_signer = AuditLogSigner(store, tmp_path)
     await grow(store, 3)
-    await ledger.sign()
-    old, new = ledger.keys().newest, KeyFile(tmp_path / "log.key").add(secrets.token_bytes).newest
+    await log_signer.sign()
+    old, new = log_signer.keys().newest, KeyFile(tmp_path / "log.key").add(secrets.token_bytes).newest
     store.note(Entry("key", 1_800_000_000.0, {"action": "rotate", "key": new.text, "previous": old.text}))
-    report = await ledger.inspect()
+    report = await log_signer.inspect()
     assert (report.faults, report.remarks[0]) == ([], "entries 3 to 3 are not signed yet")
-    await ledger.sign()
-    assert (await ledger.inspect()).ok and [key.public for key in ledger.keys().secret] == [new]
+    await log_signer.sign()
+    assert (await log_signer.inspect()).ok and [key.public for key in log_signer.keys().secret] == [new]
 
 
 class Moody:
@@ -319,7 +319,7 @@ async def test_trouble_nobody_thought_of_is_said_and_over_when_it_is_over(
     tmp_path: Path, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     anchor = Moody()
-    signing = Signing(Ledger(store, tmp_path, anchors=[anchor]))
+    signing = PeriodicSigner(AuditLogSigner(store, tmp_path, anchors=[anchor]))
     with caplog.at_level(logging.ERROR, "assent"):
         for failures, trouble in (
             (2, "ZeroDivisionError: no such thing"),

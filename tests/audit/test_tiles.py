@@ -4,7 +4,7 @@ import pytest
 
 from assent.audit.merkle import EMPTY_ROOT, hash_leaf, root_of
 from assent.audit.tiles import (
-    Edge,
+    RightEdge,
     Tile,
     TornTile,
     bundle_path,
@@ -64,7 +64,7 @@ def test_a_log_of_70000_has_the_tiles_that_the_specification_counts():
 
 
 def test_an_edge_grown_in_steps_gives_the_tiles_and_the_root_of_the_whole():
-    edge, tiles, at = Edge(), {}, 0
+    edge, tiles, at = RightEdge(), {}, 0
     for step in (1, 2, 254, 255, 256, 257, 3, 60_000, 4000, 4972):
         tiles |= dict(edge.extend(ROW[at : at + step]))
         at += step
@@ -80,9 +80,9 @@ def test_an_edge_grown_in_steps_gives_the_tiles_and_the_root_of_the_whole():
 
 @pytest.mark.parametrize("size", [0, 1, 2, 255, 256, 257, 511, 512, 65535, 65536, 65537, 70_000])
 def test_an_edge_is_taken_up_again_from_the_rightmost_tiles_alone(size):
-    grown = Edge()
+    grown = RightEdge()
     tiles = dict(grown.extend(ROW[:size])) | dict(grown.partial())
-    edge = Edge.at(size, lambda tile: tiles[tile])
+    edge = RightEdge.at(size, lambda tile: tiles[tile])
     assert (edge.size, edge.root, edge.peaks) == (size, grown.root, grown.peaks)
     assert edge.extend(ROW[size : size + 300]) == grown.extend(ROW[size : size + 300])
     assert edge.root == grown.root
@@ -90,8 +90,8 @@ def test_an_edge_is_taken_up_again_from_the_rightmost_tiles_alone(size):
 
 
 def test_an_empty_edge_has_the_root_of_nothing():
-    assert Edge().root == EMPTY_ROOT
-    assert Edge().partial() == []
+    assert RightEdge().root == EMPTY_ROOT
+    assert RightEdge().partial() == []
 
 
 def test_a_node_is_found_in_the_partial_tile_of_its_size():

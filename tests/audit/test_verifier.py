@@ -14,29 +14,20 @@ from pathlib import Path
 import pytest
 
 from assent.audit import bundle, checkpoints, inspection, notes, verifier, walk
-from assent.audit.bundle import (
-    BadBundle,
-    BundleFiles,
-    DirectorySink,
-    Evidence,
-    ZipSink,
-    parse_head,
-    unpack_values,
-)
+from assent.audit.audited_log import AuditedStore
+from assent.audit.bundle import BadBundle, BundleFiles, DirectorySink, LogMetadata, ZipSink, parse_head, unpack_values
 from assent.audit.inspection import inspect, inspect_bundle, verify_proof
-from assent.audit.sealing import redaction, seal
-from assent.audit.sources import MemoryEntries
-from assent.audit.subjects import StoreSubject
+from assent.audit.leaf_encoder import redaction, seal
+from assent.audit.protocols import MemoryEntries
 from assent.audit.tiles import TornTile
-
-from .scenes import ORIGIN, START, Scene, call_entry, make_scene, secret_key
+from support.audit_logs import ORIGIN, START, Scene, call_entry, make_scene, secret_key
 
 SUBJECTS = "proof|bundle|entries|entry|tile|checkpoint|key|leaf|values|value|redaction"
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "audit-format.md"
 
 
 async def write(scene, sink, **options):
-    evidence = Evidence(
+    evidence = LogMetadata(
         ORIGIN,
         [secret.public for secret in scene.secrets],
         await scene.checkpoints.kept(),
@@ -197,13 +188,13 @@ async def test_an_erasure_that_did_not_happen_and_one_of_nothing_are_named():
 
 
 async def inspected(scene, **options):
-    evidence = Evidence(
+    evidence = LogMetadata(
         ORIGIN,
         [secret.public for secret in scene.secrets],
         await scene.checkpoints.kept(),
         {"directory": scene.anchored},
     )
-    subject = await StoreSubject(evidence, scene.entries, scene.tiles).measure()
+    subject = await AuditedStore(evidence, scene.entries, scene.tiles).measure()
     return await inspect(subject, **options)
 
 
@@ -241,7 +232,7 @@ async def test_a_store_that_lost_entries_in_the_middle_is_torn(scene):
 
 async def test_a_bundle_is_only_written_of_what_was_signed(tmp_path, scene):
     with pytest.raises(BadBundle, match="nothing is signed"):
-        await bundle.write_bundle(bundle.MemorySink(), Evidence(ORIGIN, [], [], {}), scene.entries)
+        await bundle.write_bundle(bundle.MemorySink(), LogMetadata(ORIGIN, [], [], {}), scene.entries)
     scene.entries.rows[3] = scene.entries.rows[4]
     with pytest.raises(BadBundle, match="not those that were signed"):
         await write(scene, bundle.MemorySink())

@@ -13,13 +13,13 @@ from click.testing import CliRunner, Result
 from mcp.server import MCPServer
 
 from assent.cli import cli
+from assent.config.load import load_settings
 from assent.contract.binding import Offered, bind
 from assent.contract.files import load_written
 from assent.errors import ContractError
-from assent.house import House, open_house
-from assent.settings import load_settings
-from houses import ANYBODY
-from transports import over_http
+from assent.gateway.app import GatewayApp, open_gateway
+from support.gateways import ANYBODY
+from support.transports import over_http
 
 FORBIDDEN = {"side_effect": "read", "risk": "forbidden"}
 DEAD = {"url": "http://127.0.0.1:9/mcp"}
@@ -64,8 +64,8 @@ def configure(folder: Path, upstreams: dict[str, Any], *files: dict[str, Any], *
     return folder / "assent.yaml"
 
 
-async def started(file: Path) -> House:
-    house = await open_house(load_settings(file))
+async def started(file: Path) -> GatewayApp:
+    house = await open_gateway(load_settings(file))
     await house.start()
     return house
 
@@ -139,7 +139,7 @@ async def test_a_name_that_several_upstreams_have_withholds_those_tools_and_serv
 async def test_an_upstream_that_comes_up_late_makes_a_name_ambiguous_then(tmp_path: Path) -> None:
     contracts = {"tools": {"list_invoices": FORBIDDEN}}
     async with over_http(server("list_invoices")) as billing, over_http(server("list_invoices")) as crm:
-        house = await open_house(
+        house = await open_gateway(
             load_settings(configure(tmp_path, {"billing": {"url": billing}, "crm": {"url": crm}}, contracts))
         )
         try:
@@ -167,7 +167,7 @@ async def test_while_an_upstream_is_down_a_contract_is_a_warning_and_checked_whe
     contracts = {"tools": {"list_invoice": FORBIDDEN}}
     async with over_http(server("list_invoices")) as billing, over_http(server("list_people")) as crm:
         upstreams = {"billing": {"url": billing}, "crm": {"url": crm}}
-        house = await open_house(load_settings(configure(tmp_path, upstreams, contracts)))
+        house = await open_gateway(load_settings(configure(tmp_path, upstreams, contracts)))
         try:
             await house.reload("billing")
             house.stock.tell_unchecked()

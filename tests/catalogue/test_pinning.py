@@ -15,15 +15,15 @@ import yaml
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
-from assent.commands.wrap import wrapping
+from assent.cli.wrap import wrapping
+from assent.config.load import load_settings
 from assent.core.pins import Pin, changed, pins_of, pins_text
-from assent.demo.upstream import CHANGED
-from assent.house import open_house
+from assent.gateway.app import open_gateway
 from assent.lint.attacks import attacks_in
-from assent.settings import load_settings
-from houses import ANYBODY
-from test_reloading import desk, names
-from wrapping import ASSENT
+from assent.testing.demo.upstream import CHANGED
+from gateway.test_reload import desk, names
+from support.gateways import ANYBODY
+from support.wrap_process import ASSENT
 
 PROGRAM = """
 import os, sys
@@ -55,7 +55,7 @@ def run(*arguments: object) -> Result:
 
 
 async def served(file: Path) -> tuple[set[str], dict[str, str]]:
-    house = await open_house(load_settings(file))
+    house = await open_gateway(load_settings(file))
     try:
         await house.start()
         return set(house.catalogue().tools), dict(house.catalogue().withheld)

@@ -14,14 +14,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
-from assent.commands.options import operator
+from assent.cli.shared.options import operator
 from assent.core.approval import ApprovalState
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.pipeline.approve import approve
 from assent.stores import open_store
 from assent.testing import AGENT, World
-from assent.testing.stores.drafts import approval_draft, entry
+from support.store_suite.drafts import approval_draft, entry
 
 CONTRACTS = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver", "quorum": 2}}}
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from assent.audit import verifier
 from assent.audit.checkpoints import Proof, parse
-from assent.audit.keys import KeyFile
+from assent.audit.key_file import KeyFile
 from assent.audit.merkle import verify_consistency
 from assent.cli import cli
 from assent.core.audit import Entry

@@ -16,12 +16,12 @@ from click.testing import CliRunner
 from mcp.server import MCPServer
 
 from assent.cli import cli
-from assent.commands.auditing import LONG
+from assent.cli.shared.log_access import LONG
 from assent.stores import SqliteStore
-from assent.testing.stores.drafts import entry
-from commands.test_beside_gateway import ASSENT, assent, gateway_process
-from houses import CI, KEY, Shop, configuration, gateway, post, rpc
-from transports import over_http
+from cli.test_beside_gateway import ASSENT, assent, gateway_process
+from support.gateways import CI, KEY, Shop, configuration, gateway, post, rpc
+from support.store_suite.drafts import entry
+from support.transports import over_http
 
 SECRETS = {"header": "canary-upstream-credential", "result": "canary-one-time-token", "key": CI}
 

@@ -18,9 +18,9 @@ from click.testing import CliRunner, Result
 from assent.audit import checkpoints, verifier
 from assent.cli import cli
 from assent.core.outcome import Answer
-from assent.stores.address import open_store
+from assent.stores.open import open_store
 from assent.testing.world import World
-from postgres_server import drop_store, new_store_url
+from support.postgres_server import drop_store, new_store_url
 
 CONTRACTS = {
     "orders.place": {

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from houses import Shop, configuration, post, rpc
-from transports import over_http
+from support.gateways import Shop, configuration, post, rpc
+from support.transports import over_http
 
 ASSENT = (sys.executable, "-c", "from assent.cli import main; main()")
 

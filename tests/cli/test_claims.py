@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from assent.cli import cli
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.stores import SqliteStore
-from assent.testing.stores.drafts import NOW, claim_draft, entry, succeeded
+from support.store_suite.drafts import NOW, claim_draft, entry, succeeded
 
 DOUBT = "ab" * 32
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assent.commands.classify import classify
+from assent.cli.classify import classify
 from assent.errors import FaultsError
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.commands.shares import Line, judge_shares, read_shares
+from assent.cli.classify_parallel import Line, classify_shares, read_shares
 from assent.errors import FaultsError
 
 MANY = 1000
@@ -29,7 +29,7 @@ def shares(lines: list[str], size: int = 37) -> Iterator[list[Line]]:
 def test_answers_come_in_the_order_of_the_lines(cores: int) -> None:
     lines = [line(number) for number in range(MANY)]
     answers = [
-        json.loads(one) for many in judge_shares(shares(lines), trust_annotations=False, cores=cores) for one in many
+        json.loads(one) for many in classify_shares(shares(lines), trust_annotations=False, cores=cores) for one in many
     ]
     assert [answer["name"] for answer in answers] == [json.loads(one)["name"] for one in lines]
     assert [answer["read_only"] for answer in answers[:6]] == [True, False, False, True, False, False]
@@ -42,7 +42,7 @@ def test_what_stands_before_a_bad_line_is_answered_and_nothing_after_it(cores: i
     lines[bad - 1] = '{"name": ""}'
     answers: list[str] = []
     with pytest.raises(FaultsError, match=f"line {bad} has no name"):
-        for many in judge_shares(shares(lines), trust_annotations=False, cores=cores):
+        for many in classify_shares(shares(lines), trust_annotations=False, cores=cores):
             answers += many
     assert len(answers) == bad - 1
 
@@ -51,7 +51,7 @@ def test_what_a_helper_that_is_killed_leaves_behind_is_judged_all_the_same() -> 
     lines = [line(number) for number in range(MANY)]
     before = {child.pid for child in multiprocessing.active_children()}
     answers: list[str] = []
-    for many in judge_shares(shares(lines), trust_annotations=False, cores=2):
+    for many in classify_shares(shares(lines), trust_annotations=False, cores=2):
         answers += many
         for child in multiprocessing.active_children():
             if child.pid not in before:
@@ -72,7 +72,7 @@ def test_a_full_disk_is_told_in_a_sentence() -> None:
 
 def test_annotations_are_believed_by_every_process() -> None:
     lines = [json.dumps({"name": f"frob_{number}", "annotations": {"readOnlyHint": True}}) for number in range(MANY)]
-    answers = [one for many in judge_shares(shares(lines), trust_annotations=True, cores=2) for one in many]
+    answers = [one for many in classify_shares(shares(lines), trust_annotations=True, cores=2) for one in many]
     assert all(json.loads(one)["read_only"] for one in answers)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from assent.commands.contract_docs import docs
+from assent.cli.contract_docs import docs
 from assent.errors import SettingsError
-from assent.lint import Subject
-from assent.lint.tables import drift, placed, table
+from assent.lint.markdown_table import drift, placed, table
+from assent.lint.target import LintedTool
 
 PING = {"name": "ping", "description": "Health probe. No | pipes.", "annotations": {"readOnlyHint": True}}
 PAGE = "# Tools\n\n<!-- assent:tools -->\n<!-- /assent:tools -->\n\nThe end.\n"
@@ -68,14 +68,14 @@ def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
 
 def test_no_tool_can_break_out_of_its_row() -> None:
     hostile = "a|b`<!-- /assent:tools -->\n| x"
-    made = table([Subject({"name": hostile, "description": f"{hostile}. More."})])
+    made = table([LintedTool({"name": hostile, "description": f"{hostile}. More."})])
     page = placed("<!-- assent:tools -->\n<!-- /assent:tools -->\n", made)
     assert len(made.splitlines()) == 3
     assert drift(page, made) == []
 
 
 def test_a_pipe_behind_a_backslash_is_no_end_of_a_cell() -> None:
-    made = table([Subject({"name": "a", "description": "Ends with \\\\|."})])
+    made = table([LintedTool({"name": "a", "description": "Ends with \\\\|."})])
     assert made.splitlines()[2].endswith("Ends with " + "\\" * 4 + "\\|. |")
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner
 
-from assent.commands.contract import contract
-from assent.commands.contract_init import draft, seen_in, written
+from assent.cli.contract import contract
+from assent.cli.contract_init import draft, seen_in, written
 from assent.contract.files import load_contracts, parse_contracts
 from assent.core.audit import Entry
-from assent.ports import Logged
-from edges.upstreams.openapi.documents import document, ok
-from transports import ROOT
+from assent.ports import LogEntry
+from support.openapi_documents import document, ok
+from support.transports import ROOT
 
 TOOLS = [
     {"name": "get_boat", "description": "Gets a boat.", "inputSchema": {"type": "object"}},
@@ -61,7 +61,7 @@ def test_a_configuration_is_not_taken_for_a_server_without_tools(tmp_path: Path)
 
 
 def test_the_tools_of_a_server_are_asked_for(tmp_path: Path) -> None:
-    odd = str(ROOT / "tests" / "odd_server.py")
+    odd = str(ROOT / "tests" / "support" / "odd_server.py")
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, odd])
     assert "delete_thing" in yaml.safe_load(result.stdout)["tools"]
 
@@ -75,7 +75,7 @@ def test_what_the_server_admits_of_itself_stands_beside_what_is_inferred() -> No
 
 def test_for_a_server_that_we_know_the_contracts_we_bring_are_written(tmp_path: Path) -> None:
     memory = tmp_path / "memory.py"
-    odd = (ROOT / "tests" / "odd_server.py").read_text()
+    odd = (ROOT / "tests" / "support" / "odd_server.py").read_text()
     memory.write_text(odd.replace('"name": "odd"', '"name": "memory-server"').replace("list_things", "open_nodes"))
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, str(memory)])
     found = yaml.safe_load(result.stdout)["tools"]
@@ -117,6 +117,6 @@ def test_a_hostile_name_or_text_cannot_leave_its_place() -> None:
 
 def test_what_was_observed_stands_beside_the_tool() -> None:
     facts = {"tool": "delete_boat", "would": ["confirm.confirmation_required"]}
-    entries = [Logged(number, Entry("intent", 0.0, facts)) for number in range(3)]
+    entries = [LogEntry(number, Entry("intent", 0.0, facts)) for number in range(3)]
     text = written([draft(TOOLS[1])], seen_in(entries))
     assert "# seen 3 times; confirm.confirmation_required would have come 3 times" in text

@@ -18,9 +18,9 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
-from conformance.programs import MISSING, inspect
-from problems import problem
-from transports import ERAS
+from support.conformance.programs import MISSING, inspect
+from support.problems import problem
+from support.transports import ERAS
 
 WAITS = "confirm.approval_pending"
 ASSENT = [sys.executable, "-c", "from assent.cli import main; main()"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assent.commands.init import init
+from assent.cli.init import init
 from assent.errors import SettingsError
 
 SERVERS = {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assent.commands.keys import keys
+from assent.cli.keys import keys
 from assent.stores import SqliteStore
 
 

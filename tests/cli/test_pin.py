@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from assent.commands.pin import pin
+from assent.cli.pin import pin
 from assent.errors import SettingsError
 
-NAMELESS = Path(__file__).parents[1] / "nameless_server.py"
+NAMELESS = Path(__file__).parents[1] / "support" / "nameless_server.py"
 PROGRAM = """
 import sys
 from mcp.server.mcpserver import MCPServer

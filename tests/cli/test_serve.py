@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 
 from assent.cli import cli
 from assent.errors import SettingsError, StoreError
-from houses import Shop, configuration, post, rpc
-from processes import commanded
-from transports import over_http
+from support.gateways import Shop, configuration, post, rpc
+from support.processes import commanded
+from support.transports import over_http
 
 
 async def test_observing_ends_with_a_summary_of_what_enforcing_would_have_stopped(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from assent.core.claims import Settlement, State
 from assent.errors import StoreError
 from assent.stores import SqliteStore
 from assent.stores.migrate import migrations
-from assent.stores.sqlite.file import APPLICATION, split
-from assent.testing.stores.drafts import NOW, claim_draft, entry
-from postgres_server import drop_store, new_store_url
+from assent.stores.sqlite.database_file import APPLICATION, split
+from support.postgres_server import drop_store, new_store_url
+from support.store_suite.drafts import NOW, claim_draft, entry
 
 NEWEST = len(migrations("sqlite"))
 

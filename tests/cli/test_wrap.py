@@ -13,12 +13,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from assent.commands.wrap import name_of
-from assent.settings import find_settings
-from transports import ERAS, ROOT, Person
-from wrapping import ASSENT, home, running
+from assent.cli.wrap import name_of
+from assent.config.load import find_settings
+from support.transports import ERAS, ROOT, Person
+from support.wrap_process import ASSENT, home, running
 
-ODD = str(ROOT / "tests" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "odd_server.py")
 
 
 @pytest.fixture(params=ERAS)
@@ -248,7 +248,7 @@ async def test_two_clients_wrap_the_same_server_at_once_and_both_are_recorded(tm
                 assert called.is_error is not True, called
 
     await asyncio.gather(*(one(number) for number in range(2)))
-    from assent.stores.address import open_store
+    from assent.stores.open import open_store
 
     store = await open_store(find_settings(None, environment).store)
     entries = await store.entries()

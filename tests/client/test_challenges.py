@@ -17,12 +17,11 @@ from mcp.client.streamable_http import streamable_http_client
 
 from assent import GovernedClient
 from assent.client import Challenged, govern_http
-from houses import Shop, shop_gateway
-from identity_provider import IdentityProvider, identity_provider
-from scripted_server import Conversation, ScriptedServer
-from transports import ERAS
-
-from .person import Naps, Somebody
+from support.client_person import Naps, Somebody
+from support.gateways import Shop, shop_gateway
+from support.identity_provider import IdentityProvider, identity_provider
+from support.scripted_server import Conversation, ScriptedServer
+from support.transports import ERAS
 
 CONTRACTS = {
     "list_orders": {"side_effect": "read"},

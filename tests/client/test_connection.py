@@ -12,10 +12,9 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.edges.client.connection import Connection, Unreached
-
-from .person import Naps
-from .plain_server import Plain, said, tool
+from assent.client.connection import ServerConnection, Unreached
+from support.client_person import Naps
+from support.plain_server import Plain, said, tool
 
 
 async def test_calls_from_many_tasks_share_one_new_connection() -> None:
@@ -61,7 +60,7 @@ async def test_a_handshake_that_never_ends_is_given_up() -> None:
 
         async def __aexit__(self, *_: object) -> None: ...
 
-    connection = Connection(Never, within=0.01)
+    connection = ServerConnection(Never, within=0.01)
     with pytest.raises(Unreached):
         await connection.client()
     await connection.close()

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from assent import GovernedClient
-from assent.edges.client.estimates import price_in, same_price
-
-from .person import Naps, Somebody
-from .plain_server import Plain, said, tool
+from assent.client.estimates import price_in, same_price
+from support.client_person import Naps, Somebody
+from support.plain_server import Plain, said, tool
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from fastmcp.server.elicitation import AcceptedElicitation
 from assent import GovernedClient
 from assent.client import leave_to_server
 from assent.fastmcp import Assent, contract
-from transports import ERAS
-
-from .person import Somebody
+from support.client_person import Somebody
+from support.transports import ERAS
 
 
 def shop() -> FastMCP:

@@ -12,13 +12,12 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.edges.client.allowances import Anything, AtMost, OneOf, Remember
-from assent.edges.client.budget import Budget
-from assent.edges.client.question import Answer
+from assent.client.budget import Budget
+from assent.client.question import Answer
+from assent.client.remembered_approvals import Anything, AtMost, OneOf, Remember
 from assent.testing import Clock
-
-from .person import Naps, Somebody
-from .plain_server import Plain, said, tool
+from support.client_person import Naps, Somebody
+from support.plain_server import Plain, said, tool
 
 CLOSED = MCPError(types.CONNECTION_CLOSED, "Connection closed")
 FAILED = MCPError(types.INTERNAL_ERROR, "Server returned an error response")

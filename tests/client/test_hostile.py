@@ -12,12 +12,11 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.edges.client.quoting import UNTRUSTED, model_text
+from assent.client.quoted_text import UNTRUSTED, model_text
 from assent.testing import Clock
-from transports import ERAS
-
-from .person import Naps, Somebody
-from .plain_server import Plain, said, tool
+from support.client_person import Naps, Somebody
+from support.plain_server import Plain, said, tool
+from support.transports import ERAS
 
 
 @pytest.fixture(params=ERAS)
@@ -78,8 +77,8 @@ async def test_a_tool_that_changes_is_asked_about_until_a_person_agrees(era: str
 
 
 async def test_a_changed_tool_loses_what_was_remembered_for_it() -> None:
-    from assent.edges.client.allowances import Remember
-    from assent.edges.client.question import Answer
+    from assent.client.question import Answer
+    from assent.client.remembered_approvals import Remember
 
     plain, clock = Plain(tool("place_order", "n")), Clock()
     person = Somebody(Answer("accept", remember=Remember({"n": 1}, 3600)), False)
@@ -145,7 +144,7 @@ async def test_a_secret_is_wanted_however_it_is_spelt(field: Any) -> None:
 
 
 async def test_a_harmless_form_reaches_the_person_in_the_servers_own_words(era: str) -> None:
-    from assent.edges.client.question import Answer
+    from assent.client.question import Answer
 
     answers: list[Any] = []
     request = form("Which month?\nPrice: 0", month={"type": "string"})

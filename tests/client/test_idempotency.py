@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from assent import GovernedClient
-
-from .person import Naps, Somebody
-from .plain_server import Plain, said, tool
-from .test_governed import CLOSED
+from client.test_governed_client import CLOSED
+from support.client_person import Naps, Somebody
+from support.plain_server import Plain, said, tool
 
 PLACE = tool("place_order", "item", "idempotency_key", tier="external_spend")
 

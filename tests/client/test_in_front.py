@@ -17,16 +17,15 @@ from mcp import Client
 from mcp.server import MCPServer
 
 from assent import GovernedClient
-from assent.edges.client.askers import leave_to_server
-from assent.edges.pages import Pages
-from assent.house import House, open_house
+from assent.client.ui.terminal import leave_to_server
+from assent.config.load import parse_settings
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.status_pages import StatusPages
 from assent.pipeline.approve import approve
-from assent.settings import parse_settings
 from assent.testing import ANN
-from serving import serving
-from transports import ERAS, ROOT, over_http
-
-from .person import Naps, Somebody
+from support.client_person import Naps, Somebody
+from support.loopback_server import serving
+from support.transports import ERAS, ROOT, over_http
 
 sys.path.insert(0, str(ROOT / "examples"))
 from shop.server import build
@@ -71,7 +70,7 @@ class Book:
 
 
 @asynccontextmanager
-async def gateway(folder: Path, upstream: str) -> AsyncIterator[tuple[str, House]]:
+async def gateway(folder: Path, upstream: str) -> AsyncIterator[tuple[str, GatewayApp]]:
     (folder / "contracts.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
     settings = {
         "store": f"sqlite:///{folder}/assent.db",
@@ -80,13 +79,13 @@ async def gateway(folder: Path, upstream: str) -> AsyncIterator[tuple[str, House
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         "secrets": {"directory": str(folder / "keys")},
     }
-    house = await open_house(parse_settings(yaml.safe_dump(settings)))
-    await house.start()
+    gateway_app = await open_gateway(parse_settings(yaml.safe_dump(settings)))
+    await gateway_app.start()
     try:
-        async with serving(house.app(Pages(house))) as url:
-            yield url, house
+        async with serving(gateway_app.app(StatusPages(gateway_app))) as url:
+            yield url, gateway_app
     finally:
-        await house.stop()
+        await gateway_app.stop()
 
 
 def governed(url: str, era: str, person: Any, **options: Any) -> GovernedClient:
@@ -171,11 +170,11 @@ async def reached(way: str, upstream: str, folder: Path) -> AsyncIterator[str]:
 
 async def test_an_approver_elsewhere_is_waited_for(era: str, tmp_path: Path) -> None:
     book = Book()
-    async with over_http(book.server) as upstream, gateway(tmp_path, upstream) as (url, house):
+    async with over_http(book.server) as upstream, gateway(tmp_path, upstream) as (url, gateway_app):
 
         async def meanwhile(seconds: float) -> None:
             (waiting,) = [noted for noted in client.journal.entries if noted.what == "waited"]
-            await approve(ANN, waiting.facts["approval"], "approve", house.ports)
+            await approve(ANN, waiting.facts["approval"], "approve", gateway_app.ports)
 
         async with governed(url, era, Somebody(True), trusted=True, sleep=meanwhile) as client:
             assert (await client.call_tool("delete_order", {"order_id": "o-1"})).structured_content == {
@@ -186,11 +185,11 @@ async def test_an_approver_elsewhere_is_waited_for(era: str, tmp_path: Path) -> 
 
 async def test_what_is_left_to_the_server_waits_for_somebody_there(era: str, tmp_path: Path) -> None:
     book = Book()
-    async with over_http(book.server) as upstream, gateway(tmp_path, upstream) as (url, house):
+    async with over_http(book.server) as upstream, gateway(tmp_path, upstream) as (url, gateway_app):
         async with governed(url, era, leave_to_server, trusted=True, approval_patience=0) as client:
             pending = (await client.call_tool("place_order", {"item": "a"})).structured_content
             assert pending["code"] == "confirm.approval_pending"
-            await approve(ANN, pending["approval"], "approve", house.ports)
+            await approve(ANN, pending["approval"], "approve", gateway_app.ports)
             assert (await client.call_tool("place_order", {"item": "a"})).structured_content == {"order": 1}
     async with over_http(book.server) as url, governed(url, era, leave_to_server) as client:
         refused = await client.call_tool("place_order", {"item": "a"})

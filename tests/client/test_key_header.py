@@ -14,10 +14,9 @@ from mcp.server.mcpserver import Context
 
 from assent import GovernedClient
 from assent.client import mirror_key
-from assent.edges.idempotency_key import META_KEY, unquote
-from transports import over_http
-
-from .person import Naps
+from assent.mcp.idempotency_key import META_KEY, unquote
+from support.client_person import Naps
+from support.transports import over_http
 
 
 class Charging:

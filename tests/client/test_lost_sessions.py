@@ -10,9 +10,8 @@ import pytest
 from mcp import Client
 
 from assent import GovernedClient
-from scripted_server import Conversation, ScriptedServer
-
-from .person import Naps, Somebody
+from support.client_person import Naps, Somebody
+from support.scripted_server import Conversation, ScriptedServer
 
 PLACE = {
     "name": "place",

@@ -6,15 +6,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.edges.client.tool_loop import (
-    answer_anthropic,
-    answer_openai,
-    anthropic_tools,
-    openai_tools,
-    safe_names,
-)
-
-from .plain_server import Plain, said, tool
+from assent.client.message_formats import answer_anthropic, answer_openai, anthropic_tools, openai_tools, safe_names
+from support.plain_server import Plain, said, tool
 
 TOOLS = [tool("orders.list", "limit"), tool("delete_order", "id")]
 

@@ -9,9 +9,8 @@ import pytest
 
 from assent import GovernedClient
 from assent.client import Delivery
-
-from .person import Naps, Somebody
-from .plain_server import Plain, said, tool
+from support.client_person import Naps, Somebody
+from support.plain_server import Plain, said, tool
 
 CANARY = "canary-5f2c"
 SHARED = tool("export", tier="share_export")

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from assent.client.question import Answer, Question, as_answer
+from assent.client.tool_policy import ToolPolicy
+from assent.client.ui.terminal import Terminal, leave_to_server, refuse
 from assent.contract.tiers import Risk, Tier
-from assent.edges.client.askers import Terminal, leave_to_server, refuse
-from assent.edges.client.question import Answer, Question, as_answer
-from assent.edges.client.standing import Standing
 
-SPEND = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
+SPEND = ToolPolicy(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
 
 
 def question(**more: Any) -> Question:
@@ -86,7 +86,7 @@ async def test_nobody_never_agrees() -> None:
     ("by", "action"), [("user", "accept"), ("approver", "accept"), ("host", "cancel"), (None, "cancel")]
 )
 async def test_only_what_a_contract_has_asked_elsewhere_is_left_to_the_server(by: Any, action: str) -> None:
-    standing = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "contract", True, contract={"confirmation": by})
+    standing = ToolPolicy(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "contract", True, contract={"confirmation": by})
     asked = Question("shop", "place_order", "Place", standing)
     assert (await leave_to_server(asked)).action == action
 

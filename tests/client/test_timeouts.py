@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from assent.edges.client.patience import Patience
+from assent.client.timeouts import SharedTimer
 
 
 async def forever() -> None:
@@ -14,7 +14,7 @@ async def forever() -> None:
 
 
 async def test_what_takes_too_long_is_a_time_out() -> None:
-    patience = Patience()
+    patience = SharedTimer()
     with pytest.raises(TimeoutError):
         with patience.within(0.001):
             await forever()
@@ -24,7 +24,7 @@ async def test_what_takes_too_long_is_a_time_out() -> None:
 
 
 async def test_what_is_quick_is_left_alone_and_the_next_one_is_timed_too() -> None:
-    patience = Patience()
+    patience = SharedTimer()
     for _ in range(3):
         with patience.within(0.001):
             await asyncio.sleep(0)
@@ -34,7 +34,7 @@ async def test_what_is_quick_is_left_alone_and_the_next_one_is_timed_too() -> No
 
 
 async def test_each_has_its_own_end_whichever_came_first() -> None:
-    patience, ended = Patience(), list[str]()
+    patience, ended = SharedTimer(), list[str]()
 
     async def wait(name: str, seconds: float) -> None:
         try:
@@ -48,7 +48,7 @@ async def test_each_has_its_own_end_whichever_came_first() -> None:
 
 
 async def test_a_person_may_think_for_as_long_as_they_like() -> None:
-    patience = Patience()
+    patience = SharedTimer()
     with patience.within(0.001) as block:
         block.reschedule(None)
         with pytest.raises(TimeoutError):
@@ -57,7 +57,7 @@ async def test_a_person_may_think_for_as_long_as_they_like() -> None:
 
 
 async def test_when_they_have_thought_the_rest_takes_its_time_again() -> None:
-    patience = Patience()
+    patience = SharedTimer()
     with pytest.raises(TimeoutError):
         with patience.within(60) as block:
             block.reschedule(None)
@@ -66,7 +66,7 @@ async def test_when_they_have_thought_the_rest_takes_its_time_again() -> None:
 
 
 async def test_whoever_is_cancelled_is_cancelled_and_not_late() -> None:
-    patience, started = Patience(), asyncio.Event()
+    patience, started = SharedTimer(), asyncio.Event()
 
     async def wait() -> None:
         with patience.within(60):
@@ -82,5 +82,5 @@ async def test_whoever_is_cancelled_is_cancelled_and_not_late() -> None:
 
 async def test_an_error_of_the_blocks_own_is_its_own() -> None:
     with pytest.raises(KeyError):
-        with Patience().within(60):
+        with SharedTimer().within(60):
             raise KeyError("x")

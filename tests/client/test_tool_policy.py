@@ -9,11 +9,11 @@ import mcp_types as types
 import pytest
 
 from assent import needs_confirmation
+from assent.client.tool_policy import policy_of
 from assent.contract.profiles import profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.tiers import Tier
 from assent.contract.wire import definition
-from assent.edges.client.standing import stand
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 EVERY_COMBINATION = list(product((None, False, True), repeat=4))
@@ -92,8 +92,8 @@ def test_what_an_untrusted_server_says_only_raises_the_guard(hints: tuple[Any, .
     for name, tier in product(NAMES, (None, *Tier)):
         contract = {"tier": tier and tier.value, "confirmation": "none"}
         meta = {"x-side-effect": tier and tier.value, "dev.assent/contract": contract}
-        bare = stand(tool(name), trusted=False)
-        said = stand(tool(name, meta=meta, hints=hints), trusted=False)
+        bare = policy_of(tool(name), trusted=False)
+        said = policy_of(tool(name, meta=meta, hints=hints), trusted=False)
         assert said.asks >= bare.asks
         assert said.risk.number >= bare.risk.number
         assert said.idempotent is False

@@ -14,12 +14,11 @@ import pytest
 
 from assent import GovernedClient
 from assent.client import Answer, Question, WebPage
+from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Risk, Tier
-from assent.edges.client.standing import Standing
+from support.plain_server import Plain, said, tool
 
-from .plain_server import Plain, said, tool
-
-SPEND = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
+SPEND = ToolPolicy(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
 ARGUMENTS = {"item": "archive scene", "quantity": 2}
 
 

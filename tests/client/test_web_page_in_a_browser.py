@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from assent.client import Question, WebPage
+from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Risk, Tier
-from assent.edges.client.standing import Standing
-from browser import CHROMIUM, browser
+from support.browser import CHROMIUM, browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no browser here")
-SPEND = Standing(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
+SPEND = ToolPolicy(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
 QUESTION = Question(
     "scenes.example",
     "orders.archive.place",

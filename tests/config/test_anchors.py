@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assent.anchoring import anchors_of
 from assent.audit.anchors import publish_all
+from assent.audit.signer import AuditLogSigner
+from assent.config.anchors import anchors_of
+from assent.config.load import load_settings, parse_settings
 from assent.errors import SettingsError
-from assent.ledger import Ledger
-from assent.settings import load_settings, parse_settings
 from assent.stores import MemoryStore
-from serving import serving
+from support.loopback_server import serving
 
 
 def settings_of(*anchors: dict[str, Any]) -> Any:
@@ -66,8 +66,8 @@ async def test_a_webhook_gets_the_checkpoint_and_one_that_is_away_is_named(tmp_p
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    ledger = Ledger(MemoryStore(), tmp_path)
-    signed = await ledger.sign(always=True)
+    log_signer = AuditLogSigner(MemoryStore(), tmp_path)
+    signed = await log_signer.sign(always=True)
     assert signed is not None
     async with serving(app) as url:
         anchors = anchors_of(settings_of({"webhook": url}))

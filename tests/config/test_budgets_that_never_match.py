@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
-from assent.contract.reading import read_contract
-from assent.core.dues import Budget
+from assent.contract.reader import read_contract
 from assent.core.outcome import Refusal
+from assent.core.quotas import SpendBudget
 from assent.errors import ContractError, SettingsError
 from assent.testing import ANN, World
 
@@ -30,7 +30,7 @@ async def test_what_a_contract_costs_counts_however_its_currency_is_spelled(curr
         "cost": {"amount": "/amount", "currency": currency},
     }
     world = World({"pay": fields})
-    world.but(budgets=(Budget(amount=Decimal(100), currency="EUR", per="1d"),))
+    world.but(budgets=(SpendBudget(amount=Decimal(100), currency="EUR", per="1d"),))
     first = await world.call("pay", {"amount": 60}, by=ANN)
     over = await world.call("pay", {"amount": 5000}, by=ANN)
     assert not isinstance(first, Refusal)

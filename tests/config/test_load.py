@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from assent.config.load import parse_settings
 from assent.contract.files import contract_paths
 from assent.errors import ContractError, SettingsError
-from assent.settings import parse_settings
 
 FAULTS = [
     ("upstreams: []", "upstreams: a set of keys is expected. Write it as {key: value}"),

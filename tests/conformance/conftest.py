@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from processes import running
+from support.processes import running
 
 
 @pytest.fixture(scope="session")
 def upstream_url() -> Iterator[str]:
-    with running("conformance.upstream") as port:
+    with running("support.conformance.upstream") as port:
         yield f"http://127.0.0.1:{port}/mcp"
 
 
 @pytest.fixture(scope="session", params=["plain_relay", "gateway", "governed"])
 def front_url(request: pytest.FixtureRequest, upstream_url: str) -> Iterator[str]:
-    with running(f"conformance.{request.param}", upstream_url) as port:
+    with running(f"support.conformance.{request.param}", upstream_url) as port:
         yield f"http://127.0.0.1:{port}/mcp"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from conformance.programs import MISSING, inspect, run_client
-from houses import shop_gateway
-from transports import ROOT
-from wrapping import ASSENT
+from support.conformance.programs import MISSING, inspect, run_client
+from support.gateways import shop_gateway
+from support.transports import ROOT
+from support.wrap_process import ASSENT
 
 pytestmark = pytest.mark.skipif(MISSING, reason="the test programs are missing: run .ci/install-node-tools")
 
@@ -38,7 +38,7 @@ def wrapped(folder: Path) -> list[str]:
     contracts.write_text(yaml.safe_dump({"tools": CONTRACTS}))
     said = {"mode": "enforce", "store": f"sqlite:///{folder}/assent.db", "contracts": [str(contracts)]}
     configuration.write_text(yaml.safe_dump({**said, "secrets": {"directory": str(folder / "keys")}}))
-    server = Path(__file__).with_name("order_server.py")
+    server = Path(__file__).parents[1] / "support" / "conformance" / "order_server.py"
     return [*ASSENT, "wrap", "-c", str(configuration), "--", sys.executable, str(server)]
 
 

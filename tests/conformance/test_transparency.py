@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.programs import MISSING, Results, inspect, run_suite
+from support.conformance.programs import MISSING, Results, inspect, run_suite
 
 pytestmark = pytest.mark.skipif(MISSING, reason="the test programs are missing: run .ci/install-node-tools")
 

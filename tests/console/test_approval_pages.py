@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from console_browser import signed_in
-from houses import post, rpc, shop_gateway
-from problems import problem
+from support.console_browser import signed_in
+from support.gateways import post, rpc, shop_gateway
+from support.problems import problem
 
 CALL = rpc("tools/call", name="delete_order", arguments={"order_id": "<b>o-1</b>"})
 
@@ -17,7 +17,7 @@ def problem_of(answer: Any) -> dict[str, Any]:
 
 
 async def test_a_person_approves_and_the_agents_next_call_runs(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, shop), signed_in(url, house.store) as person:
+    async with shop_gateway(tmp_path) as (url, gateway_app, shop), signed_in(url, gateway_app.store) as person:
         waiting = problem_of(await post(url, CALL))
         inbox = (await person.get("/console/approvals")).text
         assert waiting["approval"] in inbox and "delete_order" in inbox
@@ -33,7 +33,7 @@ async def test_a_person_approves_and_the_agents_next_call_runs(tmp_path: Path) -
 
 
 async def test_a_person_denies_and_the_call_stays_refused(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, shop), signed_in(url, house.store) as person:
+    async with shop_gateway(tmp_path) as (url, gateway_app, shop), signed_in(url, gateway_app.store) as person:
         waiting = problem_of(await post(url, CALL))
         await person.send(f"/console/approvals/{waiting['approval']}/deny")
         assert problem_of(await post(url, CALL))["code"] == "confirm.declined"
@@ -41,8 +41,8 @@ async def test_a_person_denies_and_the_call_stays_refused(tmp_path: Path) -> Non
 
 
 async def test_a_viewer_reads_and_does_not_decide(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, _):
-        async with signed_in(url, house.store, roles=frozenset({"viewer"})) as viewer:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _):
+        async with signed_in(url, gateway_app.store, roles=frozenset({"viewer"})) as viewer:
             waiting = problem_of(await post(url, CALL))
             page = f"/console/approvals/{waiting['approval']}"
             assert "Approve" not in (await viewer.get(page)).text.replace("Approved", "")
@@ -51,9 +51,9 @@ async def test_a_viewer_reads_and_does_not_decide(tmp_path: Path) -> None:
 
 
 async def test_another_tenants_approvals_do_not_exist(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, _):
+    async with shop_gateway(tmp_path) as (url, gateway_app, _):
         who = {"tenant": "other", "roles": frozenset({"approver"})}
-        async with signed_in(url, house.store, **who) as stranger:
+        async with signed_in(url, gateway_app.store, **who) as stranger:
             waiting = problem_of(await post(url, CALL))
             page = f"/console/approvals/{waiting['approval']}"
             assert "No call waits" in (await stranger.get("/console/approvals")).text
@@ -62,8 +62,8 @@ async def test_another_tenants_approvals_do_not_exist(tmp_path: Path) -> None:
 
 
 async def test_an_approval_that_was_decided_elsewhere_says_so(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, _):
-        async with signed_in(url, house.store) as one, signed_in(url, house.store, id="bob") as other:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _):
+        async with signed_in(url, gateway_app.store) as one, signed_in(url, gateway_app.store, id="bob") as other:
             waiting = problem_of(await post(url, CALL))
             page = f"/console/approvals/{waiting['approval']}"
             assert (await one.send(f"{page}/approve")).status_code == 303

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.errors import ContractError, Fault
-from contract.examples import RISKS, TIERS
+from support.contract_examples import RISKS, TIERS
 
 GUARDED = [risk for risk in RISKS if risk in ("high", "critical", "forbidden")]
 

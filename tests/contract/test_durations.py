@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.contract.durations import format_duration, parse_duration
-from steady import steady
+from support.hypothesis_profile import steady
 
 
 @pytest.mark.parametrize(

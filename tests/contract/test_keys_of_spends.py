@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from assent.commands.contract_init import draft
+from assent.cli.contract_init import draft
 from assent.contract.profiles import profile, profile_names
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.tool import compile_tool
-from assent.edges.foreign import Terms, take_in
+from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 
 PAYS = {
     "name": "purchase_credits",
@@ -45,7 +45,7 @@ def test_another_key_makes_another_digest() -> None:
 
 
 def test_an_inferred_contract_and_the_file_that_init_writes_demand_the_same() -> None:
-    (inferred,) = take_in([PAYS], {}, Terms("up", profile("spec"))).tools
+    (inferred,) = compile_tools([PAYS], {}, UpstreamPolicy("up", profile("spec"))).tools
     drafted = read_contract("purchase_credits", dict(draft(PAYS).fields))
     assert inferred.contract.side_effect == drafted.side_effect == "external_spend"
     assert inferred.contract.idempotency == drafted.idempotency

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from assent.contract.files import parse_contracts
 from assent.contract.model import Contract
-from assent.contract.reading import read_contract
-from contract.examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
-from steady import steady
+from assent.contract.reader import read_contract
+from support.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
+from support.hypothesis_profile import steady
 
 
 @pytest.fixture

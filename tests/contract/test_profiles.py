@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.contract.profiles import HINTS, profile, profile_names
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.wire import annotations_of, definition
 from assent.errors import ContractError, SettingsError
-from contract.examples import TIERS
-from steady import steady
+from support.contract_examples import TIERS
+from support.hypothesis_profile import steady
 
 COLUMNS = ["read", "compute", "write", "write, overwrites", "share_export", "external_spend", "destructive"]
 SPEC = "T F T d(T) | F F d(F) d(F) | F F d(F) d(T) | F T d(F) d(T) | F F d(F) d(T) | F F d(F) d(T) | F T d(F) d(T)"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.errors import ContractError, Fault
 
 

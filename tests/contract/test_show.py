@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.show import MARK, show
-from contract.examples import FULL, RISKS, TIERS, contract_with
+from support.contract_examples import FULL, RISKS, TIERS, contract_with
 
 PAGE = """\
 place_order: Place an order

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assent.contract.profiles import profile, profile_names
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.wire import CONTRACT_KEY, Claims, definition, meta_of, projection, read_claims
-from contract.examples import FULL, contract_with
+from support.contract_examples import FULL, contract_with
 
 PRIVATE = {
     "confirmation": {"by": "approver", "quorum": 7, "expires": "77m", "because": "because-canary"},

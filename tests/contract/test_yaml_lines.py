@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.contract.yaml_lines import MOST_DEPTH, MOST_VALUES, Document
+from assent.contract.yaml_lines import MOST_DEPTH, MOST_VALUES, YamlDocument
 from assent.errors import FaultsError
-from steady import json_values, steady
+from support.hypothesis_profile import json_values, steady
 
 
 def refused(text: str) -> str:
     with pytest.raises(FaultsError) as caught:
-        Document(text, "f.yaml")
+        YamlDocument(text, "f.yaml")
     return str(caught.value)
 
 
@@ -57,7 +57,7 @@ def refused(text: str) -> str:
     ],
 )
 def test_every_value_is_plain_json_as_yaml_1_2_reads_it(text: str, value: Any) -> None:
-    assert Document(text).value == value
+    assert YamlDocument(text).value == value
 
 
 PRINTABLE = st.text(st.sampled_from([*map(chr, range(0x20, 0x7F)), "é", "漢", "😀", "\n", "\t"]), max_size=12)
@@ -66,7 +66,7 @@ PRINTABLE = st.text(st.sampled_from([*map(chr, range(0x20, 0x7F)), "é", "漢", 
 @steady
 @given(st.dictionaries(PRINTABLE, json_values(PRINTABLE, text=PRINTABLE), max_size=5), st.booleans())
 def test_json_is_read_as_json_says_it(value: dict[str, Any], ascii_only: bool) -> None:
-    assert Document(json.dumps(value, ensure_ascii=ascii_only)).value == value
+    assert YamlDocument(json.dumps(value, ensure_ascii=ascii_only)).value == value
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_json_is_read_as_json_says_it(value: dict[str, Any], ascii_only: bool) -
     [((), 1), (("a",), 2), (("a", 1), 4), (("a", 1, "b"), 4), (("c",), 5), (("c", "d", "none"), 6), (("none",), 1)],
 )
 def test_a_path_is_found_on_its_line_or_on_that_of_what_encloses_it(path: tuple[Any, ...], line: int) -> None:
-    document = Document("# top\na:\n  - 1\n  - b: 2\nc:\n  d: 3\n", "f.yaml")
+    document = YamlDocument("# top\na:\n  - 1\n  - b: 2\nc:\n  d: 3\n", "f.yaml")
     expected = 2 if path in ((), ("none",)) else line
     assert document.locate(path) == ("f.yaml", expected)
 
@@ -112,7 +112,7 @@ def test_what_has_no_meaning_in_json_is_refused_with_its_line(text: str, message
 
 
 def test_depth_is_bounded_however_it_is_reached() -> None:
-    Document("[" * MOST_DEPTH + "]" * MOST_DEPTH)
+    YamlDocument("[" * MOST_DEPTH + "]" * MOST_DEPTH)
     deep = "f.yaml:1: nested deeper than 64 levels"
     assert refused("[" * (MOST_DEPTH + 2) + "]" * (MOST_DEPTH + 2)).startswith(deep)
     assert refused("[" * 100_000).startswith(deep)
@@ -127,23 +127,23 @@ def test_aliases_are_counted_as_if_they_were_written_out() -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    assert len(Document("[" + "1," * 5000 + "]").value) == 5000
+    assert len(YamlDocument("[" + "1," * 5000 + "]").value) == 5000
     assert f"more than {MOST_VALUES} values" in refused("[" + "1," * MOST_VALUES + "]")
 
 
 def test_a_number_of_many_digits_is_only_text() -> None:
-    assert Document("a: " + "9" * 10_000).value == {"a": "9" * 10_000}
+    assert YamlDocument("a: " + "9" * 10_000).value == {"a": "9" * 10_000}
 
 
 def test_duplicates_can_be_gathered_for_whoever_reports_more() -> None:
-    document = Document("a: 1\na: 2\n", "f.yaml", gather=True)
+    document = YamlDocument("a: 1\na: 2\n", "f.yaml", gather=True)
     assert document.value == {"a": 1}
     assert [fault.line for fault in document.faults] == [2]
 
 
 def test_a_json_file_is_called_one() -> None:
     with pytest.raises(FaultsError, match=r"tools\.json:2: not valid JSON"):
-        Document('{"a": [', "tools.json")
+        YamlDocument('{"a": [', "tools.json")
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,4 @@ def test_a_json_file_is_called_one() -> None:
 )
 def test_what_cannot_be_read_is_called_what_its_writer_calls_it(file: str, text: str, named: str) -> None:
     with pytest.raises(FaultsError, match=named):
-        Document(text, file)
+        YamlDocument(text, file)

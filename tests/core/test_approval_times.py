@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.approval import ApprovalState, Decision
-from assent.testing.stores.drafts import NOW, approval_draft
+from support.store_suite.drafts import NOW, approval_draft
 
 moments = st.integers(0, 6).map(lambda seconds: NOW + seconds)
 decisions = st.builds(Decision, st.sampled_from("abc"), st.sampled_from(["approve", "decline"]), moments)

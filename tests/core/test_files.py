@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assent.commands.init import init
-from assent.commands.options import written_to
-from assent.drafts import draft, is_protected
+from assent.cli.init import init
+from assent.cli.shared.options import written_to
 from assent.errors import SettingsError
-from assent.lint.mending.mend import Mended
-from assent.lint.mending.writing import write_all
+from assent.files import draft, is_protected
+from assent.lint.fix.fixer import FixedFile
+from assent.lint.fix.write import write_all
 
 
 def names_in(folder: Path) -> list[str]:
@@ -116,7 +116,7 @@ def test_files_that_are_mended_together_are_all_as_they_were_if_one_cannot_be(
     second.write_bytes(b"b")
     refuse_to_replace(monkeypatch, "b.json")
     with pytest.raises(SettingsError, match=r"b\.json: cannot be written"):
-        write_all([Mended(first, b"a", b"A", ()), Mended(second, b"b", b"B", ())])
+        write_all([FixedFile(first, b"a", b"A", ()), FixedFile(second, b"b", b"B", ())])
     assert (first.read_bytes(), second.read_bytes(), names_in(tmp_path)) == (b"a", b"b", ["a.json", "b.json"])
 
 

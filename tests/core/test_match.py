@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assent.core.matching import Match
+from assent.core.match import Match
 from assent.core.principal import Principal
-from core.calls import call_of
+from support.calls import call_of
 
 CALL = call_of(
     {}, name="orders_place", side_effect="external_spend", upstream="shop", by=Principal("ci", "agent", tenant="acme")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assent.core.outcome import REPLAYED, Answer, Failure, Refusal, declared_failure, error_result
-from contract.examples import contract_with
+from support.contract_examples import contract_with
 
 
 def test_a_replay_is_marked_only_in_the_meta() -> None:

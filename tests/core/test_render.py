@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.principal import Principal
 from assent.core.render import MORE, MOST_TEXT, activity, argument_lines, has_hidden, question, visible
-from contract.examples import contract_with
-from core.calls import call_of
-from steady import json_values, steady, texts
+from support.calls import call_of
+from support.contract_examples import contract_with
+from support.hypothesis_profile import json_values, steady, texts
 
 # From Unicode's own list of what draws nothing (Default_Ignorable_Code_Point), typed in apart from the code.
 IGNORABLE = [

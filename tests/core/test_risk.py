@@ -8,8 +8,8 @@ import pytest
 
 from assent.core.principal import Principal
 from assent.core.risk import ambiguous, asked_by
-from contract.examples import contract_with
-from core.calls import call_of
+from support.calls import call_of
+from support.contract_examples import contract_with
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from assent.core.times import as_time
-from steady import json_values, steady
+from assent.core.timestamps import as_time
+from support.hypothesis_profile import json_values, steady
 
 OTHERWISE = 12345.0
 

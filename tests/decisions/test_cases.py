@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assent.decisions import load_cases, parse_cases, play, run_cases
-from assent.decisions.cases import CasesError
 from assent.errors import FaultsError
+from assent.testing.decisions import load_cases, parse_cases, play, run_cases
+from assent.testing.decisions.cases import CasesError
 
 GOOD = """\
 tools:

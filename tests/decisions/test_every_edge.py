@@ -10,10 +10,10 @@ import pytest
 from assent.contract.tiers import Risk, Tier
 from assent.core.principal import KINDS
 from assent.core.refusals import CATALOGUE
-from assent.decisions import Case, load_cases, play
-from library_table import EDGE, FastMCPTable, LibraryTable
+from assent.testing.decisions import Case, load_cases, play
+from support.library_harness import EDGE, FastMCPTable, LibraryTable
 
-CASES = load_cases([Path(__file__).parent / "decisions"])
+CASES = load_cases([Path(__file__).parents[1] / "decisions"])
 
 
 def name_of(case: Case) -> str:

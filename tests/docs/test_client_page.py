@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from assent.client import Question
+from assent.client.retries import may_repeat
+from assent.client.tool_policy import ASKED, ToolPolicy
 from assent.contract.tiers import DEFAULT_RISK, Tier
-from assent.edges.client.retries import may_repeat
-from assent.edges.client.standing import ASKED, Standing
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -36,10 +36,10 @@ async def test_the_asker_shown_remembers_within_its_bounds() -> None:
 def test_the_table_says_what_is_asked_about_and_repeated(tier: Tier) -> None:
     asked, _, repeated = (cell.strip() for cell in ROWS[tier.value].split("|"))
     assert (asked == "yes") is (tier in ASKED)
-    bare = Standing(tier, DEFAULT_RISK[tier], tier in ASKED, "tier", True)
+    bare = ToolPolicy(tier, DEFAULT_RISK[tier], tier in ASKED, "tier", True)
     assert may_repeat(bare, keyed=False) is (repeated == "yes")
     assert may_repeat(bare, keyed=True) is (repeated != "never")
-    hinted = Standing(tier, DEFAULT_RISK[tier], tier in ASKED, "tier", True, idempotent=True)
+    hinted = ToolPolicy(tier, DEFAULT_RISK[tier], tier in ASKED, "tier", True, idempotent=True)
     assert may_repeat(hinted, keyed=False) is (repeated == "yes" or repeated.startswith("idempotent"))
-    natural = Standing(tier, DEFAULT_RISK[tier], tier in ASKED, "contract", True, idempotent=True)
+    natural = ToolPolicy(tier, DEFAULT_RISK[tier], tier in ASKED, "contract", True, idempotent=True)
     assert may_repeat(natural, keyed=False) is (repeated != "never")

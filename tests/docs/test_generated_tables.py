@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assent.hosts.manual import hosts_table
+from assent.hosts.docs_table import hosts_table
 from assent.lint import all_rules
-from assent.lint.manual import rules_table
+from assent.lint.docs_table import rules_table
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from assent.cli import COMMANDS
-from assent.settings import parse_settings
+from assent.config.load import parse_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "stores.md").read_text("utf-8")
 BLOCKS = [dedent(block) for block in re.findall(r"(?:^    .*\n)+", PAGE, re.MULTILINE)]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from adapters.runs import RUNS, buys, shop, tell, upstream
 from assent import GovernedClient
-from edges.client.person import Naps, Somebody
+from support.adapter_runs import RUNS, buys, shop, tell, upstream
+from support.client_person import Naps, Somebody
 
 PLACE = "orders.archive.place"
 

@@ -16,12 +16,12 @@ from mcp import Client
 from assent import Assent, Principal
 from assent.guards import build_guard
 from assent.testing import Clock
-from transports import ERAS, ROOT, Person, connect, over_stdio
+from support.transports import ERAS, ROOT, Person, connect, over_stdio
 
 sys.path.insert(0, str(ROOT / "examples"))
 from mcp_first.server import CALLER, build, preview
 
-from problems import problem
+from support.problems import problem
 
 MAIL = {"to": ["anna@example.com"], "subject": "Hello", "body": "Dear Anna"}
 CAMPAIGN = {"templateId": "tmpl_newsletter_q3", "segmentId": "seg_active_customers"}

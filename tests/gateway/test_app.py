@@ -10,16 +10,16 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from assent.config.checks import check_bind
+from assent.config.load import parse_settings
 from assent.core.pins import pins_of, pins_text
 from assent.errors import SettingsError
 from assent.pipeline.approve import approve
-from assent.reception import check_bind
-from assent.settings import parse_settings
 from assent.testing import ANN
-from houses import ANN_KEY, ANYBODY, CI, KEY, Shop, configuration, gateway, post, rpc, shop_gateway
-from problems import problem
-from serving import serving
-from transports import ERAS, Person, connect, over_http
+from support.gateways import ANN_KEY, ANYBODY, CI, KEY, Shop, configuration, gateway, post, rpc, shop_gateway
+from support.loopback_server import serving
+from support.problems import problem
+from support.transports import ERAS, Person, connect, over_http
 
 
 @pytest.fixture(params=ERAS)
@@ -50,10 +50,10 @@ async def test_a_confirmation_in_band_runs_once_and_replays(era: str, tmp_path: 
 
 async def test_an_approver_decides_out_of_band_whatever_the_client_can(era: str, tmp_path: Path) -> None:
     person = Person()
-    async with shop_gateway(tmp_path) as (url, house, shop), connect(url, era, person) as client:
+    async with shop_gateway(tmp_path) as (url, gateway_app, shop), connect(url, era, person) as client:
         waiting = await client.call_tool("delete_order", {"order_id": "o-1"})
         assert problem(waiting)["code"] == "confirm.approval_pending"
-        await approve(ANN, problem(waiting)["approval"], "approve", house.ports)
+        await approve(ANN, problem(waiting)["approval"], "approve", gateway_app.ports)
         done = await client.call_tool("delete_order", {"order_id": "o-1"})
     assert done.structured_content == {"deleted": "o-1"}
     assert shop.effects == ["delete o-1"]
@@ -173,22 +173,22 @@ async def test_one_dead_upstream_does_not_take_the_others_down(era: str, tmp_pat
     shop = Shop()
     async with over_http(shop.server) as upstream:
         upstreams = {"shop": {"url": upstream}, "dead": {"url": "http://127.0.0.1:9/mcp"}}
-        async with gateway(tmp_path, upstreams) as (url, house), connect(url, era, None) as client:
+        async with gateway(tmp_path, upstreams) as (url, gateway_app), connect(url, era, None) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             answered = await client.call_tool("shop_list_orders", {"limit": 1})
-            assert "dead" in house.troubles()
+            assert "dead" in gateway_app.troubles()
     assert all(name.startswith("shop_") for name in names)
     assert answered.structured_content == {"result": ["o-0"]}
 
 
 async def test_observing_asks_and_refuses_nothing_but_what_is_forbidden(era: str, tmp_path: Path) -> None:
     person = Person()
-    async with shop_gateway(tmp_path, mode="observe") as (url, house, shop), connect(url, era, person) as client:
+    async with shop_gateway(tmp_path, mode="observe") as (url, gateway_app, shop), connect(url, era, person) as client:
         done = await client.call_tool("delete_order", {"order_id": "o-1"})
         with pytest.raises(MCPError):
             await client.call_tool("read_private_key", {})
-        await house.store.flush()
-        entries = [logged.entry for logged in await house.store.entries()]
+        await gateway_app.store.flush()
+        entries = [logged.entry for logged in await gateway_app.store.entries()]
     assert done.structured_content == {"deleted": "o-1"}
     assert shop.effects == ["delete o-1"]
     assert [entry.facts["would"] for entry in entries if entry.kind == "intent"] == [["confirm.confirmation_required"]]
@@ -210,19 +210,19 @@ async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(
 ) -> None:
     shop, lock = Shop(), tmp_path / "assent.lock"
     async with over_http(shop.server) as upstream:
-        async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (_, house):
-            definitions = await house.links["shop"].load()  # type: ignore[attr-defined]
-            assert "place_order" in house.catalogue().tools
+        async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (_, gateway_app):
+            definitions = await gateway_app.links["shop"].load()  # type: ignore[attr-defined]
+            assert "place_order" in gateway_app.catalogue().tools
         said = [record.getMessage() for record in caplog.records if str(lock) in record.getMessage()]
         assert said == [f"{lock} is not there: nothing is withheld until `assent pin --write`"]
         lock.write_text(pins_text({"shop": pins_of(definitions)}))
         shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
-        async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, house):
-            assert "place_order" not in house.catalogue().tools
-            assert "changed since it was accepted" in house.catalogue().withheld["place_order"]
+        async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, gateway_app):
+            assert "place_order" not in gateway_app.catalogue().tools
+            assert "changed since it was accepted" in gateway_app.catalogue().withheld["place_order"]
             refused = (await post(url, rpc("tools/call", name="place_order", arguments={"item": "x"}))).json()
             assert refused["error"] == {"code": -32602, "message": "Unknown tool: place_order"}
-            assert "list_orders" in house.catalogue().tools
+            assert "list_orders" in gateway_app.catalogue().tools
     assert shop.effects == []
 
 
@@ -231,22 +231,22 @@ async def test_what_was_accepted_holds_while_the_lock_file_cannot_be_read(tmp_pa
     shop, lock = Shop(), tmp_path / "assent.lock"
     async with (
         over_http(shop.server) as upstream,
-        gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, house),
+        gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, gateway_app),
     ):
-        accepted = pins_text({"shop": pins_of(await house.links["shop"].load())})  # type: ignore[attr-defined]
+        accepted = pins_text({"shop": pins_of(await gateway_app.links["shop"].load())})  # type: ignore[attr-defined]
         lock.write_text(accepted)
-        await house.reload("shop")
+        await gateway_app.reload("shop")
         lock.write_bytes(broken)
         shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
-        await house.reload("shop")
-        assert "changed since it was accepted" in house.catalogue().withheld["place_order"]
-        assert "list_orders" in house.catalogue().tools
-        assert house.troubles()["shop"].startswith(f"{lock}: not a lock file: it is not ")
+        await gateway_app.reload("shop")
+        assert "changed since it was accepted" in gateway_app.catalogue().withheld["place_order"]
+        assert "list_orders" in gateway_app.catalogue().tools
+        assert gateway_app.troubles()["shop"].startswith(f"{lock}: not a lock file: it is not ")
         refused = (await post(url, rpc("tools/call", name="place_order", arguments={"item": "x"}))).json()
         assert refused["error"]["message"] == "Unknown tool: place_order"
         lock.write_text(accepted)
-        await house.reload("shop")
-        assert house.troubles() == {}
+        await gateway_app.reload("shop")
+        assert gateway_app.troubles() == {}
     assert shop.effects == []
 
 
@@ -281,10 +281,10 @@ def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path
 async def test_two_upstreams_with_one_name_for_two_tools_are_kept_apart_by_their_prefix(tmp_path: Path) -> None:
     one, two = Shop(), Shop()
     async with over_http(one.server) as first, over_http(two.server) as second:
-        async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}) as (url, house):
+        async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}) as (url, gateway_app):
             await post(url, rpc("tools/call", name="b_list_orders", arguments={}))
-            assert "a_place_order" in house.catalogue().tools
-            assert "b_place_order" in house.catalogue().tools
+            assert "a_place_order" in gateway_app.catalogue().tools
+            assert "b_place_order" in gateway_app.catalogue().tools
 
 
 @pytest.mark.parametrize("has_test", [True, False])
@@ -325,7 +325,7 @@ async def test_an_effect_runs_on_when_its_caller_hangs_up_and_the_retry_replays_
     files = [str(tmp_path / "contracts.yaml"), str(contracts)]
     async with (
         over_http(shop.server) as upstream,
-        gateway(tmp_path, {"shop": {"url": upstream}}, contracts=files) as (url, _house),
+        gateway(tmp_path, {"shop": {"url": upstream}}, contracts=files) as (url, _gateway_app),
     ):
         async with connect(url, ERAS[0], None) as client:
             calling = asyncio.ensure_future(client.call_tool("send_note", {"text": "x"}, meta={KEY: "k"}))

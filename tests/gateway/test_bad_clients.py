@@ -12,9 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from assent.house import House
-from houses import HEADERS, Shop, gateway, post, rpc
-from transports import over_http
+from assent.gateway.app import GatewayApp
+from support.gateways import HEADERS, Shop, gateway, post, rpc
+from support.transports import over_http
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 META = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
@@ -28,13 +28,13 @@ def several(request: pytest.FixtureRequest) -> bool:
 
 
 @asynccontextmanager
-async def shops(folder: Path, several: bool, **more: Any) -> AsyncIterator[tuple[str, House]]:
+async def shops(folder: Path, several: bool, **more: Any) -> AsyncIterator[tuple[str, GatewayApp]]:
     async with over_http(Shop().server) as shop:
         upstreams: dict[str, Any] = {"shop": {"url": shop, "prefix": ""}}
         if several:
             upstreams["dead"] = {"url": "http://127.0.0.1:9/mcp"}
-        async with gateway(folder, upstreams, **more) as (url, house):
-            yield url, house
+        async with gateway(folder, upstreams, **more) as (url, gateway_app):
+            yield url, gateway_app
 
 
 def call(name: str = "list_orders", **meta: Any) -> dict[str, Any]:
@@ -137,7 +137,7 @@ async def test_fifty_megabytes_are_refused_without_being_held(declared: bool, se
 
 
 async def test_thousands_of_sessions_are_bounded_and_calls_go_on(tmp_path: Path) -> None:
-    async with shops(tmp_path, several=True) as (url, house):
+    async with shops(tmp_path, several=True) as (url, gateway_app):
         body = json.dumps(rpc("initialize", protocolVersion="2025-11-25", **CLIENT)).encode()
         limits = httpx2.Limits(max_connections=50)
         async with httpx2.AsyncClient(trust_env=False, limits=limits, timeout=60) as client:
@@ -145,7 +145,7 @@ async def test_thousands_of_sessions_are_bounded_and_calls_go_on(tmp_path: Path)
         statuses = [answer.status_code for answer in answers]
         assert statuses.count(200) == 1000
         assert statuses.count(503) == 1000
-        assert len(house.sessions) == 1000
+        assert len(gateway_app.sessions) == 1000
         assert await is_served(url)
 
 
@@ -160,10 +160,10 @@ async def test_two_hundred_broken_requests_do_not_disturb_two_hundred_good_ones(
 
 
 async def test_more_subscriptions_than_a_session_may_have_are_refused(tmp_path: Path) -> None:
-    async with shops(tmp_path, several=True) as (url, house):
+    async with shops(tmp_path, several=True) as (url, gateway_app):
         body = rpc("initialize", protocolVersion="2025-11-25", **CLIENT)
         session = (await post(url, body)).headers["mcp-session-id"]
-        (one,) = house.sessions
+        (one,) = gateway_app.sessions
         one.subscriptions.update({f"x://{number}": "shop" for number in range(256)})
         answer = await post(url, rpc("resources/subscribe", uri="x://more"), **{"mcp-session-id": session})
         assert answer.json()["error"]["code"] == -32602

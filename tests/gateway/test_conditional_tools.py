@@ -11,10 +11,10 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
-from aging import aged
-from houses import Shop, gateway
-from serving import serving
-from transports import over_http
+from support.aging import aged
+from support.gateways import Shop, gateway
+from support.loopback_server import serving
+from support.transports import over_http
 
 
 def asker() -> MCPServer:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from assent.chronicle import MOST, Chronicle, Said
+from assent.config.keyring import Keyring
+from assent.config.load import parse_settings
+from assent.config.model import Settings
 from assent.core.audit import Entry
 from assent.core.pins import pins_of, pins_text
 from assent.errors import StoreError
-from assent.keyring import Keyring
-from assent.settings import Settings, parse_settings
-from houses import Shop, configuration, gateway
-from transports import over_http
+from assent.gateway.config_audit import MOST, ConfigAuditLog, Said
+from support.gateways import Shop, configuration, gateway
+from support.transports import over_http
 
 SECRET = "canary-key-0123456789"
 
 
-def chronicle(folder: Path, written: list[Entry]) -> Chronicle:
-    return Chronicle(written.append, lambda: 1_800_000_000.0, Keyring(folder).blind)
+def config_log(folder: Path, written: list[Entry]) -> ConfigAuditLog:
+    return ConfigAuditLog(written.append, lambda: 1_800_000_000.0, Keyring(folder).keyed_hash)
 
 
 def settings_of(text: str) -> Settings:
@@ -31,13 +32,13 @@ def said(withheld: dict[str, str] | None = None, **tools: str) -> Said:
 
 def facts_of(before: Said | None, after: Said, folder: Path) -> list[dict[str, Any]]:
     written: list[Entry] = []
-    chronicle(folder, written).said("shop", before, after)
+    config_log(folder, written).said("shop", before, after)
     return [entry.facts for entry in written]
 
 
 def test_a_configuration_is_known_again_by_its_digest_and_not_guessed_from_it(tmp_path: Path) -> None:
     written: list[Entry] = []
-    ours, theirs = chronicle(tmp_path / "ours", written), chronicle(tmp_path / "theirs", written)
+    ours, theirs = config_log(tmp_path / "ours", written), config_log(tmp_path / "theirs", written)
     for settings in (settings_of(""), settings_of(""), settings_of("profile: spec\nmode: observe")):
         ours.configured(settings, "configuration.started", 3)
     theirs.configured(settings_of(""), "configuration.started", 3)
@@ -50,7 +51,7 @@ def test_a_configuration_is_known_again_by_its_digest_and_not_guessed_from_it(tm
 
 def test_what_is_no_policy_changes_the_configuration_alone(tmp_path: Path) -> None:
     written: list[Entry] = []
-    ours = chronicle(tmp_path, written)
+    ours = config_log(tmp_path, written)
     for text in ("", "audit: {heartbeat: 5m}"):
         ours.configured(settings_of(text), "configuration.changed", 0)
     assert written[0].facts["policy"] == written[1].facts["policy"]
@@ -70,7 +71,7 @@ def test_tools_that_change_come_and_go_are_written_down_with_both_digests(tmp_pa
 def test_a_tool_is_withheld_with_its_reason_and_accepted_again(tmp_path: Path) -> None:
     before, after = said(a="one"), said({"a": "its definition changed"}, a="other")
     written: list[Entry] = []
-    chronicle(tmp_path, written).said("shop", before, after)
+    config_log(tmp_path, written).said("shop", before, after)
     assert [entry.facts["event"] for entry in written] == ["definition.changed", "definition.withheld"]
     assert written[1].values == {"reason": "its definition changed"}
     [accepted] = facts_of(after, said(a="other"), tmp_path)
@@ -88,7 +89,9 @@ def test_a_store_that_cannot_take_it_does_not_stop_the_gateway(tmp_path: Path, c
     def refuse(entry: Entry) -> None:
         raise StoreError("The disk is full.")
 
-    Chronicle(refuse, lambda: 0.0, Keyring(tmp_path).blind).configured(settings_of(""), "configuration.started", 0)
+    ConfigAuditLog(refuse, lambda: 0.0, Keyring(tmp_path).keyed_hash).configured(
+        settings_of(""), "configuration.started", 0
+    )
     assert "The disk is full." in caplog.text
 
 
@@ -96,15 +99,17 @@ async def test_a_gateway_writes_down_how_it_starts_what_it_adopts_and_what_its_u
     shop, lock = Shop(), tmp_path / "assent.lock"
     async with over_http(shop.server) as upstream:
         upstreams = {"shop": {"url": upstream}}
-        async with gateway(tmp_path, upstreams, pins=str(lock)) as (_, house):
-            lock.write_text(pins_text({"shop": pins_of(await house.links["shop"].load())}))
+        async with gateway(tmp_path, upstreams, pins=str(lock)) as (_, gateway_app):
+            lock.write_text(pins_text({"shop": pins_of(await gateway_app.links["shop"].load())}))
             shop.server._tool_manager.get_tool("place_order").description = "Lists nothing."  # type: ignore[union-attr]
-            await house.reload("shop")
-            lock.write_text(pins_text({"shop": pins_of(await house.links["shop"].load())}))
-            await house.reload("shop")
-            await house.adopt(parse_settings(configuration(tmp_path, upstreams, pins=str(lock), mode="observe")))
-            await house.store.flush()
-            found = [one.entry for one in await house.store.entries()]
+            await gateway_app.reload("shop")
+            lock.write_text(pins_text({"shop": pins_of(await gateway_app.links["shop"].load())}))
+            await gateway_app.reload("shop")
+            await gateway_app.apply_settings(
+                parse_settings(configuration(tmp_path, upstreams, pins=str(lock), mode="observe"))
+            )
+            await gateway_app.store.flush()
+            found = [one.entry for one in await gateway_app.store.entries()]
     assert [entry.facts["event"] for entry in found] == [
         "definition.loaded",
         "configuration.started",

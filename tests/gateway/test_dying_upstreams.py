@@ -15,8 +15,8 @@ from typing import Any
 import httpx2
 import yaml
 
-from houses import HEADERS, gateway, rpc
-from processes import started
+from support.gateways import HEADERS, gateway, rpc
+from support.processes import started
 
 CONTRACTS = {
     f"{name}_{tool}": {"side_effect": effect, "risk": "low"}
@@ -56,8 +56,8 @@ async def killed_while_busy(folder: Path, each: int, tool: str) -> tuple[list[An
     log = folder / "doomed.log"
     (folder / "both.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
     with (
-        started("killable", str(folder / "steady.log")) as (_, steady_port),
-        started("killable", str(log)) as (process, doomed_port),
+        started("support.killable_upstream", str(folder / "steady.log")) as (_, steady_port),
+        started("support.killable_upstream", str(log)) as (process, doomed_port),
     ):
         upstreams = {"steady": {"url": address(steady_port)}, "doomed": {"url": address(doomed_port)}}
         async with gateway(folder, upstreams, contracts=[str(folder / "both.yaml")]) as (url, _), caller(url) as call:
@@ -71,7 +71,7 @@ async def killed_while_busy(folder: Path, each: int, tool: str) -> tuple[list[An
             assert not any(task.done() for task in steady), "they were all under way when the other one died"
             await say(steady_port, "POST", "/go")
             good = await asyncio.gather(*steady)
-            with started("killable", str(log), str(doomed_port)):
+            with started("support.killable_upstream", str(log), str(doomed_port)):
                 await say(doomed_port, "POST", "/go")
                 async with asyncio.timeout(60):
                     while (await call("doomed_list_things", each)) != {"number": each}:
@@ -104,20 +104,20 @@ async def test_reads_of_a_killed_upstream_fail_plainly_and_work_after_its_restar
 async def test_an_upstream_that_is_down_at_start_says_so_and_is_served_once_it_is_up(tmp_path: Path) -> None:
     log = str(tmp_path / "log")
     (tmp_path / "both.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
-    with started("killable", log) as (process, port):
+    with started("support.killable_upstream", log) as (process, port):
         process.kill()
         process.wait()
     upstreams = {"doomed": {"url": address(port)}, "dead": {"url": "http://127.0.0.1:9/mcp"}}
     async with (
-        gateway(tmp_path, upstreams, contracts=[str(tmp_path / "both.yaml")]) as (url, house),
+        gateway(tmp_path, upstreams, contracts=[str(tmp_path / "both.yaml")]) as (url, gateway_app),
         caller(url) as call,
     ):
-        assert set(house.troubles()) == {"doomed", "dead"}
-        assert house.troubles()["dead"].startswith("no connection"), "it is named beside it, and once is enough"
-        assert house.catalogue().tools == {}
-        with started("killable", log, str(port)):
+        assert set(gateway_app.troubles()) == {"doomed", "dead"}
+        assert gateway_app.troubles()["dead"].startswith("no connection"), "it is named beside it, and once is enough"
+        assert gateway_app.catalogue().tools == {}
+        with started("support.killable_upstream", log, str(port)):
             await say(port, "POST", "/go")
             async with asyncio.timeout(60):
                 while (await call("doomed_list_things", 1)) != {"number": 1}:
                     pass
-        assert set(house.troubles()) == {"dead"}
+        assert set(gateway_app.troubles()) == {"dead"}

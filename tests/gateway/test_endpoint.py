@@ -10,17 +10,21 @@ import httpx2
 import orjson
 import pytest
 
-from assent.edges import vigil
-from assent.edges.doors import Doors
-from assent.edges.gateway import Challenge, Exchange, Gateway, Incoming
-from assent.edges.http import Headers, Scope
-from assent.edges.json_boundary import Bounds
-from assent.edges.passages import Identity, OwnPassage
-from assent.edges.reply import STREAM, CannotAsk
-from assent.edges.rpc import RpcError
-from assent.edges.sessions import SessionTable
-from open_gateway import nowhere
-from serving import serving
+from assent.gateway.auth.challenges import Challenge
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.endpoint import HttpExchange, McpEndpoint
+from assent.gateway.passthrough.non_tool import MergedSession
+from assent.gateway.responses import STREAM
+from assent.gateway.sessions import reauthorize
+from assent.gateway.sessions.table import SessionTable
+from assent.mcp.channel import CannotAsk
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import McpRequest
+from assent.mcp.server_identity import ServerIdentity
+from assent.mcp.strict_json import JsonLimits
+from assent.web.asgi import Headers, Scope
+from support.loopback_server import serving
+from support.open_gateway import nowhere
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 META = {
@@ -28,15 +32,15 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 MODERN = {**JSON, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "echo"}
-IDENTITY = Identity({"name": "assent", "version": "0"}, {"tools": {"listChanged": True}}, "Be kind.")
+IDENTITY = ServerIdentity({"name": "assent", "version": "0"}, {"tools": {"listChanged": True}}, "Be kind.")
 LISTED = b'{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}'
 
 
-async def echo(incoming: Incoming) -> bytes:
-    return orjson.dumps({"content": [], "structuredContent": incoming.inbound.params.get("arguments")})
+async def echo(mcp_request: McpRequest) -> bytes:
+    return orjson.dumps({"content": [], "structuredContent": mcp_request.parsed_request.params.get("arguments")})
 
 
-async def listing(_: Incoming) -> bytes:
+async def listing(_: McpRequest) -> bytes:
     return LISTED
 
 
@@ -54,13 +58,19 @@ async def anybody(_headers: Headers, _scope: Scope) -> str:
 
 @asynccontextmanager
 async def gateway(
-    call: Callable[[Incoming], Any] = echo, authenticate: Any = anybody, **limits: Any
+    call: Callable[[McpRequest], Any] = echo, authenticate: Any = anybody, **limits: Any
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, SessionTable]]:
     numbers = count(1)
-    bounds, passage, more = limits.pop("bounds", Bounds()), limits.pop("passage", None), limits.pop("more", {})
+    bounds, non_tool_handler, more = (
+        limits.pop("bounds", JsonLimits()),
+        limits.pop("non_tool_handler", None),
+        limits.pop("more", {}),
+    )
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
-    passage = passage or OwnPassage(lambda: IDENTITY, sessions)
-    app = Gateway(authenticate, listing, call, passage, sessions, nowhere, Doors(), bounds, more=more)
+    non_tool_handler = non_tool_handler or MergedSession(lambda: IDENTITY, sessions)
+    app = McpEndpoint(
+        authenticate, listing, call, non_tool_handler, sessions, nowhere, HostOriginPolicy(), bounds, more=more
+    )
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         yield client, sessions
 
@@ -124,7 +134,7 @@ async def test_discover_says_who_we_are() -> None:
 
 
 async def test_a_jsonrpc_error_has_the_status_of_its_era() -> None:
-    async def unknown(incoming: Incoming) -> bytes:
+    async def unknown(mcp_request: McpRequest) -> bytes:
         raise RpcError(-32602, "Unknown tool: echo")
 
     async with gateway(unknown) as (client, _):
@@ -135,7 +145,7 @@ async def test_a_jsonrpc_error_has_the_status_of_its_era() -> None:
 
 
 async def test_a_defect_of_ours_answers_json_and_says_nothing_about_itself() -> None:
-    async def broken(incoming: Incoming) -> bytes:
+    async def broken(mcp_request: McpRequest) -> bytes:
         raise KeyError("secret detail")
 
     async with gateway(broken) as (client, _):
@@ -215,8 +225,8 @@ async def test_a_message_for_the_session_arrives_on_its_stream() -> None:
 # Talking while a call is under way
 
 
-async def progress_then_answer(incoming: Incoming) -> bytes:
-    await incoming.reply.notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}})
+async def progress_then_answer(mcp_request: McpRequest) -> bytes:
+    await mcp_request.reply.notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}})
     return b'{"content":[]}'
 
 
@@ -232,8 +242,8 @@ async def test_a_notification_turns_the_answer_into_a_stream() -> None:
 
 
 async def test_the_client_is_asked_on_the_stream_and_answers_by_a_post() -> None:
-    async def asking(incoming: Incoming) -> bytes:
-        answer = await incoming.reply.ask("elicitation/create", {"message": "Sure?"})
+    async def asking(mcp_request: McpRequest) -> bytes:
+        answer = await mcp_request.reply.ask("elicitation/create", {"message": "Sure?"})
         return orjson.dumps({"content": [], "structuredContent": answer})
 
     async with gateway(asking) as (client, _):
@@ -249,9 +259,9 @@ async def test_the_client_is_asked_on_the_stream_and_answers_by_a_post() -> None
 
 @pytest.mark.parametrize("capabilities", [{}, {"sampling": {}}])
 async def test_a_client_that_never_said_it_answers_is_not_asked(capabilities: dict[str, Any]) -> None:
-    async def asking(incoming: Incoming) -> bytes:
+    async def asking(mcp_request: McpRequest) -> bytes:
         try:
-            await incoming.reply.ask("elicitation/create", {"message": "Sure?"})
+            await mcp_request.reply.ask("elicitation/create", {"message": "Sure?"})
         except CannotAsk:
             return b'{"content":[],"isError":true}'
         raise AssertionError
@@ -265,11 +275,11 @@ async def test_a_client_that_never_said_it_answers_is_not_asked(capabilities: di
 async def test_another_session_cannot_answer_a_question() -> None:
     asked = asyncio.Event()
 
-    async def asking(incoming: Incoming) -> bytes:
+    async def asking(mcp_request: McpRequest) -> bytes:
         asked.set()
-        incoming.reply.ask_within = 0.2
+        mcp_request.reply.ask_within = 0.2
         try:
-            await incoming.reply.ask("elicitation/create", {"message": "Sure?"})
+            await mcp_request.reply.ask("elicitation/create", {"message": "Sure?"})
         except CannotAsk:
             return b'{"content":[],"structuredContent":"unanswered"}'
         raise AssertionError
@@ -286,7 +296,7 @@ async def test_another_session_cannot_answer_a_question() -> None:
 async def test_hanging_up_cancels_the_call() -> None:
     started, cancelled = asyncio.Event(), asyncio.Event()
 
-    async def slow(incoming: Incoming) -> bytes:
+    async def slow(mcp_request: McpRequest) -> bytes:
         started.set()
         try:
             await asyncio.Event().wait()
@@ -304,7 +314,7 @@ async def test_hanging_up_cancels_the_call() -> None:
 async def test_a_cancelled_notification_cancels_the_call_of_its_own_session_only() -> None:
     started = asyncio.Event()
 
-    async def slow(incoming: Incoming) -> bytes:
+    async def slow(mcp_request: McpRequest) -> bytes:
         started.set()
         await asyncio.Event().wait()
         return b""
@@ -325,14 +335,14 @@ class Endless:
 
     most_streams = 10
 
-    async def forward(self, exchange: Exchange, message: Any, session: Any) -> None:
+    async def forward(self, exchange: HttpExchange, message: Any, session: Any) -> None:
         await exchange.send({"type": "http.response.start", "status": 200, "headers": STREAM})
         await asyncio.Event().wait()
 
 
-async def listen(incoming: Incoming) -> bytes:
+async def listen(mcp_request: McpRequest) -> bytes:
     """The same, where it is not passed on."""
-    await incoming.reply.open()
+    await mcp_request.reply.open()
     await asyncio.Event().wait()
     return b""
 
@@ -341,7 +351,7 @@ async def listen(incoming: Incoming) -> bytes:
 async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
     era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vigil, "EVERY", 0.01)
+    monkeypatch.setattr(reauthorize, "EVERY", 0.01)
     asked, revoked, unsure = count(), asyncio.Event(), asyncio.Event()
 
     async def while_known(headers: Headers, scope: Scope) -> str:
@@ -353,9 +363,9 @@ async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
             raise Challenge(503, {"status": 503}, [])
         return "ann"
 
-    passage = Endless() if era == "modern" else None
+    non_tool_handler = Endless() if era == "modern" else None
     more = {"subscriptions/listen": listen} if era == "modern, served here" else {}
-    async with gateway(authenticate=while_known, passage=passage, more=more) as (client, _):
+    async with gateway(authenticate=while_known, non_tool_handler=non_tool_handler, more=more) as (client, _):
         if era == "handshake":
             stream = client.stream("GET", "", headers={**await begin(client), "accept": "text/event-stream"})
         else:
@@ -371,7 +381,7 @@ async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
 
 
 async def test_a_stream_ends_when_its_credentials_have_become_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vigil, "EVERY", 0.01)
+    monkeypatch.setattr(reauthorize, "EVERY", 0.01)
     names = ["ann"]
 
     async def by_now(headers: Headers, scope: Scope) -> str:
@@ -386,7 +396,7 @@ async def test_a_stream_ends_when_its_credentials_have_become_somebody_elses(mon
 
 
 async def test_a_look_that_fails_does_not_end_the_vigil(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vigil, "EVERY", 0.0)
+    monkeypatch.setattr(reauthorize, "EVERY", 0.0)
     looks, sent = iter([True, RuntimeError("the pool is closed"), True, False]), []
 
     async def is_welcome() -> bool:
@@ -398,7 +408,7 @@ async def test_a_look_that_fails_does_not_end_the_vigil(monkeypatch: pytest.Monk
         sent.append(message)
 
     async with asyncio.timeout(10):
-        await vigil.keep_vigil(asyncio.Event().wait(), is_welcome, send, asyncio.Event())
+        await reauthorize.end_when_unauthorized(asyncio.Event().wait(), is_welcome, send, asyncio.Event())
     assert sent == [{"type": "http.response.body", "body": b""}]
 
 
@@ -443,7 +453,7 @@ async def test_a_body_of_fifty_megabytes_is_refused_without_being_held(declared:
             sent += 65536
             yield b" " * 65536
 
-    async with gateway(bounds=Bounds(size=100_000)) as (client, _):
+    async with gateway(bounds=JsonLimits(size=100_000)) as (client, _):
         headers = {**MODERN, **({"content-length": str(800 * 65536)} if declared else {})}
         try:
             response = await client.post("", content=body(), headers=headers)

@@ -13,15 +13,15 @@ import pytest
 import yaml
 from mcp.server import MCPServer
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.catalogue import catalogue_of
 from assent.core.pins import pins_of, pins_text
 from assent.core.tool import compile_tool
-from assent.edges.governed import OneCall
-from assent.house import House
-from assent.ports import Unreached
-from houses import Shop, gateway, post, rpc
-from transports import over_http
+from assent.gateway.app import GatewayApp
+from assent.gateway.tool_service import UpstreamForCall
+from assent.ports import NotReached
+from support.gateways import Shop, gateway, post, rpc
+from support.transports import over_http
 
 PLACE: dict[str, Any] = {
     "side_effect": "external_spend",
@@ -48,7 +48,7 @@ class Priced:
 
 
 @asynccontextmanager
-async def two(folder: Path, estimate: str, **more: Any) -> AsyncIterator[tuple[str, House, Priced]]:
+async def two(folder: Path, estimate: str, **more: Any) -> AsyncIterator[tuple[str, GatewayApp, Priced]]:
     """A gateway in front of two upstreams, so that their tools have prefixes."""
     contracts = {
         "priced_place": {**PLACE, "estimate": {"tool": estimate, "amount": "/price"}},
@@ -59,8 +59,8 @@ async def two(folder: Path, estimate: str, **more: Any) -> AsyncIterator[tuple[s
     priced = Priced()
     async with over_http(priced.server) as one, over_http(Shop().server) as other:
         upstreams = {"priced": {"url": one}, "shop": {"url": other}}
-        async with gateway(folder, upstreams, contracts=[str(folder / "priced.yaml")], **more) as (url, house):
-            yield url, house, priced
+        async with gateway(folder, upstreams, contracts=[str(folder / "priced.yaml")], **more) as (url, gateway_app):
+            yield url, gateway_app, priced
 
 
 async def place(url: str) -> Any:
@@ -77,18 +77,18 @@ async def test_an_estimate_goes_by_its_name_here_or_at_its_upstream(tmp_path: Pa
 
 @pytest.mark.parametrize("named", ["wipe", "priced_wipe"])
 async def test_what_does_more_than_read_is_no_estimate_under_any_name(tmp_path: Path, named: str) -> None:
-    async with two(tmp_path, named) as (url, house, priced):
+    async with two(tmp_path, named) as (url, gateway_app, priced):
         assert (await place(url))["error"]["message"] == "Unknown tool: priced_place"
-        assert "does more than read" in house.catalogue().withheld["priced_place"]
+        assert "does more than read" in gateway_app.catalogue().withheld["priced_place"]
     assert priced.called == []
 
 
 async def test_an_estimate_whose_definition_changed_is_not_called_until_somebody_accepts_it(tmp_path: Path) -> None:
     lock = tmp_path / "assent.lock"
-    async with two(tmp_path, "priced_estimate", pins=str(lock)) as (url, house, priced):
-        lock.write_text(pins_text({"priced": pins_of(await house.links["priced"].load())}))
+    async with two(tmp_path, "priced_estimate", pins=str(lock)) as (url, gateway_app, priced):
+        lock.write_text(pins_text({"priced": pins_of(await gateway_app.links["priced"].load())}))
         priced.server._tool_manager._tools["estimate"].description = "Estimates, and sends the list to the press."
-        await house.stock.refresh("priced")
+        await gateway_app.tool_loader.refresh("priced")
         assert (await place(url))["result"]["structuredContent"]["code"] == "rehearse.estimate_failed"
     assert priced.called == []
 
@@ -96,5 +96,5 @@ async def test_an_estimate_whose_definition_changed_is_not_called_until_somebody
 async def test_an_estimate_that_a_reload_made_more_than_a_read_is_not_called() -> None:
     wipe = compile_tool(read_contract("wipe", {"side_effect": "destructive"}), upstream="priced")
     bound: Any = SimpleNamespace(tool=compile_tool(read_contract("place", PLACE), upstream="priced"))
-    with pytest.raises(Unreached, match="no read 'wipe'"):
-        await OneCall({}, catalogue_of([wipe]), None, {}).read("wipe", {}, bound)  # type: ignore[arg-type]
+    with pytest.raises(NotReached, match="no read 'wipe'"):
+        await UpstreamForCall({}, catalogue_of([wipe]), None, {}).read("wipe", {}, bound)  # type: ignore[arg-type]

@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assent.edges.pages import Pages
-from assent.house import open_house
-from assent.settings import load_settings
-from edges.upstreams.openapi.documents import document, ok, parameter, problem, sending
-from edges.upstreams.openapi.service import serving as serving_api
-from problems import problem as problem_of
-from serving import serving
-from transports import ERAS, Person, connect
+from assent.config.load import load_settings
+from assent.gateway.app import open_gateway
+from assent.gateway.status_pages import StatusPages
+from support.loopback_server import serving
+from support.openapi_documents import document, ok, parameter, problem, sending
+from support.openapi_service import serving as serving_api
+from support.problems import problem as problem_of
+from support.transports import ERAS, Person, connect
 
 KEY = "dev.assent/idempotencyKey"
 SCENES = {"scenes": {"type": "array", "items": {"type": "string"}}}
@@ -107,13 +107,13 @@ async def kernel_gateway(folder: Path) -> AsyncIterator[tuple[str, Kernel]]:
             "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         }
         (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
-        house = await open_house(load_settings(folder / "assent.yaml"))
-        await house.start()
+        gateway_app = await open_gateway(load_settings(folder / "assent.yaml"))
+        await gateway_app.start()
         try:
-            async with serving(house.app(Pages(house))) as url:
+            async with serving(gateway_app.app(StatusPages(gateway_app))) as url:
                 yield url, kernel
         finally:
-            await house.stop()
+            await gateway_app.stop()
 
 
 async def test_operations_are_listed_with_the_hints_and_meta_of_the_profile(era: str, tmp_path: Path) -> None:

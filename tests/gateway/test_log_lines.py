@@ -12,23 +12,23 @@ from pathlib import Path
 
 import pytest
 
+from assent.config.load import user_settings
 from assent.core.claims import Settlement, State
-from assent.logs import Plain
-from assent.settings import user_settings
+from assent.gateway.logging import PlainFormatter
 from assent.stores import SqliteStore
-from assent.stores.address import sqlite_path
-from assent.testing.stores.drafts import NOW, claim_draft, entry
-from houses import Shop, configuration
-from processes import commanded
-from transports import ROOT, over_http
-from wrapping import ASSENT, home, running
+from assent.stores.open import sqlite_path
+from support.gateways import Shop, configuration
+from support.processes import commanded
+from support.store_suite.drafts import NOW, claim_draft, entry
+from support.transports import ROOT, over_http
+from support.wrap_process import ASSENT, home, running
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00"
 
 
 def test_a_line_of_text_has_its_time_level_and_logger_and_is_one_line() -> None:
     record = logging.makeLogRecord({"name": "assent.x", "levelname": "INFO", "msg": "a\n%s", "args": ("b\rc",)})
-    assert re.fullmatch(rf"{TIME} INFO assent\.x: a\\nb\\rc", Plain().format(record))
+    assert re.fullmatch(rf"{TIME} INFO assent\.x: a\\nb\\rc", PlainFormatter().format(record))
 
 
 def test_every_module_logs_under_its_own_name() -> None:
@@ -65,7 +65,10 @@ def test_a_configuration_that_cannot_be_used_is_a_line_of_json_too(wrong: str, t
 
 
 def test_an_exception_that_nothing_handles_is_logged_without_its_message() -> None:
-    script = "from assent import logs; logs.begin('json', 'info'); logs.log_uncaught(); raise ValueError('a secret')"
+    script = (
+        "from assent.gateway import logging; logging.begin('json', 'info');"
+        " logging.log_uncaught(); raise ValueError('a secret')"
+    )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     (line,) = [json.loads(line) for line in ended.stderr.splitlines()]
     assert (ended.returncode, line["level"], line["error"][0]) == (1, "critical", "builtins.ValueError")
@@ -93,7 +96,7 @@ async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) ->
     environment = home(tmp_path)
     settings = user_settings(environment)
     await leave_a_doubt(sqlite_path(settings.store))
-    async with running(environment, sys.executable, str(ROOT / "tests" / "odd_server.py")) as client:
+    async with running(environment, sys.executable, str(ROOT / "tests" / "support" / "odd_server.py")) as client:
         await client.greet()
         _, words = await client.end()
     assert "assent wrap: 1 claims are in doubt: assent claims list" in words

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from assent.logs import JsonLines, Plain, begin
-from houses import Shop, gateway, post, rpc
-from scripted_server import Conversation, ScriptedServer
-from transports import over_http
+from assent.gateway.logging import JsonLinesFormatter, PlainFormatter, begin
+from support.gateways import Shop, gateway, post, rpc
+from support.scripted_server import Conversation, ScriptedServer
+from support.transports import over_http
 
 CANARY = "canary-7f3a9b"
 
 
-@pytest.fixture(params=[JsonLines, Plain])
+@pytest.fixture(params=[JsonLinesFormatter, PlainFormatter])
 def log(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     """Everything that anybody logs, at the most talkative level."""
     stream = io.StringIO()
@@ -88,24 +88,24 @@ async def test_what_an_upstream_answers_is_in_no_log(answer: bytes, log: io.Stri
 
 
 async def test_a_defect_is_logged_by_its_place_and_not_by_its_words(log: io.StringIO, tmp_path: Path) -> None:
-    async with gateway(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}}) as (url, house):
+    async with gateway(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}}) as (url, gateway_app):
 
         class Broken:
             def __getattr__(self, _name: str) -> Any:
                 raise ValueError(CANARY) from KeyError(CANARY)
 
-        house.stock.catalogue = Broken()  # type: ignore[assignment]
+        gateway_app.tool_loader.catalogue = Broken()  # type: ignore[assignment]
         answer = await post(url, rpc("tools/call", name="x", arguments={}))
     assert answer.json()["error"] == {"code": -32603, "message": "Internal server error"}
     assert "builtins.ValueError" in log.getvalue()
     assert "builtins.KeyError" in log.getvalue()
-    assert "test_logs.py" in log.getvalue()
+    assert "gateway/test_logging.py" in log.getvalue()
     assert CANARY not in log.getvalue()
 
 
 def test_a_line_of_json_holds_the_fields_it_was_given() -> None:
     record = logging.makeLogRecord({"name": "assent", "levelname": "INFO", "msg": "a\n%s", "args": ("b",), "tool": "x"})
-    line = json.loads(JsonLines().format(record))
+    line = json.loads(JsonLinesFormatter().format(record))
     assert (line["level"], line["logger"], line["message"], line["tool"]) == ("info", "assent", "a\nb", "x")
     assert line["time"].endswith("+00:00")
 

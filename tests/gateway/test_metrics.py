@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from assent.core.outcome import Answer, Refusal
-from assent.telemetry import Standing, Tally, observed, render
-from houses import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
+from assent.gateway.metrics import CallCounters, GatewayStatus, observed, render
+from support.gateways import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
 
 _SAMPLE = re.compile(r'^[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[+-]?\d+)?$')
 
@@ -37,11 +37,11 @@ async def test_every_line_is_what_prometheus_reads(tmp_path: Path) -> None:
 
 
 async def test_a_hidden_tool_an_unknown_one_and_any_made_up_name_count_alike(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, _shop):
+    async with shop_gateway(tmp_path) as (url, gateway_app, _shop):
         for name in ("read_private_key", "no_such_tool", 'x"} 1\nassent_fake 1', "y" * 10_000):
             await post(url, rpc("tools/call", name=name, arguments={}))
         answer = await page(url)
-        assert set(house.tally.calls) == {("", "discover.unknown_tool")}
+        assert set(gateway_app.tally.calls) == {("", "discover.unknown_tool")}
     assert 'assent_calls_total{tool="",outcome="discover.unknown_tool"} 4' in answer.text
     assert "read_private_key" not in answer.text
 
@@ -74,13 +74,13 @@ async def test_counters_are_for_operators_and_for_this_machine(
 
 
 def test_labels_are_escaped() -> None:
-    tally = Tally()
+    tally = CallCounters()
     tally.see('a"b\\c\nd', Answer({}), [])
-    assert b'tool="a\\"b\\\\c\\nd"' in render(tally, Standing(0, 0, {}))
+    assert b'tool="a\\"b\\\\c\\nd"' in render(tally, GatewayStatus(0, 0, {}))
 
 
 def test_what_observing_let_pass_is_summed_up_by_tool_and_code() -> None:
-    tally = Tally()
+    tally = CallCounters()
     tally.see("pay", Answer({}), ["confirm.confirmation_required", "guard.denied"])
     tally.see("pay", Answer({}), ["confirm.confirmation_required"])
     tally.see("list", Answer({}), [])
@@ -90,11 +90,11 @@ def test_what_observing_let_pass_is_summed_up_by_tool_and_code() -> None:
         "       2  pay  confirm.confirmation_required",
         "       1  pay  guard.denied",
     ]
-    assert observed(Tally()) == ["Observed 0 calls: none would have been asked about or refused."]
+    assert observed(CallCounters()) == ["Observed 0 calls: none would have been asked about or refused."]
 
 
 async def test_observed_calls_are_counted_where_they_would_have_been_stopped(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path, mode="observe") as (url, house, _shop):
+    async with shop_gateway(tmp_path, mode="observe") as (url, gateway_app, _shop):
         done: Any = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}))
         assert done.json()["result"]["structuredContent"] == {"deleted": "1"}
-        assert observed(house.tally)[1:] == ["       1  delete_order  confirm.confirmation_required"]
+        assert observed(gateway_app.tally)[1:] == ["       1  delete_order  confirm.confirmation_required"]

@@ -13,8 +13,8 @@ from mcp import Client
 from mcp.server import MCPServer
 from pydantic import Field
 
-from houses import Shop, gateway
-from transports import over_http
+from support.gateways import Shop, gateway
+from support.transports import over_http
 
 Region = Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]
 PLACE: dict[str, Any] = {

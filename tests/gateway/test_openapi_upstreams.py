@@ -15,16 +15,16 @@ import yaml
 from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 
-from assent.commands.contract import contract
-from assent.edges.pages import Pages
+from assent.cli.contract import contract
+from assent.config.load import load_settings
 from assent.errors import FaultsError
-from assent.house import House, open_house
-from assent.settings import load_settings
-from edges.upstreams.openapi.documents import ORDERS, document, ok, ref, sending
-from edges.upstreams.openapi.service import Orders
-from edges.upstreams.openapi.service import serving as serving_api
-from serving import serving
-from transports import ERAS, Person, connect
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.status_pages import StatusPages
+from support.loopback_server import serving
+from support.openapi_documents import ORDERS, document, ok, ref, sending
+from support.openapi_service import Orders
+from support.openapi_service import serving as serving_api
+from support.transports import ERAS, Person, connect
 
 KEY = "dev.assent/idempotencyKey"
 
@@ -46,16 +46,16 @@ def configured(folder: Path, base: str, described: Any = ORDERS, **more: Any) ->
 
 
 @asynccontextmanager
-async def orders_gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, House, Orders]]:
+async def orders_gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, GatewayApp, Orders]]:
     service = Orders()
     async with serving_api(service.app()) as base:
-        house = await open_house(load_settings(configured(folder, base, **more)))
-        await house.start()
+        gateway_app = await open_gateway(load_settings(configured(folder, base, **more)))
+        await gateway_app.start()
         try:
-            async with serving(house.app(Pages(house))) as url:
-                yield url, house, service
+            async with serving(gateway_app.app(StatusPages(gateway_app))) as url:
+                yield url, gateway_app, service
         finally:
-            await house.stop()
+            await gateway_app.stop()
 
 
 async def test_operations_are_tools_and_a_placed_order_is_asked_about_and_charged_once(
@@ -87,31 +87,31 @@ async def test_the_gateways_credentials_travel_and_the_callers_do_not(tmp_path: 
 async def test_a_contract_file_is_laid_over_the_document_and_the_rest_of_it_stands(tmp_path: Path) -> None:
     overlay = {"tools": {"list_orders": {"side_effect": "read", "title": "See the orders", "permissions": ["o:read"]}}}
     (tmp_path / "contracts.yaml").write_text(yaml.safe_dump(overlay))
-    async with orders_gateway(tmp_path, contracts=["contracts.yaml"]) as (_, house, _service):
-        listed = house.catalogue().tools["list_orders"]
-        placed = house.catalogue().tools["place_order"]
+    async with orders_gateway(tmp_path, contracts=["contracts.yaml"]) as (_, gateway_app, _service):
+        listed = gateway_app.catalogue().tools["list_orders"]
+        placed = gateway_app.catalogue().tools["place_order"]
     assert (listed.contract.title, listed.contract.permissions) == ("See the orders", ("o:read",))
     assert listed.contract.category == read_fields("list_orders").get("category")
     assert placed.contract.title == read_fields("place_order")["title"]
 
 
 def read_fields(name: str) -> Any:
-    from assent.edges.upstreams.openapi.api import read_api
-    from assent.edges.upstreams.openapi.library import library_of
+    from assent.upstreams.openapi.api import read_api
+    from assent.upstreams.openapi.references import library_of
 
     return read_api(library_of(json.dumps(ORDERS))).tools[name].fields
 
 
 async def test_a_document_that_changes_changes_the_tools(tmp_path: Path) -> None:
-    async with orders_gateway(tmp_path) as (_, house, _service):
+    async with orders_gateway(tmp_path) as (_, gateway_app, _service):
         less = {**ORDERS, "paths": {"/orders": {"get": ORDERS["paths"]["/orders"]["get"]}}}
         (tmp_path / "orders.json").write_text(json.dumps(less))
-        await house.reload("orders")
-        assert list(house.catalogue().tools) == ["list_orders"]
+        await gateway_app.reload("orders")
+        assert list(gateway_app.catalogue().tools) == ["list_orders"]
         (tmp_path / "orders.json").write_text("{")
-        await house.reload("orders")
-        assert list(house.catalogue().tools) == ["list_orders"], "what was understood last stands"
-        assert "not valid JSON" in house.troubles()["orders"]
+        await gateway_app.reload("orders")
+        assert list(gateway_app.catalogue().tools) == ["list_orders"], "what was understood last stands"
+        assert "not valid JSON" in gateway_app.troubles()["orders"]
 
 
 async def test_what_the_author_did_not_declare_is_withheld_where_contracts_are_wanted(tmp_path: Path) -> None:
@@ -120,9 +120,9 @@ async def test_what_the_author_did_not_declare_is_withheld_where_contracts_are_w
         "/b": {"get": {"operationId": "get_b", "responses": ok({"type": "object"})}},
     }
     more = {"described": document(paths), "without_contract": "withhold"}
-    async with orders_gateway(tmp_path, **more) as (url, house, _service):
-        assert list(house.catalogue().tools) == ["get_a"]
-        assert house.catalogue().withheld["get_b"] == "it has no contract"
+    async with orders_gateway(tmp_path, **more) as (url, gateway_app, _service):
+        assert list(gateway_app.catalogue().tools) == ["get_a"]
+        assert gateway_app.catalogue().withheld["get_b"] == "it has no contract"
         async with connect(url, ERAS[0], None) as client:
             with pytest.raises(MCPError, match="Unknown tool: get_b"):
                 await client.call_tool("get_b", {})
@@ -132,7 +132,7 @@ async def test_a_missing_document_is_a_fault_of_the_configuration(tmp_path: Path
     path = configured(tmp_path, "http://127.0.0.1:9")
     (tmp_path / "orders.json").unlink()
     with pytest.raises(FaultsError, match="cannot be read: No such file"):
-        await open_house(load_settings(path))
+        await open_gateway(load_settings(path))
 
 
 def test_operations_without_a_tool_are_listed_with_their_reason(tmp_path: Path) -> None:
@@ -183,13 +183,13 @@ AWKWARD = document(
 async def test_an_awkward_document_is_served_for_what_can_be_served(era: str, tmp_path: Path) -> None:
     tree = {"name": "oak", "kids": [{"name": "twig", "kids": []}]}
     async with (
-        orders_gateway(tmp_path, described=AWKWARD) as (url, house, _),
+        orders_gateway(tmp_path, described=AWKWARD) as (url, gateway_app, _),
         connect(url, era, Person(["accept"])) as client,
     ):
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         planted = await client.call_tool("plant", tree)
         refused = await client.call_tool("plant", {"name": "oak", "kids": [{"kids": []}]})
-        withheld = house.catalogue().withheld
+        withheld = gateway_app.catalogue().withheld
     assert list(tools)[:3] == ["plant", "get_a", "get_b"], "operations that share an id are named after their places"
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in tools)
     assert json.loads(planted.structured_content["body"]) == tree

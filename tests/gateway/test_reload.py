@@ -16,14 +16,14 @@ import pytest
 import yaml
 from mcp import Client
 
-from assent.edges.pages import Pages
-from assent.house import House, open_house
-from assent.reloading import Reloading, signature, watched_files
-from assent.settings import load_settings
-from houses import ANYBODY, Shop, post, rpc
-from processes import commanded
-from serving import serving
-from transports import ERAS, ROOT, over_http
+from assent.config.load import load_settings
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.reload import ConfigReloader, signature, watched_files
+from assent.gateway.status_pages import StatusPages
+from support.gateways import ANYBODY, Shop, post, rpc
+from support.loopback_server import serving
+from support.processes import commanded
+from support.transports import ERAS, ROOT, over_http
 
 
 @dataclass
@@ -32,8 +32,8 @@ class Desk:
 
     folder: Path
     url: str
-    house: House
-    reloading: Reloading
+    gateway_app: GatewayApp
+    reloading: ConfigReloader
 
     def write(self, upstreams: dict[str, Any], tools: dict[str, Any] | str, **more: Any) -> None:
         write(self.folder, upstreams, tools, **more)
@@ -57,15 +57,15 @@ def write(folder: Path, upstreams: dict[str, Any], tools: dict[str, Any] | str, 
 async def desk(folder: Path, upstreams: dict[str, Any], contracts: dict[str, Any], **more: Any) -> AsyncIterator[Desk]:
     write(folder, upstreams, contracts, **more)
     file = folder / "assent.yaml"
-    house = await open_house(load_settings(file))
-    await house.start()
+    gateway_app = await open_gateway(load_settings(file))
+    await gateway_app.start()
     try:
-        async with serving(house.app(Pages(house))) as url:
-            seen = signature(watched_files(file, house.settings))
-            yield Desk(folder, url, house, Reloading(house, file, lambda: load_settings(file), seen))
-            await house.hush()
+        async with serving(gateway_app.app(StatusPages(gateway_app))) as url:
+            seen = signature(watched_files(file, gateway_app.settings))
+            yield Desk(folder, url, gateway_app, ConfigReloader(gateway_app, file, lambda: load_settings(file), seen))
+            await gateway_app.close_streams()
     finally:
-        await house.stop()
+        await gateway_app.stop()
 
 
 async def names(url: str) -> list[str]:
@@ -118,23 +118,23 @@ async def test_a_configuration_that_does_not_hold_changes_nothing_and_says_why(
     contracts: Any, more: dict[str, Any], reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, READ) as at:
-        before = at.house.catalogue()
+        before = at.gateway_app.catalogue()
         at.write(more.pop("upstreams", {"shop": {"url": shop}}), contracts, **more)
         assert not await at.reloading.reload()
-        assert at.house.catalogue() is before
+        assert at.gateway_app.catalogue() is before
         assert await call(at.url, "list_orders") == {"result": ["o-0", "o-1"]}
     assert reason in caplog.text
 
 
 async def test_a_process_that_a_refused_configuration_started_is_ended(tmp_path: Path) -> None:
-    script = f"echo $$ > {tmp_path}/pid; exec {sys.executable} {ROOT / 'tests' / 'odd_server.py'}"
-    odd = {"command": [sys.executable, str(ROOT / "tests" / "odd_server.py")], "prefix": ""}
+    script = f"echo $$ > {tmp_path}/pid; exec {sys.executable} {ROOT / 'tests' / 'support' / 'odd_server.py'}"
+    odd = {"command": [sys.executable, str(ROOT / "tests" / "support" / "odd_server.py")], "prefix": ""}
     async with desk(tmp_path, {"odd": odd}, {}) as at:
         at.write({"odd": odd, "same": {"command": ["sh", "-c", script], "prefix": ""}}, {})
         assert not await at.reloading.reload(), "two tools of one name"
         with pytest.raises(ProcessLookupError):
             os.kill(int((tmp_path / "pid").read_text()), 0)
-        assert at.house.troubles() == {}
+        assert at.gateway_app.troubles() == {}
 
 
 async def test_a_call_under_way_ends_under_the_contract_it_began_with(tmp_path: Path) -> None:
@@ -196,11 +196,11 @@ async def test_upstreams_come_go_and_change_while_the_others_serve_on(tmp_path: 
             at.write({"a": {"url": a}, "b": {"url": b}}, {})
             assert await at.reloading.reload()
             assert {"a_list_orders", "b_list_orders"} <= set(await names(at.url))
-            kept = at.house.links["a"]
+            kept = at.gateway_app.links["a"]
             at.write({"a": {"url": a}, "b": {"url": c}, "dead": {"url": "http://127.0.0.1:9/mcp"}}, {})
             assert await at.reloading.reload()
-            assert at.house.links["a"] is kept
-            assert set(at.house.troubles()) == {"dead"}
+            assert at.gateway_app.links["a"] is kept
+            assert set(at.gateway_app.troubles()) == {"dead"}
             assert await call(at.url, "b_list_orders", limit=1) == {"result": ["o-0"]}
             at.write({"b": {"url": c}}, {})
             assert await at.reloading.reload()
@@ -228,10 +228,10 @@ async def test_a_call_to_a_removed_upstream_ends_before_its_connections_do(tmp_p
             await entered.wait()
             at.write({"b": {"url": b}}, {})
             assert await at.reloading.reload()
-            assert at.house.wiring.retiring
+            assert at.gateway_app.upstream_factory.retiring
             go_on.set()
             assert await under_way == {"it": "came"}
-            await asyncio.gather(*at.house.wiring.retiring)
+            await asyncio.gather(*at.gateway_app.upstream_factory.retiring)
 
 
 async def test_the_command_reloads_by_itself_and_on_a_signal(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from assent.edges.idempotency_key import keys_of
-from assent.edges.inbound import Era, accepts, check_param_headers, read_head
-from assent.edges.rpc import RpcError
+from assent.gateway.requests import accepts, check_param_headers, read_head
+from assent.mcp.idempotency_key import keys_of
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import Era
 
 SCHEMA = {
     "type": "object",

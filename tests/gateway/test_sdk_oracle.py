@@ -10,12 +10,14 @@ import orjson
 import pytest
 from mcp.server import MCPServer
 
-from assent.edges.doors import Doors
-from assent.edges.gateway import Gateway, Incoming
-from assent.edges.passages import Identity, OwnPassage
-from assent.edges.sessions import SessionTable
-from open_gateway import anybody, nowhere
-from serving import serving
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.endpoint import McpEndpoint
+from assent.gateway.passthrough.non_tool import MergedSession
+from assent.gateway.sessions.table import SessionTable
+from assent.mcp.requests import McpRequest
+from assent.mcp.server_identity import ServerIdentity
+from support.loopback_server import serving
+from support.open_gateway import anybody, nowhere
 
 VERSION = "2026-07-28"
 META = {
@@ -104,11 +106,11 @@ RAW_BODIES: dict[str, bytes] = {
 }
 
 
-async def echo(incoming: Incoming) -> bytes:
+async def echo(mcp_request: McpRequest) -> bytes:
     return b'{"resultType":"complete","content":[]}'
 
 
-async def no_tools(incoming: Incoming) -> bytes:
+async def no_tools(mcp_request: McpRequest) -> bytes:
     return b'{"resultType":"complete","tools":[]}'
 
 
@@ -122,8 +124,10 @@ async def both() -> AsyncIterator[tuple[str, str]]:
         return text
 
     sessions = SessionTable(lambda: 0.0, iter(map(str, range(10**6))).__next__)
-    identity = Identity({"name": "oracle", "version": "1"}, {"tools": {}})
-    ours = Gateway(anybody, no_tools, echo, OwnPassage(lambda: identity, sessions), sessions, nowhere, Doors())
+    identity = ServerIdentity({"name": "oracle", "version": "1"}, {"tools": {}})
+    ours = McpEndpoint(
+        anybody, no_tools, echo, MergedSession(lambda: identity, sessions), sessions, nowhere, HostOriginPolicy()
+    )
     async with serving(theirs.streamable_http_app()) as their_url, serving(ours) as our_url:
         yield their_url, our_url
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assent.edges import server
-from open_gateway import nowhere
-from serving import serving
+from assent.web import server
+from support.loopback_server import serving
+from support.open_gateway import nowhere
 
 
 async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

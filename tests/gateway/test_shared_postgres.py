@@ -12,11 +12,11 @@ import pytest
 import yaml
 from mcp.server.mcpserver import MCPServer
 
-from assent.house import open_house
-from assent.settings import parse_settings
-from postgres_server import drop_store, new_store_url
-from serving import serving
-from transports import over_http
+from assent.config.load import parse_settings
+from assent.gateway.app import open_gateway
+from support.loopback_server import serving
+from support.postgres_server import drop_store, new_store_url
+from support.transports import over_http
 
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 CALLERS = 200
@@ -37,7 +37,7 @@ class Shop:
 
 
 @pytest.fixture
-async def houses(tmp_path: Path) -> AsyncIterator[tuple[Shop, list[str]]]:
+async def gateway_apps(tmp_path: Path) -> AsyncIterator[tuple[Shop, list[str]]]:
     shop, store = Shop(), await new_store_url()
     (tmp_path / "contracts.yaml").write_text(yaml.safe_dump({"tools": {"note": {"side_effect": "write"}}}))
     urls = []
@@ -52,10 +52,10 @@ async def houses(tmp_path: Path) -> AsyncIterator[tuple[Shop, list[str]]]:
             "budgets": [{"amount": 15, "per": "1d"}],
         }
         for _ in range(2):
-            house = await open_house(parse_settings(yaml.safe_dump(settings)))
-            await house.start()
-            stack.push_async_callback(house.stop)
-            urls.append(await stack.enter_async_context(serving(house.app(_nothing_else))))
+            gateway_app = await open_gateway(parse_settings(yaml.safe_dump(settings)))
+            await gateway_app.start()
+            stack.push_async_callback(gateway_app.stop)
+            urls.append(await stack.enter_async_context(serving(gateway_app.app(_nothing_else))))
         yield shop, urls
     await drop_store(store)
 
@@ -81,9 +81,9 @@ async def call(client: httpx2.AsyncClient, url: str, text: str, key: str) -> dic
 
 
 async def test_two_hundred_callers_at_two_gateways_with_one_key_have_one_effect(
-    houses: tuple[Shop, list[str]],
+    gateway_apps: tuple[Shop, list[str]],
 ) -> None:
-    shop, urls = houses
+    shop, urls = gateway_apps
     async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=400), timeout=60) as client:
         for number in range(3):
             calls = (call(client, urls[each % 2], f"note {number}", f"key {number}") for each in range(CALLERS))
@@ -92,8 +92,8 @@ async def test_two_hundred_callers_at_two_gateways_with_one_key_have_one_effect(
     assert shop.effects == ["note 0", "note 1", "note 2"]
 
 
-async def test_a_budget_holds_for_both_gateways_together(houses: tuple[Shop, list[str]]) -> None:
-    shop, urls = houses
+async def test_a_budget_holds_for_both_gateways_together(gateway_apps: tuple[Shop, list[str]]) -> None:
+    shop, urls = gateway_apps
     async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=400), timeout=60) as client:
         calls = (call(client, urls[each % 2], "note", f"key {each}") for each in range(60))
         results = await asyncio.gather(*calls)

@@ -11,13 +11,13 @@ import pytest
 import yaml
 from mcp.shared.exceptions import MCPError
 
-from assent.edges.pages import Pages
-from assent.house import open_house
-from assent.settings import load_settings
-from serving import serving
-from transports import ERAS, ROOT, Person, connect
+from assent.config.load import load_settings
+from assent.gateway.app import open_gateway
+from assent.gateway.status_pages import StatusPages
+from support.loopback_server import serving
+from support.transports import ERAS, ROOT, Person, connect
 
-ODD = str(ROOT / "tests" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "odd_server.py")
 
 
 @pytest.fixture(params=ERAS)
@@ -32,11 +32,11 @@ def configured(folder: Path, **upstreams: object) -> Path:
 
 
 async def test_a_command_is_started_once_and_governed_for_everybody(era: str, tmp_path: Path) -> None:
-    house = await open_house(load_settings(configured(tmp_path, odd={"command": [sys.executable, ODD]})))
-    await house.start()
+    gateway_app = await open_gateway(load_settings(configured(tmp_path, odd={"command": [sys.executable, ODD]})))
+    await gateway_app.start()
     person = Person(["accept"])
     try:
-        async with serving(house.app(Pages(house))) as url:
+        async with serving(gateway_app.app(StatusPages(gateway_app))) as url:
             async with connect(url, era, person) as one, connect(url, era, None) as other:
                 listed = {tool.name: tool for tool in (await one.list_tools()).tools}
                 first = await one.call_tool("list_things", {})
@@ -46,7 +46,7 @@ async def test_a_command_is_started_once_and_governed_for_everybody(era: str, tm
                 with pytest.raises(MCPError, match="Unknown tool: read_private_key"):
                     await one.call_tool("read_private_key", {})
     finally:
-        await house.stop()
+        await gateway_app.stop()
     assert "read_private_key" not in listed
     assert listed["list_things"].annotations.read_only_hint is True  # type: ignore[union-attr]
     assert listed["delete_thing"].annotations.destructive_hint is True  # type: ignore[union-attr]
@@ -61,11 +61,11 @@ async def test_a_desktop_clients_file_is_a_configuration_and_observes(tmp_path: 
     path = tmp_path / "client.json"
     path.write_text(json.dumps({"mcpServers": servers}))
     settings = load_settings(path)
-    house = await open_house(settings)
-    await house.start()
-    await house.stop()
+    gateway_app = await open_gateway(settings)
+    await gateway_app.start()
+    await gateway_app.stop()
     assert settings.mode == "observe"
-    assert sorted(house.catalogue().tools)[0] == "delete_thing"
+    assert sorted(gateway_app.catalogue().tools)[0] == "delete_thing"
 
 
 async def test_a_server_gets_no_more_of_our_environment_than_it_is_given(
@@ -76,19 +76,19 @@ async def test_a_server_gets_no_more_of_our_environment_than_it_is_given(
     script = tmp_path / "server.py"
     script.write_text(f"import json, os\nopen({str(seen)!r}, 'w').write(json.dumps(dict(os.environ)))\n")
     settings = load_settings(configured(tmp_path, odd={"command": [sys.executable, str(script)], "env": {"MINE": "1"}}))
-    house = await open_house(settings)
-    await house.start()
-    await house.stop()
+    gateway_app = await open_gateway(settings)
+    await gateway_app.start()
+    await gateway_app.stop()
     environment = json.loads(seen.read_text())
     assert (environment["MINE"], environment["PATH"]) == ("1", os.environ["PATH"])
     assert "BILLING_TOKEN" not in environment
-    assert "it exited with code 0" in house.troubles()["odd"]
+    assert "it exited with code 0" in gateway_app.troubles()["odd"]
 
 
 async def test_a_command_that_cannot_be_started_is_a_trouble_and_the_others_go_on(tmp_path: Path) -> None:
     upstreams = {"odd": {"command": [sys.executable, ODD]}, "gone": {"command": ["no-such-command-at-all"]}}
-    house = await open_house(load_settings(configured(tmp_path, **upstreams)))
-    await house.start()
-    await house.stop()
-    assert "there is no command 'no-such-command-at-all'" in house.troubles()["gone"]
-    assert "odd_list_things" in house.catalogue().tools
+    gateway_app = await open_gateway(load_settings(configured(tmp_path, **upstreams)))
+    await gateway_app.start()
+    await gateway_app.stop()
+    assert "there is no command 'no-such-command-at-all'" in gateway_app.troubles()["gone"]
+    assert "odd_list_things" in gateway_app.catalogue().tools

@@ -12,11 +12,11 @@ from typing import Any
 import httpx2
 import pytest
 
-import task_server
-from houses import gateway, post, rpc
-from serving import serving
-from task_server import CAPABILITIES, EXTENSION, MODERN, OLD, TaskApp
-from wrapping import home, running
+from support import task_server
+from support.gateways import gateway, post, rpc
+from support.loopback_server import serving
+from support.task_server import CAPABILITIES, EXTENSION, MODERN, OLD, TaskApp
+from support.wrap_process import home, running
 
 CLIENT = {"name": "t", "version": "0"}
 ABLE = {"tasks": {"requests": {"elicitation": {"create": {}}}}, "extensions": {EXTENSION: {}}, "roots": {}}

@@ -13,10 +13,10 @@ import yaml
 from mcp.server.mcpserver import MCPServer
 
 from assent.stores import open_store
-from houses import HEADERS, rpc
-from postgres_server import drop_store, new_store_url
-from processes import commanded
-from transports import over_http
+from support.gateways import HEADERS, rpc
+from support.postgres_server import drop_store, new_store_url
+from support.processes import commanded
+from support.transports import over_http
 
 CALLERS = 200
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from assent.infer import classify
-from assent.infer.parameters import read_parameters
-from assent.infer.schema import list_values, read_properties
+from assent.infer.features.parameters import read_parameters
+from assent.infer.features.schema import list_values, read_properties
 
 ACTION = {"enum": ["list", "delete"]}
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from assent.infer import Labels, classify
+from assent.infer import classify
+from assent.infer.inference import FlowLabels
 
 
 def inferred(name: str, description: str, **properties: Any) -> Any:
@@ -49,17 +50,17 @@ def test_what_stays_inside_is_not(name: str, description: str) -> None:
 
 def test_a_page_from_anywhere_is_untrusted_and_its_address_a_way_out() -> None:
     labels = inferred("fetch_webpage", "Fetch a web page.", url={"type": "string"}).labels
-    assert labels == Labels(reads_private=False, sees_untrusted=True, public_sink=True)
+    assert labels == FlowLabels(reads_private=False, sees_untrusted=True, public_sink=True)
 
 
 def test_a_mailbox_is_private_and_untrusted() -> None:
     labels = inferred("search_messages", "Search messages in the mailbox.").labels
-    assert labels == Labels(reads_private=True, sees_untrusted=True, public_sink=False)
+    assert labels == FlowLabels(reads_private=True, sees_untrusted=True, public_sink=False)
 
 
 def test_a_letter_is_a_way_out() -> None:
     labels = inferred("send_letter", "Send a letter.").labels
-    assert labels == Labels(reads_private=False, sees_untrusted=False, public_sink=True)
+    assert labels == FlowLabels(reads_private=False, sees_untrusted=False, public_sink=True)
 
 
 def test_a_query_reads_private_data() -> None:

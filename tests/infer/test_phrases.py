@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assent.infer.statements import Statements
+from assent.infer.features.phrases import Statements
 
 TABLE = tomllib.loads(resources.files("assent.infer").joinpath("statements.toml").read_text(encoding="utf-8"))
 PATTERNS = [

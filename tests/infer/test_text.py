@@ -2,8 +2,8 @@
 
 import pytest
 
-from assent.infer.prose import read_prose
-from assent.infer.statements import Statements
+from assent.infer.features.phrases import Statements
+from assent.infer.features.text import read_prose
 
 
 @pytest.mark.parametrize(

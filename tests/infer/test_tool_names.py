@@ -2,8 +2,8 @@
 
 import pytest
 
-from assent.infer.naming import read_name
-from assent.infer.words import split_name
+from assent.infer.features.name import read_name
+from assent.infer.features.words import split_name
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assent.infer.parameters import read_parameters
+from assent.infer.features.parameters import read_parameters
 
 
 def schema(**properties: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from assent.contract.profiles import profile
-from assent.edges.foreign import Terms, take_in
 from assent.infer import classify
+from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 
 TEXT = {"type": "string"}
 STEP = {"type": {"enum": ["wait", "click", "write", "press", "scroll", "executeJavascript"]}, "selector": TEXT}
@@ -72,7 +72,7 @@ BROWSER = [
 
 
 def risks(definitions: list[dict[str, Any]]) -> dict[str, str]:
-    taken = take_in(definitions, {}, Terms("browser", profile("spec")))
+    taken = compile_tools(definitions, {}, UpstreamPolicy("browser", profile("spec")))
     return {one.name: one.contract.risk.value for one in taken.tools}
 
 
@@ -113,7 +113,7 @@ def test_a_search_under_a_blanket_hint_is_a_read() -> None:
 def test_words_that_others_read_are_asked_about(definition: dict[str, Any]) -> None:
     inference = classify(definition)
     assert inference.risk == "high", inference.reasons
-    [taken] = take_in([definition], {}, Terms("talk", profile("spec"))).tools
+    [taken] = compile_tools([definition], {}, UpstreamPolicy("talk", profile("spec"))).tools
     assert taken.contract.autonomous is False and taken.contract.confirmation.by == "user"
 
 

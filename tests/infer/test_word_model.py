@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from assent.infer import classify
-from assent.infer.evidence import gather
-from assent.infer.judge import classify_with
-from assent.infer.weighing import SILENT, Weights, join_words, list_traits, load_weights, parse_weights, weigh
+from assent.infer.classifier import classify_with
+from assent.infer.features.tool import gather
+from assent.infer.model import SILENT, Weights, join_words, list_traits, load_weights, parse_weights, weigh
 
 LONG = "for every vessel that called at one of the harbours of this coast, with its flag and its tonnage."
 READERS = Weights(30.0, -30.0, {})
@@ -307,8 +307,8 @@ def test_the_shipped_weights_are_whole() -> None:
 def test_the_same_words_weigh_the_same_in_every_process() -> None:
     script = (
         "import json, sys\n"
-        "from assent.infer.evidence import gather\n"
-        "from assent.infer.weighing import list_traits, weigh\n"
+        "from assent.infer.features.tool import gather\n"
+        "from assent.infer.model import list_traits, weigh\n"
         "read = [gather(one) for one in json.load(sys.stdin)]\n"
         "print(json.dumps([[weigh(one), [*list_traits(one)['input']]] for one in read]))"
     )

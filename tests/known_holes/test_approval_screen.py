@@ -11,15 +11,15 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from assent.core.outcome import Pause
-from assent.edges.real_paths import MOST_LOOKED_AT, real_paths
+from assent.gateway.real_paths import MOST_LOOKED_AT, real_paths
 from assent.testing import World
-from console_browser import signed_in
-from houses import post, rpc, shop_gateway
-from problems import problem
-from transports import ROOT, Person
-from wrapping import ASSENT, home
+from support.console_browser import signed_in
+from support.gateways import post, rpc, shop_gateway
+from support.problems import problem
+from support.transports import ROOT, Person
+from support.wrap_process import ASSENT, home
 
-ODD = str(ROOT / "tests" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "odd_server.py")
 
 
 async def asked(**arguments: Any) -> list[str]:
@@ -161,7 +161,7 @@ async def test_a_link_behind_a_path_is_shown_to_the_person_and_a_changed_one_ask
 
 async def test_the_page_of_an_approval_holds_all_of_a_long_text(tmp_path: Path) -> None:
     deleting = rpc("tools/call", name="delete_order", arguments={"order_id": "x" * 9_000 + "<b>end</b>"})
-    async with shop_gateway(tmp_path) as (url, house, _shop), signed_in(url, house.store) as person:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _shop), signed_in(url, gateway_app.store) as person:
         said = problem((await post(url, deleting)).json()["result"])
         page = (await person.get(urlsplit(said["approval_url"]).path)).text
         assert page.count("x" * 1_000) >= 9

@@ -8,19 +8,19 @@ from typing import Any
 
 import yaml
 
+from assent.config.load import load_settings
 from assent.core.tool import Tool
-from assent.reloading import Reloading, signature, watched_files
-from assent.settings import load_settings
-from houses import Shop, post, rpc
-from test_reloading import desk
-from transports import over_http
+from assent.gateway.reload import ConfigReloader, signature, watched_files
+from gateway.test_reload import desk
+from support.gateways import Shop, post, rpc
+from support.transports import over_http
 
 FORBIDDEN = {"side_effect": "read", "risk": "forbidden"}
 WHOLE = {"list_orders": FORBIDDEN, "place_order": FORBIDDEN}
 
 
-def risks(house: Any) -> dict[str, str]:
-    return {name: tool.contract.risk.value for name, tool in house.catalogue().tools.items()}
+def risks(gateway_app: Any) -> dict[str, str]:
+    return {name: tool.contract.risk.value for name, tool in gateway_app.catalogue().tools.items()}
 
 
 async def test_a_contracts_file_that_is_still_being_written_is_not_used(tmp_path: Path) -> None:
@@ -30,16 +30,16 @@ async def test_a_contracts_file_that_is_still_being_written_is_not_used(tmp_path
         contracts, file, seen_while_writing = tmp_path / "contracts.yaml", tmp_path / "assent.yaml", []
 
         async def write_on(_: float) -> None:
-            seen_while_writing.append(risks(at.house))
+            seen_while_writing.append(risks(at.gateway_app))
             if len(seen_while_writing) == 1:
                 contracts.write_text(text + "# whole\n")
 
-        before = signature(watched_files(file, at.house.settings))
+        before = signature(watched_files(file, at.gateway_app.settings))
         contracts.write_text(half)
-        reloading = Reloading(at.house, file, lambda: load_settings(file), before, pause=write_on)
+        reloading = ConfigReloader(at.gateway_app, file, lambda: load_settings(file), before, pause=write_on)
         await reloading.look()
         assert [one["place_order"] for one in seen_while_writing] == ["forbidden", "forbidden"]
-        assert risks(at.house)["place_order"] == "forbidden"
+        assert risks(at.gateway_app)["place_order"] == "forbidden"
 
 
 async def test_files_that_change_while_they_are_read_are_not_used(tmp_path: Path) -> None:
@@ -51,10 +51,10 @@ async def test_files_that_change_while_they_are_read_are_not_used(tmp_path: Path
             (tmp_path / "contracts.yaml").write_text(yaml.safe_dump({"tools": {"list_orders": FORBIDDEN}}))
             return settings
 
-        before = signature(watched_files(file, at.house.settings))
-        reloading = Reloading(at.house, file, load_and_disturb, before)
+        before = signature(watched_files(file, at.gateway_app.settings))
+        reloading = ConfigReloader(at.gateway_app, file, load_and_disturb, before)
         assert not await reloading.reload()
-        assert risks(at.house)["place_order"] == "forbidden"
+        assert risks(at.gateway_app)["place_order"] == "forbidden"
 
 
 def compiled() -> int:
@@ -69,7 +69,7 @@ async def test_definitions_that_an_upstream_replaced_do_not_stay_in_memory(tmp_p
         for number in range(5):
             shop.server.remove_tool("list_orders")
             shop.server.add_tool(lambda: ["o"], name="list_orders", description=f"Lists orders, as of {number}.")
-            await at.house.reload("shop")
+            await at.gateway_app.reload("shop")
             await post(at.url, rpc("tools/list"))
             answer = await post(at.url, rpc("tools/call", name="list_orders", arguments={}))
             assert not answer.json()["result"].get("isError")

@@ -10,7 +10,7 @@ import pytest
 from assent.contract.documents import schema_validator
 from assent.contract.profiles import profile
 from assent.core.tool import Tool
-from assent.edges.foreign import Terms, take_in
+from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}}
 
@@ -44,8 +44,8 @@ HOSTILE: dict[str, dict[str, Any]] = {
 
 
 def taken(*definitions: dict[str, Any]) -> tuple[tuple[Tool, ...], Any]:
-    terms = Terms(upstream="shop", profile=profile("spec"))
-    found = take_in(list(definitions), {}, terms, {})
+    terms = UpstreamPolicy(upstream="shop", profile=profile("spec"))
+    found = compile_tools(list(definitions), {}, terms, {})
     return found.tools, found.withheld
 
 

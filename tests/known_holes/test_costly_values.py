@@ -15,10 +15,10 @@ from mcp.server import MCPServer
 from assent.contract.documents import schema_validator
 from assent.contract.model import Contract
 from assent.core.tool import MOST_VALUES, compile_tool
-from assent.pipeline.work import Work
+from assent.pipeline.effects import EffectRunner
 from assent.stores import MemoryStore
-from houses import gateway, post, rpc
-from transports import over_http
+from support.gateways import gateway, post, rpc
+from support.transports import over_http
 
 ITEMS = {"type": "object", "properties": {"items": {"type": "array", "items": {"type": "string"}}}}
 EITHER = {"anyOf": [{"items": {"type": "string"}}, {"items": {"type": "boolean"}}]}
@@ -78,7 +78,7 @@ def test_objects_compared_with_many_others_are_counted() -> None:
 
 async def test_leases_are_extended_between_large_checks() -> None:
     """A hundred large checks arrive in one pass of the event loop; the heartbeat comes between the first of them."""
-    work, order = Work(MemoryStore(), time.time), list[str]()
+    work, order = EffectRunner(MemoryStore(), time.time), list[str]()
 
     async def check(number: int) -> None:
         await work.turn()

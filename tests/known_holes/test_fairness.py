@@ -16,21 +16,21 @@ from typing import Any
 import httpx2
 import pytest
 
-import careless_server
-from assent.edges.passages import RelayPassage
-from assent.edges.places import NoPlace, Places
-from assent.edges.sessions import SessionTable, TooManySessions
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.child import Child, Launch
-from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.line import Peer
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.stderr import StderrLog
-from assent.edges.upstreams.target import Target
-from assent.edges.upstreams.tenancy import Tenancy
-from assent.edges.upstreams.wishes import MOST_OF_ONE, TooManyResources, Wishes
-from houses import ANN_KEY, CI, HEADERS, gateway, rpc
-from scripted_server import Conversation, Script, ScriptedServer
+from assent.gateway.fair_share import NoPlace, Places
+from assent.gateway.passthrough.non_tool import SingleUpstreamRelay
+from assent.gateway.sessions.table import SessionTable, TooManySessions
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import HttpUpstream
+from assent.upstreams.http.sessions import UpstreamSessions
+from assent.upstreams.http.transport import SessionContext
+from assent.upstreams.stdio.process import LaunchSpec, ServerProcess
+from assent.upstreams.stdio.stderr import StderrLog
+from assent.upstreams.subscription_counts import MOST_OF_ONE, ResourceInterest, TooManyResources
+from support import careless_server
+from support.gateways import ANN_KEY, CI, HEADERS, gateway, rpc
+from support.scripted_server import Conversation, Script, ScriptedServer
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 META = {
@@ -80,7 +80,7 @@ async def listeners(folder: Path) -> AsyncIterator[Listeners]:
 
 
 async def test_one_caller_has_a_bounded_number_of_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assent.edges.gateway.MOST_STREAMS_OF_ONE", 3)
+    monkeypatch.setattr("assent.gateway.endpoint.MOST_STREAMS_OF_ONE", 3)
     async with listeners(tmp_path) as callers:
         statuses = [(await callers.open(CI)).status_code for _ in range(5)]
         assert statuses == [200, 200, 200, 429, 429]
@@ -90,7 +90,7 @@ async def test_one_caller_has_a_bounded_number_of_streams(tmp_path: Path, monkey
 async def test_who_holds_the_most_upstream_streams_gives_one_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RelayPassage, "most_streams", 4)
+    monkeypatch.setattr(SingleUpstreamRelay, "most_streams", 4)
     async with listeners(tmp_path) as callers:
         first, *others = [await callers.open(CI) for _ in range(4)]
         assert {one.status_code for one in (first, *others)} == {200}
@@ -151,28 +151,28 @@ async def test_the_many_upstream_sessions_of_one_caller_end_before_anybody_elses
             await conversation.answer(answer, fields=fields)
 
     async with upstream(script) as server:
-        tenancy = Tenancy(server, most=4)
-        async with tenancy.speaking("anns", {}, "ann") as anns:
+        upstream_sessions = UpstreamSessions(server, most=4)
+        async with upstream_sessions.speaking("anns", {}, "ann") as anns:
             pass
         for number in range(8):
-            async with tenancy.speaking(f"eves-{number}", {}, "eve"):
+            async with upstream_sessions.speaking(f"eves-{number}", {}, "eve"):
                 pass
-        async with tenancy.speaking("anns", {}, "ann") as again:
+        async with upstream_sessions.speaking("anns", {}, "ann") as again:
             assert again is anns
-        assert len(tenancy) == 4
+        assert len(upstream_sessions) == 4
 
 
 async def test_one_caller_watches_a_bounded_number_of_resources() -> None:
     async def told(_uri: str) -> None: ...
 
-    wishes = Wishes()
+    resource_interest = ResourceInterest()
     for number in range(MOST_OF_ONE):
-        await wishes.add(f"x://{number}", told, "eve")
+        await resource_interest.add(f"x://{number}", told, "eve")
     with pytest.raises(TooManyResources):
-        await wishes.add("x://1", told, "eve")
-    await wishes.add("x://1", told, "ann")
-    await wishes.remove("x://0", told, "eve")
-    await wishes.add("x://more", told, "eve")
+        await resource_interest.add("x://1", told, "eve")
+    await resource_interest.add("x://1", told, "ann")
+    await resource_interest.remove("x://0", told, "eve")
+    await resource_interest.add("x://more", told, "eve")
 
 
 # Turns of the event loop
@@ -220,7 +220,7 @@ async def counting() -> AsyncIterator[Turns]:
 @asynccontextmanager
 async def upstream(script: Script) -> AsyncIterator[HttpUpstream]:
     async with ScriptedServer(script) as server:
-        pool = Pool("shop", Target.of(server.url), Limits(), Breaker("shop", time.monotonic))
+        pool = Pool("shop", UpstreamAddress.of(server.url), Limits(), CircuitBreaker("shop", time.monotonic))
         try:
             yield HttpUpstream(pool, {"name": "assent", "version": "0"}, first_id=1)
         finally:
@@ -237,7 +237,7 @@ async def test_a_flood_of_events_leaves_the_loop_to_others_in_between() -> None:
         await conversation.ended_by_peer()
 
     async with upstream(flooding) as server, counting() as turns:
-        await server.request("tools/call", {"name": "flood"}, Peer("2026-07-28"), audience=turns)
+        await server.request("tools/call", {"name": "flood"}, SessionContext("2026-07-28"), audience=turns)
     assert turns.heard.total() == 3000
     assert max(turns.heard.values()) <= 16
 
@@ -246,8 +246,8 @@ async def test_a_flood_of_lines_leaves_the_loop_to_others_in_between() -> None:
     line = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}})
     program = f"import sys; sys.stdout.write({line!r} + chr(10)); sys.stdout.write(({line!r} + chr(10)) * 3000)"
     async with counting() as turns:
-        launch = Launch("flood", (sys.executable, "-c", program), dict(os.environ))
-        child = Child(launch, turns.hear, lambda line: None, StderrLog("flood", time.monotonic))
+        launch = LaunchSpec("flood", (sys.executable, "-c", program), dict(os.environ))
+        child = ServerProcess(launch, turns.hear, lambda line: None, StderrLog("flood", time.monotonic))
         await child.start()
         async with asyncio.timeout(60):
             await child.ended.wait()

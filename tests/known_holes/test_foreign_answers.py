@@ -11,15 +11,15 @@ from typing import Any
 import orjson
 import pytest
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.faults import Garbled
-from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.line import Peer
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from houses import shop_gateway
-from scripted_server import Conversation, ScriptedServer
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ProtocolViolation
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import HttpUpstream
+from assent.upstreams.http.transport import SessionContext
+from support.gateways import shop_gateway
+from support.scripted_server import Conversation, ScriptedServer
 
 ERROR = {"code": -32602, "message": "nothing ran"}
 
@@ -38,7 +38,7 @@ async def answering(answer: dict[str, Any], *, stream: bool) -> AsyncIterator[Ht
             await conversation.write(b"HTTP/1.1 200 OK\r\n" + kind + event)
 
     async with ScriptedServer(script) as server:
-        pool = Pool("shop", Target.of(server.url), Limits(), Breaker("shop", lambda: 0.0, threshold=99))
+        pool = Pool("shop", UpstreamAddress.of(server.url), Limits(), CircuitBreaker("shop", lambda: 0.0, threshold=99))
         try:
             yield HttpUpstream(pool, {"name": "assent", "version": "0"}, first_id=7)
         finally:
@@ -49,15 +49,15 @@ async def answering(answer: dict[str, Any], *, stream: bool) -> AsyncIterator[Ht
 @pytest.mark.parametrize("answer", [{"id": 8, "error": ERROR}, {"id": "7", "error": ERROR}, {"id": 8, "result": {}}])
 async def test_an_answer_under_a_foreign_id_is_no_answer(answer: dict[str, Any], stream: bool) -> None:
     async with answering(answer, stream=stream) as upstream:
-        with pytest.raises(Garbled, match="does not belong to the request"):
-            await upstream.request("tools/call", {"name": "pay"}, Peer("2026-07-28"))
+        with pytest.raises(ProtocolViolation, match="does not belong to the request"):
+            await upstream.request("tools/call", {"name": "pay"}, SessionContext("2026-07-28"))
 
 
 @pytest.mark.parametrize("answered", [7, None, "server-error"])
 async def test_an_error_under_its_own_id_or_none_is_the_answer(answered: Any) -> None:
     async with answering({"id": answered, "error": ERROR}, stream=False) as upstream:
         with pytest.raises(RpcError, match="nothing ran"):
-            await upstream.request("tools/call", {"name": "pay"}, Peer("2026-07-28"))
+            await upstream.request("tools/call", {"name": "pay"}, SessionContext("2026-07-28"))
 
 
 async def status_of(url: str, path: str, headers: list[tuple[str, str]]) -> int:

@@ -14,10 +14,10 @@ import pytest
 import yaml
 from mcp_types import LOG_LEVEL_META_KEY
 
-import careless_server
-from houses import HEADERS, gateway, post, rpc
-from scripted_server import Conversation, ScriptedServer
-from wrapping import home, running
+from support import careless_server
+from support.gateways import HEADERS, gateway, post, rpc
+from support.scripted_server import Conversation, ScriptedServer
+from support.wrap_process import home, running
 
 TOOLS = [
     {"name": name, "description": "Does it.", "inputSchema": {"type": "object", "properties": {"x": {}}}}

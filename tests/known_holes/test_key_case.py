@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-import careless_server
-from assent.core.spelling import Spelling, fold
-from assent.edges.envelope import PARAMS, rebuild
-from assent.edges.json_boundary import Malformed
-from careless_server import Careless
-from houses import gateway, post, rpc
-from scripted_server import Conversation, ScriptedServer
-from wrapping import home, running
+from assent.core.member_names import Spelling, fold
+from assent.mcp.envelope import PARAMS, rebuild
+from assent.mcp.strict_json import Malformed
+from support import careless_server
+from support.careless_server import Careless
+from support.gateways import gateway, post, rpc
+from support.scripted_server import Conversation, ScriptedServer
+from support.wrap_process import home, running
 
 HELLO = rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "x", "version": "1"})
 DELETE = {"name": "delete_all", "arguments": {}}

@@ -6,9 +6,9 @@
 | `Host` confusion | test_no_spelling_of_host_is_taken_for_ours |
 | session id as credential | test_a_session_id_opens_nothing_for_another_caller |
 | unbounded session tables | test_bad_clients.test_thousands_of_sessions_are_bounded_and_calls_go_on |
-| SSRF from OpenAPI | test_the_document_never_decides_where_calls_go; edges/upstreams/openapi/test_exchange |
-| traversal from OpenAPI | test_a_path_value_never_reaches_another_operation (edges/upstreams/openapi) |
-| `$ref` fetches | test_no_schema_is_fetched_from_anywhere; edges/upstreams/openapi/test_library |
+| SSRF from OpenAPI | test_the_document_never_decides_where_calls_go; upstreams/openapi/test_http |
+| traversal from OpenAPI | test_a_path_value_never_reaches_another_operation (upstreams/openapi) |
+| `$ref` fetches | test_no_schema_is_fetched_from_anywhere; upstreams/openapi/test_references |
 | default bind 0.0.0.0 | test_the_default_is_this_machine_and_others_need_to_be_known |
 | token passthrough | test_the_callers_token_never_goes_upstream |
 | list filtering without call checks | test_what_is_not_listed_cannot_be_called |
@@ -29,14 +29,14 @@ import pytest
 from click.testing import CliRunner
 
 from assent.cli import cli
+from assent.config.checks import check_bind
+from assent.config.load import parse_settings
 from assent.errors import SettingsError
 from assent.pipeline.approve import approve
-from assent.reception import check_bind
-from assent.settings import parse_settings
 from assent.testing import ANN
-from houses import ANN_KEY, ANYBODY, CI, HEADERS, configuration, gateway, post, rpc, shop_gateway
-from scripted_server import Conversation, ScriptedServer
-from transports import Person, connect
+from support.gateways import ANN_KEY, ANYBODY, CI, HEADERS, configuration, gateway, post, rpc, shop_gateway
+from support.scripted_server import Conversation, ScriptedServer
+from support.transports import Person, connect
 
 CLIENT = {"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 
@@ -122,11 +122,11 @@ async def test_no_schema_is_fetched_from_anywhere(tmp_path: Path) -> None:
 
         async with (
             ScriptedServer(listing) as upstream,
-            gateway(tmp_path, {"odd": {"url": upstream.url}}) as (url, house),
+            gateway(tmp_path, {"odd": {"url": upstream.url}}) as (url, gateway_app),
         ):
             await post(url, rpc("tools/call", name="get_it", arguments={"a": 1}))
-            assert "get_it" not in house.catalogue().tools
-            assert "get_it" in house.catalogue().withheld
+            assert "get_it" not in gateway_app.catalogue().tools
+            assert "get_it" in gateway_app.catalogue().withheld
     assert fetched == []
 
 
@@ -168,13 +168,13 @@ async def test_what_is_not_listed_cannot_be_called(tmp_path: Path) -> None:
 
 
 async def test_an_approval_is_for_one_call_and_not_for_a_name(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, shop):
+    async with shop_gateway(tmp_path) as (url, gateway_app, shop):
 
         async def delete(order: str) -> Any:
             answer = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": order}))
             return answer.json()["result"]["structuredContent"]
 
-        await approve(ANN, (await delete("1"))["approval"], "approve", house.ports)
+        await approve(ANN, (await delete("1"))["approval"], "approve", gateway_app.ports)
         assert (await delete("2"))["code"] == "confirm.approval_pending"
         assert await delete("1") == {"deleted": "1"}
         assert (await delete("1"))["code"] == "confirm.approval_pending", "and it is used up"

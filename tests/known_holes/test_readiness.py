@@ -11,8 +11,8 @@ import httpx2
 
 from assent.stores import open_store
 from assent.stores.probe import StoreProbe
-from houses import shop_gateway
-from postgres_server import drop_store, new_store_url
+from support.gateways import shop_gateway
+from support.postgres_server import drop_store, new_store_url
 
 
 def forbid_writes(database: Path) -> None:
@@ -25,19 +25,19 @@ def forbid_writes(database: Path) -> None:
 
 
 async def test_a_gateway_is_not_ready_while_its_store_can_be_read_but_not_written(tmp_path: Path) -> None:
-    async with shop_gateway(tmp_path) as (url, house, _shop), httpx2.AsyncClient(timeout=60) as client:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _shop), httpx2.AsyncClient(timeout=60) as client:
         page = url.replace("/mcp", "/readyz")
         assert (await client.get(page)).status_code == 200
-        await house.store.flush()
+        await gateway_app.store.flush()
         forbid_writes(tmp_path / "assent.db")
-        house.probe = StoreProbe(house.store, lambda: 0.0)  # the answer of a moment ago is forgotten
+        gateway_app.probe = StoreProbe(gateway_app.store, lambda: 0.0)  # the answer of a moment ago is forgotten
         refused = await client.get(page)
         assert (refused.status_code, refused.json()) == (503, {"status": "not ready"})
-        assert await house.store.recall("") is None
+        assert await gateway_app.store.recall("") is None
         with sqlite3.connect(tmp_path / "assent.db") as connection:
             for table in ("rates", "claims", "audit_entries"):
                 connection.execute(f"DROP TRIGGER full_{table}")
-        house.probe = StoreProbe(house.store, lambda: 0.0)
+        gateway_app.probe = StoreProbe(gateway_app.store, lambda: 0.0)
         assert (await client.get(page)).status_code == 200
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
-from assent import attention
-from assent.house import House, open_house
-from assent.settings import parse_settings
-from houses import configuration
-from scripted_server import Conversation, ScriptedServer
+from assent.config.load import parse_settings
+from assent.gateway import monitor
+from assent.gateway.app import GatewayApp, open_gateway
+from support.gateways import configuration
+from support.scripted_server import Conversation, ScriptedServer
 
 TOOLS = 1_000
 
@@ -41,9 +41,9 @@ async def restless(conversation: Conversation) -> None:
 
 
 @asynccontextmanager
-async def house(folder: Path) -> AsyncIterator[tuple[House, ScriptedServer]]:
+async def gateway_app(folder: Path) -> AsyncIterator[tuple[GatewayApp, ScriptedServer]]:
     async with ScriptedServer(restless) as server:
-        opened = await open_house(parse_settings(configuration(folder, {"things": {"url": server.url}})))
+        opened = await open_gateway(parse_settings(configuration(folder, {"things": {"url": server.url}})))
         try:
             yield opened, server
         finally:
@@ -51,8 +51,8 @@ async def house(folder: Path) -> AsyncIterator[tuple[House, ScriptedServer]]:
 
 
 async def test_everything_else_has_a_turn_while_a_thousand_tools_are_taken_in(tmp_path: Path) -> None:
-    async with house(tmp_path) as (opened, _):
-        refresh = asyncio.create_task(opened.stock.refresh("things"))
+    async with gateway_app(tmp_path) as (opened, _):
+        refresh = asyncio.create_task(opened.tool_loader.refresh("things"))
         turns = 0
         while not refresh.done():
             turns += 1
@@ -67,7 +67,7 @@ async def test_an_upstream_that_always_says_its_tools_changed_is_asked_after_a_p
 
     async def refresh(name: str) -> float:
         asked.append(name)
-        watcher.look_at(name)  # it changed again while we looked
+        watcher.refresh_now(name)  # it changed again while we looked
         return 2.0
 
     async def rest(seconds: float) -> None:
@@ -75,9 +75,9 @@ async def test_an_upstream_that_always_says_its_tools_changed_is_asked_after_a_p
         resting.set()
         await asyncio.Event().wait()
 
-    watcher = attention.Attention(refresh, lambda name: False, lambda message: None, rest)
+    watcher = monitor.UpstreamMonitor(refresh, lambda name: False, lambda message: None, rest)
     watcher.begin("things", None)
-    watcher.look_at("things")
+    watcher.refresh_now("things")
     await asyncio.wait_for(resting.wait(), 10)
     assert (asked, rests) == (["things"], [20.0])
     await watcher.end()
@@ -85,4 +85,4 @@ async def test_an_upstream_that_always_says_its_tools_changed_is_asked_after_a_p
 
 @pytest.mark.parametrize(("busy", "pause"), [(0.0, 1.0), (0.01, 1.0), (0.5, 5.0), (60.0, 30.0)])
 def test_the_longer_a_refresh_kept_us_busy_the_longer_the_pause(busy: float, pause: float) -> None:
-    assert attention.pause(busy) == pause
+    assert monitor.pause(busy) == pause

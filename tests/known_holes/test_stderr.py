@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from assent.edges.upstreams.stderr import ALLOWED, LONGEST_LINE, WINDOW, StderrLog
-from houses import configuration, post, rpc
-from processes import commanded
-from transports import ROOT
-from wrapping import home, running
+from assent.upstreams.stdio.stderr import ALLOWED, LONGEST_LINE, WINDOW, StderrLog
+from support.gateways import configuration, post, rpc
+from support.processes import commanded
+from support.transports import ROOT
+from support.wrap_process import home, running
 
-LOUD = [sys.executable, str(ROOT / "tests" / "flooding_server.py")]
+LOUD = [sys.executable, str(ROOT / "tests" / "support" / "flooding_server.py")]
 MOST = 1_000_000
 
 
@@ -106,7 +106,7 @@ async def test_a_server_cannot_forge_a_line_of_our_log(tmp_path: Path) -> None:
         await command.said("Stopped")
     lines: list[dict[str, Any]] = [json.loads(line) for line in command.lines]
     assert [one for one in lines if "forged" in one["message"] or "approved" in one["message"]]
-    assert {one["logger"] for one in lines if "approved" in one["message"]} == {"assent.edges.upstreams.stderr"}
+    assert {one["logger"] for one in lines if "approved" in one["message"]} == {"assent.upstreams.stdio.stderr"}
     assert {one["upstream"] for one in lines if "approved" in one["message"]} == {"loud"}
 
 
@@ -117,7 +117,7 @@ async def test_a_server_cannot_forge_a_line_of_text_either(tmp_path: Path) -> No
         await command.said("Stopped")
     theirs = [line for line in command.lines if any(word in line for word in ("approved", "forged", "red"))]
     assert len(theirs) == 4
-    assert all(" INFO assent.edges.upstreams.stderr: loud: " in line for line in theirs)
+    assert all(" INFO assent.upstreams.stdio.stderr: loud: " in line for line in theirs)
     assert theirs[1].count("\\r") == 1 and theirs[2].endswith("loud: red \\x1b[2Jcleared")
 
 

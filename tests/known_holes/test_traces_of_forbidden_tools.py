@@ -17,10 +17,10 @@ from mcp.server import MCPServer
 from mcp_types import Completion, PromptReference
 
 from assent import Assent, contract
-from assent.core.mentions import Mentions
+from assent.core.tool_mentions import Mentions
 from assent.fastmcp import Assent as FastMCPAssent
-from houses import ANN_KEY, CI, gateway, post, rpc
-from transports import connect, over_http
+from support.gateways import ANN_KEY, CI, gateway, post, rpc
+from support.transports import connect, over_http
 
 SECRET = "read_private_key"
 TEXT = f"Lists orders. Unlike {SECRET}, it changes nothing. Up to ten."
@@ -119,7 +119,7 @@ async def test_metadata_does_not_publish_its_permissions(tmp_path: Path) -> None
     assert "keys:export" not in refused.headers["www-authenticate"]
 
 
-def stock(server: Any) -> None:
+def tool_loader(server: Any) -> None:
     @server.tool(description=TEXT)
     @contract(side_effect="read")
     def list_orders(limit: int = 2) -> list[str]:
@@ -135,7 +135,7 @@ def stock(server: Any) -> None:
 async def test_a_library_server_does_not_mention_it_either() -> None:
     assent = Assent()
     server = MCPServer("shop", extensions=[assent.extension()], log_level="ERROR")
-    stock(server)
+    tool_loader(server)
     assent.apply(server)
     async with connect(server, "legacy", None) as client:
         (tool,) = (await client.list_tools()).tools
@@ -145,7 +145,7 @@ async def test_a_library_server_does_not_mention_it_either() -> None:
 async def test_nor_does_a_server_on_fastmcp() -> None:
     assent = FastMCPAssent()
     server: FastMCP = FastMCP("shop")
-    stock(server)
+    tool_loader(server)
     assent.apply(server)
     async with FastMCPClient(server) as client:
         (tool,) = await client.list_tools()

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.outcome import Answer, Refusal
 from assent.core.secrets import ALREADY_DELIVERED, is_secret_whole
 from assent.testing import World
-from edges.upstreams.openapi.documents import api, ok
+from support.openapi_documents import api, ok
 
 TOKEN = "t0ken-7f3a"
 ASKS_NOBODY = {"confirmation": {"by": "none", "because": "The test asks nobody."}}

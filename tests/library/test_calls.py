@@ -14,10 +14,10 @@ from mcp import Client
 from mcp.server import MCPServer
 
 from assent.contract.decorator import contract
-from assent.library import Assent
-from houses import gateway
-from problems import problem
-from transports import over_http
+from assent.library.governance import Assent
+from support.gateways import gateway
+from support.problems import problem
+from support.transports import over_http
 
 ESTIMATE: dict[str, Any] = {"side_effect": "read"}
 PLACE: dict[str, Any] = {

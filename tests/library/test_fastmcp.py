@@ -23,9 +23,9 @@ from mcp.shared.exceptions import MCPError
 from assent.core.outcome import problem_in
 from assent.errors import ContractError
 from assent.fastmcp import Assent, Principal, ToolFailed, contract
-from fastmcp_client import FastMCPClient
-from problems import problem
-from transports import ERAS, Person, over_http
+from support.fastmcp_client import FastMCPClient
+from support.problems import problem
+from support.transports import ERAS, Person, over_http
 
 KEY = {"dev.assent/idempotencyKey": "k"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mcp.server.auth.provider import AccessToken
 
-from assent.library import _of_token
+from assent.library.governance import _of_token
 
 
 def token(client: str, subject: str | None = None, issuer: str | None = None) -> AccessToken:

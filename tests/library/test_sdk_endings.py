@@ -12,8 +12,8 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 
 from assent.contract.decorator import contract
-from assent.library import Assent
-from transports import Person
+from assent.library.governance import Assent
+from support.transports import Person
 
 
 def asking(seen: list[str]) -> Any:

@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 from assent.contract.decorator import contract
 from assent.core.outcome import problem_in
 from assent.errors import ContractError
-from assent.library import Assent
-from transports import ERAS, Person, connect
+from assent.library.governance import Assent
+from support.transports import ERAS, Person, connect
 
 KEY = {"dev.assent/idempotencyKey": "k"}
 

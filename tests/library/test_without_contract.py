@@ -17,12 +17,12 @@ from mcp_types import ToolAnnotations
 
 from assent import Assent, contract
 from assent.contract.profiles import profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.wire import dropped_hints
 from assent.errors import ContractError, SettingsError
 from assent.fastmcp import Assent as FastAssent
 from assent.testing import every_tool_annotated
-from houses import CONTRACTS, gateway, shop_gateway
+from support.gateways import CONTRACTS, gateway, shop_gateway
 
 Add = Callable[..., Any]
 
@@ -212,10 +212,13 @@ async def test_a_gateway_with_a_contract_for_every_tool_starts(tmp_path: Path) -
     rest = {"list_orders": {"side_effect": "read"}, "read_private_key": {"side_effect": "read"}}
     (tmp_path / "all.yaml").write_text(yaml.safe_dump({"tools": {**CONTRACTS, **rest}}))
     more: dict[str, Any] = {"without_contract": "error", "contracts": [str(tmp_path / "all.yaml")]}
-    async with shop_gateway(tmp_path, **more) as (_, house, _):
-        assert len(house.catalogue().tools) == 4
+    async with shop_gateway(tmp_path, **more) as (_, gateway_app, _):
+        assert len(gateway_app.catalogue().tools) == 4
 
 
 async def test_an_upstream_that_is_down_does_not_stop_a_strict_gateway(tmp_path: Path) -> None:
-    async with gateway(tmp_path, {"shop": {"url": "http://127.0.0.1:9/mcp"}}, without_contract="error") as (_, house):
-        assert not house.catalogue().tools
+    async with gateway(tmp_path, {"shop": {"url": "http://127.0.0.1:9/mcp"}}, without_contract="error") as (
+        _,
+        gateway_app,
+    ):
+        assert not gateway_app.catalogue().tools

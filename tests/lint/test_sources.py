@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from assent.contract.profiles import profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.errors import FaultsError
 from assent.lint import all_rules, lint
-from assent.lint.sources import Read, kind_of, read_file
+from assent.lint.sources import LintInput, kind_of, read_file
 
 TOOL = {"name": "list_notes", "inputSchema": {"type": "object"}}
 
 
-def read(path: Path, **options: object) -> Read:
+def read(path: Path, **options: object) -> LintInput:
     return read_file(path, said_by=profile("spec"), known=tuple(all_rules()), **options)  # type: ignore[arg-type]
 
 

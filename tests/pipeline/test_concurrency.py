@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from assent.core.call import Reply, Request, Resume
+from assent.core.call import Request, Resume, UserAnswer
 from assent.core.claims import State
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.core.principal import Principal
 from assent.pipeline.approve import approve
+from assent.pipeline.effects import EffectRunner
 from assent.pipeline.govern import govern
-from assent.pipeline.work import Work
-from assent.ports import NotRun, Unreached
+from assent.ports import NotReached, NotRun
 from assent.stores.memory import MemoryStore
 from assent.testing import AGENT, ANN, World
 
@@ -189,7 +189,7 @@ async def test_who_waits_for_a_call_that_was_never_reached_may_call_again() -> N
 
     async def unreached(arguments: dict[str, Any]) -> Any:
         await gate.pass_through()
-        return Unreached()
+        return NotReached()
 
     world.upstream.functions["note"] = unreached
     world.but(attach=60.0)
@@ -239,7 +239,7 @@ async def test_many_answers_of_the_client_to_one_question_cause_one_effect() -> 
     world = World({"wipe": {"side_effect": "destructive"}})
     pause = await world.call("wipe", can_ask=True)
     assert isinstance(pause, Pause)
-    request = Request("wipe", None, AGENT, reply=Reply(pause.approval.id, "accept"), can_ask=True)
+    request = Request("wipe", None, AGENT, reply=UserAnswer(pause.approval.id, "accept"), can_ask=True)
     outcomes = await asyncio.gather(*(govern(request, world.ports) for _ in range(MANY)))
     assert len(world.upstream.effects) == 1
     assert codes(list(outcomes))["answer"] == 1
@@ -342,7 +342,7 @@ async def test_while_an_effect_runs_its_lease_is_kept_alive() -> None:
 
     gate = Gate()
     world = World(NOTE, store=Beating())
-    world.work = Work(world.store, world.clock, lease=0.003)
+    world.work = EffectRunner(world.store, world.clock, lease=0.003)
     world.but(work=world.work)
     hanging(world, gate)
     calling = asyncio.create_task(world.call("note", key="k"))
@@ -400,7 +400,7 @@ async def test_a_resumed_call_whose_answer_was_lost_replays() -> None:
     assert len(world.upstream.effects) == 2
 
 
-@pytest.mark.parametrize("end", [Unreached("gone"), NotRun("that question is over")])
+@pytest.mark.parametrize("end", [NotReached("gone"), NotRun("that question is over")])
 async def test_a_suspended_call_whose_upstream_is_gone_is_in_doubt_for_it_had_begun(end: Exception) -> None:
     world = World(NOTE)
     resume = await suspended(world, ME)
@@ -484,7 +484,7 @@ async def test_an_approved_read_whose_tool_asks_goes_on_with_the_answer_and_nobo
     assert isinstance(pause, Pause)
     answers: list[Any] = [QUESTION, {"done": True}]
     world.upstream.functions["note"] = lambda _: answers.pop(0)
-    asked = await world.call("note", {"a": 1}, by=ME, reply=Reply(pause.approval.id, "accept"), can_ask=True)
+    asked = await world.call("note", {"a": 1}, by=ME, reply=UserAnswer(pause.approval.id, "accept"), can_ask=True)
     assert isinstance(asked, Answer)
     assert asked.resume is not None
     ended = await govern(Request("note", {"a": 1}, ME, resume=asked.resume, can_ask=True), world.ports)

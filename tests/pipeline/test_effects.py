@@ -10,9 +10,9 @@ from assent.core.call import Call, Request
 from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
 from assent.pipeline.govern import govern
-from assent.pipeline.sweep import EVERY, MOST, sweep
-from assent.testing.stores.drafts import NOW, claim_draft, entry, succeeded
+from assent.stores.cleanup import EVERY, MOST, sweep
 from assent.testing.world import AGENT, FakeUpstream, World
+from support.store_suite.drafts import NOW, claim_draft, entry, succeeded
 
 CONTRACTS = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
 

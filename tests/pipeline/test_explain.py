@@ -11,28 +11,28 @@ import pytest
 
 from assent.core.call import Request
 from assent.core.outcome import Answer, Outcome
-from assent.decisions import Case, WorldTable, load_cases, play
-from assent.decisions.forms import Scene
 from assent.pipeline.approve import approve
 from assent.pipeline.explain import STAGES, Explanation, explain
 from assent.testing import AGENT, ANN, World
+from assent.testing.decisions import Case, WorldHarness, load_cases, play
+from assent.testing.decisions.model import WorldSettings
 
 CASES = load_cases([Path(__file__).parent.parent / "decisions"])
 
 
-def unforeseeable(scene: Scene) -> bool:
+def unforeseeable(scene: WorldSettings) -> bool:
     """What depends on a write that fails or on somebody faster cannot be known without writing."""
     return scene.approval_overtaken or bool(set(scene.store_fails) - {"recall"})
 
 
-class ExplainingTable(WorldTable):
+class ExplainingTable(WorldHarness):
     """Explains every request just before it is made, and compares."""
 
-    def __init__(self, contracts: Any, scene: Scene, scripted: Any) -> None:
+    def __init__(self, contracts: Any, scene: WorldSettings, scripted: Any) -> None:
         super().__init__(contracts, scene, scripted)
         self._scene = scene
 
-    async def change(self, contracts: Any, scene: Scene) -> None:
+    async def change(self, contracts: Any, scene: WorldSettings) -> None:
         self._scene = scene
         await super().change(contracts, scene)
 

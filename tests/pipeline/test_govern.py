@@ -10,10 +10,10 @@ from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from assent.contract.decorator import contract
-from assent.core.call import Reply, Request
+from assent.core.call import Request, UserAnswer
 from assent.core.outcome import Answer, Pause, Refusal
 from assent.core.principal import Principal
-from assent.library import Assent
+from assent.library.governance import Assent
 from assent.pipeline.approve import approve
 from assent.pipeline.govern import govern
 from assent.testing import AGENT, ANN, World
@@ -164,7 +164,7 @@ async def test_a_client_that_cannot_ask_cannot_answer() -> None:
     world = World({"wipe": {"side_effect": "destructive"}})
     first = await world.call("wipe")
     assert isinstance(first, Refusal)
-    forged = await world.call("wipe", reply=Reply(first.facts["approval"], "accept"))
+    forged = await world.call("wipe", reply=UserAnswer(first.facts["approval"], "accept"))
     assert isinstance(forged, Refusal)
     assert forged.code == "confirm.approval_pending"
     assert world.upstream.effects == []
@@ -174,7 +174,7 @@ async def test_a_client_cannot_answer_for_an_approver() -> None:
     world = World({"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver"}}})
     first = await world.call("wipe", can_ask=True)
     assert isinstance(first, Refusal)
-    forged = await world.call("wipe", reply=Reply(first.facts["approval"], "accept"), can_ask=True)
+    forged = await world.call("wipe", reply=UserAnswer(first.facts["approval"], "accept"), can_ask=True)
     assert isinstance(forged, Refusal)
     assert forged.code == "confirm.approval_pending"
     assert world.upstream.effects == []
@@ -184,7 +184,7 @@ async def test_the_answer_to_another_question_answers_nothing() -> None:
     world = World({"wipe": {"side_effect": "destructive"}})
     other = await world.call("wipe", {"id": 1}, can_ask=True)
     assert isinstance(other, Pause)
-    again = await world.call("wipe", {"id": 2}, reply=Reply(other.approval.id, "accept"), can_ask=True)
+    again = await world.call("wipe", {"id": 2}, reply=UserAnswer(other.approval.id, "accept"), can_ask=True)
     assert isinstance(again, Pause)
     assert again.approval.id != other.approval.id
     assert world.upstream.effects == []

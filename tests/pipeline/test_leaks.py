@@ -15,7 +15,7 @@ from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.core.principal import Principal
 from assent.pipeline.approve import approve
 from assent.pipeline.govern import govern
-from assent.ports import Lost, NotRun, ToolFailed, Unreached
+from assent.ports import NotReached, NotRun, OutcomeUnknown, ToolFailed
 from assent.testing import AGENT, ANN, World
 
 ARGUMENT, KEY, SECRET, RAISED, BODY, NAME = (f"c4nary-{n}" for n in ("arg", "key", "secret", "raised", "body", "name"))
@@ -77,7 +77,7 @@ async def test_a_made_up_tool_name_is_no_fact() -> None:
     assert ARGUMENT not in await log_of(world)
 
 
-FAILURES = [RuntimeError(RAISED), Lost(RAISED), Unreached(RAISED), ToolFailed(RAISED, RAISED, more=RAISED)]
+FAILURES = [RuntimeError(RAISED), OutcomeUnknown(RAISED), NotReached(RAISED), ToolFailed(RAISED, RAISED, more=RAISED)]
 
 
 @pytest.mark.parametrize("tier", ["read", "write"])
@@ -113,7 +113,7 @@ async def test_what_an_estimate_or_a_look_up_raised_is_told_to_nobody(failure: E
         "make": {"side_effect": "write", "idempotency": lookup},
         "ask": {"side_effect": "read"},
     }
-    world = World(contracts, {"ask": lambda _: failure, "make": lambda _: Lost()})
+    world = World(contracts, {"ask": lambda _: failure, "make": lambda _: OutcomeUnknown()})
     await world.call("make", SENT, key=KEY)
     for tool, code in (("buy", "rehearse.estimate_failed"), ("make", "recall.in_doubt")):
         outcome = await world.call(tool, SENT, key=KEY)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from assent.core.dues import Budget
 from assent.core.outcome import Answer, Refusal
-from assent.edges.sealing import Seal
+from assent.core.quotas import SpendBudget
+from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.approve import approve
 from assent.pipeline.settle import settle
 from assent.testing import AGENT, ANN, World
@@ -42,7 +42,7 @@ async def test_other_arguments_at_the_test_endpoint_do_not_take_a_live_callers_k
 
 async def test_play_money_is_not_spent_of_a_live_budget() -> None:
     world = World({"pay": PAY}, has_test=True)
-    world.but(budgets=(Budget(amount=Decimal(10), currency="EUR", per="1d", each=("tenant",)),))
+    world.but(budgets=(SpendBudget(amount=Decimal(10), currency="EUR", per="1d", each=("tenant",)),))
     assert isinstance(await world.call("pay", {"price": 10}, key="a", by=TESTER), Answer)
     assert isinstance(await world.call("pay", {"price": 10}, key="a"), Answer)
     over = await world.call("pay", {"price": 1}, key="b", by=TESTER)
@@ -51,7 +51,7 @@ async def test_play_money_is_not_spent_of_a_live_budget() -> None:
 
 
 def test_the_state_of_a_test_call_is_none_for_a_live_caller_of_the_same_name() -> None:
-    seal = Seal(bytes(32), lambda: 1_000.0)
+    seal = RequestStateCodec(bytes(32), lambda: 1_000.0)
     state = seal.close({"claim": "c", "epoch": 1, "state": None}, TESTER, "pay")
     assert seal.open(state, TESTER, "pay") == {"claim": "c", "epoch": 1, "state": None}
     assert seal.open(state, AGENT, "pay") is None

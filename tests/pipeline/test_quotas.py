@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from assent.core.dues import Budget, Limit, read_price
-from assent.core.matching import Match
+from assent.core.match import Match
 from assent.core.outcome import Answer, Refusal
 from assent.core.principal import Principal
-from assent.ports import Lost, Unreached
+from assent.core.quotas import RateLimit, SpendBudget, read_price
+from assent.ports import NotReached, OutcomeUnknown
 from assent.testing.world import AGENT, World
 
 BUY: dict[str, Any] = {
@@ -21,10 +21,10 @@ BUY: dict[str, Any] = {
     "idempotency": {"key": "auto"},
 }
 CONTRACTS: dict[str, Any] = {"buy": BUY, "send": {"side_effect": "write"}, "look": {"side_effect": "read"}}
-HUNDRED = Budget(amount=Decimal(100), currency="EUR", per="1d")
+HUNDRED = SpendBudget(amount=Decimal(100), currency="EUR", per="1d")
 
 
-def world(*, limits: tuple[Limit, ...] = (), budgets: tuple[Budget, ...] = (), **options: Any) -> World:
+def world(*, limits: tuple[RateLimit, ...] = (), budgets: tuple[SpendBudget, ...] = (), **options: Any) -> World:
     made = World(CONTRACTS, **options)
     made.but(limits=limits, budgets=budgets)
     return made
@@ -48,7 +48,7 @@ async def test_the_call_that_would_overspend_is_refused_with_what_is_left() -> N
 
 
 async def test_a_cent_beyond_a_budget_of_thirty_digits_is_one_too_many() -> None:
-    there = world(budgets=(Budget(amount=Decimal("9" * 28 + ".99"), currency="EUR", per="1d"),))
+    there = world(budgets=(SpendBudget(amount=Decimal("9" * 28 + ".99"), currency="EUR", per="1d"),))
     assert await code(there, "buy", {"price": "9" * 28 + ".98"}) == "answered"
     assert await code(there, "buy", {"price": "0.02"}) == "claim.budget_exceeded"
     assert await code(there, "buy", {"price": "0.01"}) == "answered"
@@ -64,14 +64,16 @@ async def test_a_new_window_begins_anew() -> None:
 
 
 async def test_replays_of_a_key_are_free() -> None:
-    there = world(budgets=(HUNDRED,), limits=(Limit(calls=1, per="1h"),))
+    there = world(budgets=(HUNDRED,), limits=(RateLimit(calls=1, per="1h"),))
     assert await code(there, "buy", {"price": 100}, key="k") == "answered"
     for _ in range(3):
         outcome = await there.call("buy", {"price": 100}, key="k")
         assert isinstance(outcome, Answer) and outcome.replayed
 
 
-@pytest.mark.parametrize(("end", "left"), [(Unreached("down"), "answered"), (Lost("gone"), "claim.budget_exceeded")])
+@pytest.mark.parametrize(
+    ("end", "left"), [(NotReached("down"), "answered"), (OutcomeUnknown("gone"), "claim.budget_exceeded")]
+)
 async def test_only_what_did_not_happen_is_given_back(end: Exception, left: str) -> None:
     there = world(budgets=(HUNDRED,))
     there.upstream.functions["buy"] = lambda _: end
@@ -89,20 +91,20 @@ async def test_a_price_that_cannot_be_read_could_be_any(price: Any) -> None:
 
 
 async def test_other_currencies_and_tools_without_a_price_are_not_charged() -> None:
-    there = world(budgets=(Budget(amount=Decimal(1), currency="USD", per="1d"),))
+    there = world(budgets=(SpendBudget(amount=Decimal(1), currency="USD", per="1d"),))
     assert await code(there, "buy", {"price": 50}) == "answered"
     assert await code(there, "send") == "answered"
 
 
 async def test_a_budget_without_a_currency_counts_calls() -> None:
-    there = world(budgets=(Budget(amount=Decimal(2), per="1d", match=Match(tier="write")),))
+    there = world(budgets=(SpendBudget(amount=Decimal(2), per="1d", match=Match(tier="write")),))
     codes = [await code(there, "send") for _ in range(3)]
     assert codes == ["answered", "answered", "claim.budget_exceeded"]
     assert await code(there, "look") == "answered"
 
 
 async def test_limits_count_each_principal_and_say_when_to_come_back() -> None:
-    there = world(limits=(Limit(calls=2, per="1m"),))
+    there = world(limits=(RateLimit(calls=2, per="1m"),))
     assert [await code(there, "look") for _ in range(2)] == ["answered"] * 2
     outcome = await there.call("look", {})
     assert isinstance(outcome, Refusal)
@@ -114,7 +116,7 @@ async def test_limits_count_each_principal_and_say_when_to_come_back() -> None:
 
 async def test_a_limit_counts_together_what_it_is_told_to() -> None:
     other = Principal("other", "agent", scopes=frozenset({"*"}))
-    there = world(limits=(Limit(calls=1, per="1m", each=("tenant", "tool")),))
+    there = world(limits=(RateLimit(calls=1, per="1m", each=("tenant", "tool")),))
     assert await code(there, "look", by=AGENT) == "answered"
     assert await code(there, "look", by=other) == "claim.rate_limited"
     assert await code(there, "send", by=other) == "answered"
@@ -123,7 +125,7 @@ async def test_a_limit_counts_together_what_it_is_told_to() -> None:
 async def test_a_rehearsal_takes_its_place_in_the_rate_and_spends_nothing() -> None:
     plan = {**BUY, "dry_run": {"mode": "offered"}}
     there = World({"buy": plan})
-    there.but(limits=(Limit(calls=2, per="1m"),), budgets=(HUNDRED, Budget(amount=Decimal(1), per="1d")))
+    there.but(limits=(RateLimit(calls=2, per="1m"),), budgets=(HUNDRED, SpendBudget(amount=Decimal(1), per="1d")))
     rehearsal = {"price": 100, "dryRun": True}
     assert [await code(there, "buy", rehearsal) for _ in range(3)] == ["answered", "answered", "claim.rate_limited"]
     there.clock.advance(60)
@@ -139,7 +141,7 @@ async def test_a_refused_call_leaves_its_key_unused() -> None:
 
 
 async def test_observing_notes_what_would_have_been_refused_and_lets_it_run() -> None:
-    there = world(budgets=(HUNDRED,), limits=(Limit(calls=1, per="1h", match=Match(tool="look")),), mode="observe")
+    there = world(budgets=(HUNDRED,), limits=(RateLimit(calls=1, per="1h", match=Match(tool="look")),), mode="observe")
     assert await code(there, "buy", {"price": 101}) == "answered"
     assert [await code(there, "look") for _ in range(2)] == ["answered"] * 2
     intents = [one.entry for one in await there.store.entries() if one.entry.kind == "intent"]
@@ -159,7 +161,7 @@ async def test_observing_notes_what_would_have_been_refused_and_lets_it_run() ->
 )
 def test_a_budget_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        Budget(**fields)
+        SpendBudget(**fields)
 
 
 def test_prices_are_read_exactly() -> None:

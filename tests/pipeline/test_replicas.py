@@ -8,13 +8,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from assent.core.call import Reply
-from assent.core.dues import Budget, Limit
+from assent.core.call import UserAnswer
 from assent.core.outcome import Answer, Pause, Refusal
+from assent.core.quotas import RateLimit, SpendBudget
 from assent.pipeline.approve import approve
 from assent.stores import open_store
 from assent.testing.world import ANN, World
-from postgres_server import drop_store, new_store_url, server_url
+from support.postgres_server import drop_store, new_store_url, server_url
 
 CONTRACTS: dict[str, Any] = {
     "wire": {
@@ -71,7 +71,7 @@ async def test_a_question_asked_at_one_replica_is_answered_at_the_other(replicas
     here, there = replicas
     paused = await here.call("delete", {}, key="k", can_ask=True)
     assert isinstance(paused, Pause)
-    yes = Reply(paused.approval.id, "accept")
+    yes = UserAnswer(paused.approval.id, "accept")
     assert isinstance(await there.call("delete", {}, key="k", reply=yes, can_ask=True), Answer)
     again = await here.call("delete", {}, key="k", reply=yes, can_ask=True)
     assert isinstance(again, Answer) and again.replayed
@@ -109,8 +109,8 @@ async def test_a_caller_at_one_replica_waits_for_the_same_key_at_the_other(repli
 async def test_limits_and_budgets_hold_for_both_together(replicas: list[World]) -> None:
     for world in replicas:
         world.but(
-            budgets=(Budget(amount=Decimal(10), per="1d", match={"tool": "send"}),),
-            limits=(Limit(calls=5, per="1h", match={"tool": "look"}),),
+            budgets=(SpendBudget(amount=Decimal(10), per="1d", match={"tool": "send"}),),
+            limits=(RateLimit(calls=5, per="1h", match={"tool": "look"}),),
         )
     sends = [replicas[number % 2].call("send", {}) for number in range(30)]
     looks = [replicas[number % 2].call("look", {}) for number in range(30)]

@@ -9,11 +9,11 @@ import pytest
 
 from assent.core.call import Call
 from assent.core.claims import State, claim_id
-from assent.core.dues import Budget
 from assent.core.outcome import Answer, Refusal
 from assent.core.principal import Principal
+from assent.core.quotas import SpendBudget
 from assent.pipeline.settle import settle
-from assent.ports import Lost, NotRun, ToolFailed, Unreached
+from assent.ports import NotReached, NotRun, OutcomeUnknown, ToolFailed
 from assent.testing.world import AGENT, FakeUpstream, World
 
 OPERATOR = Principal("olga", "human", roles=frozenset({"operator"}))
@@ -33,7 +33,7 @@ class Pausing(FakeUpstream):
 
 def world(recovery: str = "none", **functions: Any) -> World:
     fields: dict[str, Any] = {"side_effect": "write", "idempotency": {"recovery": recovery}}
-    return World({"send": fields}, {"send": lambda _: Lost("gone"), **functions})
+    return World({"send": fields}, {"send": lambda _: OutcomeUnknown("gone"), **functions})
 
 
 async def doubted() -> World:
@@ -216,7 +216,7 @@ async def test_a_late_owner_whom_nobody_asked_for_may_still_say_what_happened() 
 
 
 AGAIN: list[tuple[str, Exception]] = [
-    (recovery, end) for recovery in ("keyed", "natural") for end in (Unreached("down"), NotRun("bad arguments"))
+    (recovery, end) for recovery in ("keyed", "natural") for end in (NotReached("down"), NotRun("bad arguments"))
 ]
 
 
@@ -225,8 +225,10 @@ async def test_a_second_run_that_reaches_nothing_does_not_end_the_doubt_about_th
     recovery: str, end: Exception
 ) -> None:
     idempotency = {"recovery": recovery} | ({"forward": "meta"} if recovery == "keyed" else {})
-    there = World({"send": {"side_effect": "write", "idempotency": idempotency}}, {"send": lambda _: Lost("gone")})
-    there.but(budgets=(Budget(amount=Decimal(1), per="1d"),))
+    there = World(
+        {"send": {"side_effect": "write", "idempotency": idempotency}}, {"send": lambda _: OutcomeUnknown("gone")}
+    )
+    there.but(budgets=(SpendBudget(amount=Decimal(1), per="1d"),))
     assert await heard(there) == "execute.in_doubt"
     there.upstream.functions["send"] = lambda _: end
     assert await heard(there) == "execute.in_doubt"
@@ -245,8 +247,8 @@ async def test_what_a_second_run_finds_done_already_is_not_given_back() -> None:
         "idempotency": {"recovery": "natural"},
         "failure_modes": {"not_found": {"class": "no_effect"}},
     }
-    there = World({"send": fields}, {"send": lambda _: Lost("gone")})
-    there.but(budgets=(Budget(amount=Decimal(1), per="1d"),))
+    there = World({"send": fields}, {"send": lambda _: OutcomeUnknown("gone")})
+    there.but(budgets=(SpendBudget(amount=Decimal(1), per="1d"),))
     assert await heard(there) == "execute.in_doubt"
     there.upstream.functions["send"] = lambda _: ToolFailed("not_found")
     assert (await heard(there))["isError"]

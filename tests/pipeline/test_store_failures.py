@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from assent.core.approval import ApprovalState
-from assent.core.call import Reply, Request
+from assent.core.call import Request, UserAnswer
 from assent.core.claims import State
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.errors import StoreError
 from assent.pipeline.govern import govern
-from assent.pipeline.journal import Journal
 from assent.pipeline.record import record
+from assent.pipeline.trace import CallTrace
 from assent.stores.memory import MemoryStore
 from assent.testing import AGENT, BrokenStore, World, failing_nth
 
@@ -106,7 +106,7 @@ async def approved(n: int) -> bool:
     world = broken.world
     pause = await world.call("wipe", key="k", can_ask=True)
     assert isinstance(pause, Pause)
-    reply = Reply(pause.approval.id, "accept")
+    reply = UserAnswer(pause.approval.id, "accept")
     broken.arm()
     outcome = await world.call("wipe", key="k", reply=reply, can_ask=True)
     failed = broken.heal()
@@ -189,7 +189,7 @@ async def test_a_failure_at_any_one_operation_does_nothing_unrecorded_and_loses_
 
 @pytest.mark.parametrize(("started", "code"), [(False, "record.unavailable"), (True, "execute.in_doubt")])
 async def test_whatever_fails_after_the_claim_is_in_doubt(started: bool, code: str) -> None:
-    async def failing(request: Request, ports: Any, journal: Journal) -> Answer:
+    async def failing(request: Request, ports: Any, journal: CallTrace) -> Answer:
         journal.started = started
         raise StoreError
 

@@ -11,10 +11,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
-from assent.edges.calling import Caller, calling
 from assent.errors import AssentError, EndedError, UnansweredError
-from serving import serving
-from transports import ROOT
+from assent.probe.call_tools import ToolCaller, calling
+from support.loopback_server import serving
+from support.transports import ROOT
 
 
 def echo_server() -> MCPServer:
@@ -72,7 +72,7 @@ async def test_a_servers_own_error_is_not_taken_for_its_end_or_its_silence(code:
     assert near == far == (UnansweredError, "no such item")
 
 
-async def refused(session: Caller) -> tuple[type[Exception], str]:
+async def refused(session: ToolCaller) -> tuple[type[Exception], str]:
     with pytest.raises(UnansweredError) as caught:
         await session.call("anything", {})
     return caught.type, str(caught.value)
@@ -80,7 +80,7 @@ async def refused(session: Caller) -> tuple[type[Exception], str]:
 
 @pytest.mark.parametrize("kind", ["torn", "bare", "null"])
 async def test_an_answer_that_cannot_be_read_is_told_at_once(kind: str) -> None:
-    command = (sys.executable, str(ROOT / "tests" / "forging_server.py"), kind)
+    command = (sys.executable, str(ROOT / "tests" / "support" / "forging_server.py"), kind)
     async with calling(command=command, patience=600) as caller:
         with pytest.raises(UnansweredError, match="what it answered could not be read"):
             await caller.call("list_things", {})
@@ -88,7 +88,7 @@ async def test_an_answer_that_cannot_be_read_is_told_at_once(kind: str) -> None:
 
 
 async def test_a_server_that_dies_while_it_answers_has_ended() -> None:
-    command = (sys.executable, str(ROOT / "tests" / "forging_server.py"), "dying")
+    command = (sys.executable, str(ROOT / "tests" / "support" / "forging_server.py"), "dying")
     async with calling(command=command, patience=600) as caller:
         with pytest.raises(EndedError):
             await caller.call("list_things", {})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assent.edges.listing import NotListedError, listed_at
-from scripted_server import Conversation, ScriptedServer
+from assent.probe.list_tools import NotListedError, listed_at
+from support.scripted_server import Conversation, ScriptedServer
 
 
 async def test_a_list_that_drips_without_end_is_given_up() -> None:

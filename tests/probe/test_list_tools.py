@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from assent.edges.listing import NotListedError, listed_at, listed_by, listed_in, why_unlisted
-from serving import serving
+from assent.probe.list_tools import NotListedError, listed_at, listed_by, listed_in, why_unlisted
+from support.loopback_server import serving
 
 PROGRAM = """
 import json, sys

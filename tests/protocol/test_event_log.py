@@ -2,7 +2,7 @@
 
 import asyncio
 
-from assent.edges.eventlog import EventLogs
+from assent.mcp.event_log import EventLogs
 
 
 async def test_the_rest_of_a_stream_is_heard_after_any_of_its_events() -> None:

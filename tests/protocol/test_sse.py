@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge, render
+from assent.mcp.sse import Event, EventReader, EventTooLarge, render
 
 
 def read(*pieces: bytes, limit: int = 1000) -> list[Event]:

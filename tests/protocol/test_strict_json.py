@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assent.edges import json_boundary
-from assent.edges.json_boundary import Bounds, Malformed, parse
+from assent.mcp import strict_json
+from assent.mcp.strict_json import JsonLimits, Malformed, parse
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_plain_documents_are_read_as_json_reads_them(text: bytes) -> None:
 
 def test_a_document_larger_than_the_bound_is_refused_before_it_is_read() -> None:
     with pytest.raises(Malformed, match="larger than 10 bytes"):
-        parse(b'"01234567890"', Bounds(size=10))
+        parse(b'"01234567890"', JsonLimits(size=10))
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -112,5 +112,5 @@ def test_no_bytes_crash_it_and_what_it_accepts_the_slow_inspection_accepts_too(t
         value = parse(text)
     except Malformed:
         return
-    json_boundary._inspect(text, value, json_boundary.DEFAULT_BOUNDS)
+    strict_json._inspect(text, value, strict_json.DEFAULT_BOUNDS)
     assert value == json.loads(text)

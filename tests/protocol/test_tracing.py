@@ -12,9 +12,9 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, Tracer, TracerProvider
 
-from assent.edges.tracing import Tracing, carried
-from houses import Shop, gateway, post, rpc
-from serving import serving
+from assent.mcp.tracing import Tracing, inject_trace_context
+from support.gateways import Shop, gateway, post, rpc
+from support.loopback_server import serving
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
@@ -70,8 +70,8 @@ async def through(folder: Path, recorder: Recorder | None, name: str, meta: dict
 
         await inner(scope, listening, send)
 
-    async with serving(spying) as upstream, gateway(folder, {"shop": {"url": upstream}}) as (url, house):
-        house._governed._tracing = Tracing(recorder)
+    async with serving(spying) as upstream, gateway(folder, {"shop": {"url": upstream}}) as (url, gateway_app):
+        gateway_app._governed._tracing = Tracing(recorder)
         body = rpc("tools/call", name=name, arguments={"limit": 1})
         body["params"]["_meta"] = meta
         await post(url, body, **headers)
@@ -111,4 +111,4 @@ async def test_a_broken_context_begins_a_new_trace(broken: Any, tmp_path: Path) 
 
 def test_nothing_is_added_outside_of_a_span() -> None:
     meta = {"a": 1}
-    assert carried(meta) is meta
+    assert inject_trace_context(meta) is meta

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from assent.contract.wire import Claims, read_claims
-from seeds.payloads import compact, definitions, without_contract
+from support.seed_payloads import compact, definitions, without_contract
 
 CONTRACTS = """
 tools:

@@ -15,8 +15,8 @@ from assent.errors import StoreError
 from assent.pipeline.approve import approve
 from assent.ports import Store
 from assent.stores import SqliteStore
-from assent.testing.stores.drafts import NOW, claim_draft, entry, marks, succeeded
 from assent.testing.world import AGENT, ANN, World
+from support.store_suite.drafts import NOW, claim_draft, entry, marks, succeeded
 
 CONTRACTS: dict[str, Any] = {
     "send": {"side_effect": "write", "idempotency": {"recovery": "none"}},

@@ -12,15 +12,15 @@ import pytest
 from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
 from assent.ports import Store
-from assent.stores import MemoryStore, SqliteStore, waiting
-from assent.stores.postgres import PostgresStore, listening
-from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, decision, entry, succeeded
-from postgres_server import drop_store, new_store_url
+from assent.stores import MemoryStore, SqliteStore, change_waiter
+from assent.stores.postgres import PostgresStore, notify
+from support.postgres_server import drop_store, new_store_url
+from support.store_suite.drafts import NOW, approval_draft, claim_draft, decision, entry, succeeded
 
 
 @pytest.fixture(autouse=True)
 def nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "FIRST_LOOK", 3600.0)
+    monkeypatch.setattr(change_waiter, "FIRST_LOOK", 3600.0)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ async def test_an_end_in_one_process_wakes_who_waits_in_another(url: str) -> Non
 
 
 async def test_without_a_listener_looking_is_enough(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "FIRST_LOOK", 0.001)
+    monkeypatch.setattr(change_waiter, "FIRST_LOOK", 0.001)
     here, there = PostgresStore(url), PostgresStore(url)
     monkeypatch.setattr(here._listener, "wanted", lambda: None)
     await there.claim(claim_draft(), entry(), None, NOW)
@@ -94,7 +94,7 @@ async def test_without_a_listener_looking_is_enough(url: str, monkeypatch: pytes
 
 async def test_where_nobody_can_listen_no_connection_stays_open(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As behind a pooler, or on a server that knows no LISTEN."""
-    monkeypatch.setattr(listening, "PAUSE", 0.0)
+    monkeypatch.setattr(notify, "PAUSE", 0.0)
 
     async def refused(*_: object) -> None:
         raise asyncpg.FeatureNotSupportedError("LISTEN is not supported")
@@ -142,13 +142,13 @@ async def test_a_thousand_who_wait_for_one_claim_look_as_often_as_one() -> None:
 
 
 async def test_every_interval_has_one_look_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "FIRST_LOOK", 0.001)
+    monkeypatch.setattr(change_waiter, "FIRST_LOOK", 0.001)
     looks = count(1)
 
     async def look(name: str) -> int:
         return next(looks)
 
-    waiters = waiting.Waiters()
+    waiters = change_waiter.ChangeWaiter()
     found = await asyncio.gather(*(waiters.until("x", look, lambda number: number >= 7, 3600) for _ in range(MANY)))
     assert found == [7] * MANY
 
@@ -171,7 +171,7 @@ class Slow:
 
 
 async def test_who_comes_while_others_look_is_told_what_was_so_when_they_came() -> None:
-    slow, waiters = Slow(), waiting.Waiters()
+    slow, waiters = Slow(), change_waiter.ChangeWaiter()
     first = asyncio.create_task(waiters.until("x", slow.look, lambda state: state == "ended", 3600))
     await slow.until_begun(1)
     slow.state = "ended"
@@ -186,7 +186,7 @@ async def test_who_comes_while_others_look_is_told_what_was_so_when_they_came() 
 
 
 async def test_news_that_comes_while_one_looks_is_not_missed() -> None:
-    slow, waiters = Slow(), waiting.Waiters()
+    slow, waiters = Slow(), change_waiter.ChangeWaiter()
     waits = asyncio.create_task(waiters.until("x", slow.look, lambda state: state == "ended", 3600))
     await slow.until_begun(1)
     slow.state = "ended"
@@ -198,7 +198,7 @@ async def test_news_that_comes_while_one_looks_is_not_missed() -> None:
 
 
 async def test_one_who_gives_up_takes_the_look_from_nobody() -> None:
-    slow, waiters = Slow(), waiting.Waiters()
+    slow, waiters = Slow(), change_waiter.ChangeWaiter()
     leaves, stays = (asyncio.create_task(waiters.until("x", slow.look, bool, 3600)) for _ in range(2))
     await slow.until_begun(1)
     leaves.cancel()
@@ -212,7 +212,7 @@ async def test_a_look_that_fails_fails_for_all_who_wait() -> None:
     async def look(name: str) -> None:
         raise StoreError("The disk is gone.")
 
-    waiters = waiting.Waiters()
+    waiters = change_waiter.ChangeWaiter()
     ends = await asyncio.gather(
         *(waiters.until("x", look, lambda _: True, 3600) for _ in range(3)), return_exceptions=True
     )

@@ -7,8 +7,8 @@ import pytest
 
 from assent.ports import Store
 from assent.stores import SqliteStore
-from assent.testing.stores.model import StoreModel
-from steady import machines
+from support.hypothesis_profile import machines
+from support.store_suite.model import StoreModel
 
 
 class SqliteModel(StoreModel):

@@ -8,9 +8,9 @@ import pytest
 
 from assent.ports import Store
 from assent.stores import open_store
-from assent.testing.stores.model import StoreModel
-from postgres_server import drop_store, new_store_url
-from steady import machines
+from support.hypothesis_profile import machines
+from support.postgres_server import drop_store, new_store_url
+from support.store_suite.model import StoreModel
 
 
 class PostgresModel(StoreModel):

@@ -6,7 +6,7 @@ import pytest
 
 from assent.errors import SettingsError, StoreError
 from assent.stores import MemoryStore, open_store
-from assent.stores.address import sqlite_path
+from assent.stores.open import sqlite_path
 
 
 @pytest.mark.parametrize(

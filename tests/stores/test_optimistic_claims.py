@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from assent.core.claims import State
-from assent.core.dues import Dues, Rate
-from assent.ports import ApprovalGone, RateLimited, Store, Taken
+from assent.core.quotas import Quotas, RateSlot
+from assent.ports import ApprovalGone, ClaimExists, RateLimited, Store
 from assent.stores import open_store
-from assent.testing.stores.drafts import LEASE, NOW, claim_draft, entry, marks, succeeded
-from postgres_server import drop_store, new_store_url
+from support.postgres_server import drop_store, new_store_url
+from support.store_suite.drafts import LEASE, NOW, claim_draft, entry, marks, succeeded
 
 Pair = tuple[Store, Store]
 LATER = NOW + LEASE + 1
@@ -40,7 +40,7 @@ async def test_what_another_writer_has_claimed_is_taken_and_nothing_of_ours_is_w
         ours.claim(claim_draft("b"), entry("ours"), None, NOW),
         return_exceptions=True,
     )
-    assert isinstance(ends[0], Taken) and ends[0].record == claim_draft("a")
+    assert isinstance(ends[0], ClaimExists) and ends[0].record == claim_draft("a")
     assert await marks(ours) == ["theirs", "ours"]
 
 
@@ -60,7 +60,7 @@ async def test_a_claim_that_was_settled_elsewhere_is_taken_with_its_result(pair:
     ours, theirs = pair
     await ours.claim(claim_draft("a"), entry(), None, NOW)
     assert await theirs.settle("a", 1, succeeded(), [])
-    with pytest.raises(Taken) as taken:
+    with pytest.raises(ClaimExists) as taken:
         await ours.claim(claim_draft("a"), entry(), None, NOW)
     assert taken.value.record.state is State.SUCCEEDED
     assert not await ours.settle("a", 1, succeeded(), [])
@@ -69,11 +69,11 @@ async def test_a_claim_that_was_settled_elsewhere_is_taken_with_its_result(pair:
 async def test_that_a_claim_is_taken_goes_before_what_else_would_refuse_it(pair: Pair) -> None:
     ours, theirs = pair
     await theirs.claim(claim_draft("a"), entry(), None, NOW)
-    once = Dues(rates=(Rate("once", 1, 3600.0),))
+    once = Quotas(rates=(RateSlot("once", 1, 3600.0),))
     await ours.admit(once, NOW)
-    with pytest.raises(Taken):
+    with pytest.raises(ClaimExists):
         await ours.claim(claim_draft("a"), entry(), "no approval", NOW)
-    with pytest.raises(Taken):
+    with pytest.raises(ClaimExists):
         await ours.claim(claim_draft("a"), entry(), None, NOW, once)
     with pytest.raises(ApprovalGone):
         await ours.claim(claim_draft("b"), entry(), "no approval", NOW)

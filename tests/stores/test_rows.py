@@ -2,8 +2,8 @@
 
 import os
 
-from assent.core.randomness import randomness
-from assent.stores.statements import for_rows
+from assent.stores.randomness import randomness
+from assent.stores.sql_files import for_rows
 
 
 def test_no_two_draws_are_the_same_however_many() -> None:

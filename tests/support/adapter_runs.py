@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from assent import GovernedClient
-from edges.client.person import Naps
-from edges.client.plain_server import Plain
-from transports import ROOT
+from support.client_person import Naps
+from support.plain_server import Plain
+from support.transports import ROOT
 
 sys.path.insert(0, str(ROOT))
 from examples.estimate_then_place import upstream as upstream

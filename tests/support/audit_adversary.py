@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from assent.audit import checkpoints, notes
 from assent.audit.bundle import head_bytes, pack_values
 from assent.audit.checkpoints import Checkpoint
+from assent.audit.leaf_encoder import seal
+from assent.audit.leaf_values import pack, unpack
 from assent.audit.merkle import hash_leaf, root_of
-from assent.audit.sealing import seal
-from assent.audit.tiles import ENTRIES, VALUES, WIDTH, Edge, bundle_path, bundles_of, pack_entries
-from assent.audit.values import pack, unpack
-
-from .scenes import ORIGIN, START, Scene, call_entry, secret_key
+from assent.audit.tiles import ENTRIES, VALUES, WIDTH, RightEdge, bundle_path, bundles_of, pack_entries
+from support.audit_logs import ORIGIN, START, Scene, call_entry, secret_key
 
 
 @dataclass
@@ -85,7 +84,7 @@ def lay_out(victim, rows, *, tiles=True, files=None):
     for name in list(files):
         if name.startswith((ENTRIES, VALUES)) or (tiles and name.startswith("tile/")):
             del files[name]
-    edge = Edge()
+    edge = RightEdge()
     for number, width in bundles_of(len(rows)):
         part = rows[number * WIDTH : number * WIDTH + width]
         files[bundle_path(ENTRIES, number, width)] = pack_entries([leaf for leaf, _ in part])

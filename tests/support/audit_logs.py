@@ -4,12 +4,12 @@ import random
 from dataclasses import dataclass, field
 
 from assent.audit import bundle
-from assent.audit.keys import Keys
+from assent.audit.key_file import SigningKeys
+from assent.audit.leaf_encoder import Sealed, redaction, seal
+from assent.audit.leaf_values import redact
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
-from assent.audit.sealing import Sealed, redaction, seal
-from assent.audit.sources import MemoryCheckpoints, MemoryEntries, MemoryTiles
-from assent.audit.values import redact
+from assent.audit.protocols import MemoryCheckpoints, MemoryEntries, MemoryTiles
 
 ORIGIN = "audit.example/acme"
 START = 1_764_000_000_000
@@ -21,7 +21,7 @@ def secret_key(number=0, name=ORIGIN):
 
 
 def keys_of(*secrets):
-    return Keys(tuple(secret.public for secret in secrets), tuple(secrets))
+    return SigningKeys(tuple(secret.public for secret in secrets), tuple(secrets))
 
 
 def call_entry(number, chance, at=None):
@@ -86,7 +86,7 @@ class Scene:
 
     async def bundle(self):
         sink = bundle.MemorySink()
-        evidence = bundle.Evidence(
+        evidence = bundle.LogMetadata(
             ORIGIN,
             [secret.public for secret in self.secrets],
             await self.checkpoints.kept(),

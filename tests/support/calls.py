@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from assent.contract.digest import canonical
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool

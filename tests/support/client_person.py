@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assent.edges.client.question import Question
+from assent.client.question import Question
 
 
 class Somebody:

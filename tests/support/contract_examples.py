@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assent.contract.model import Contract
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk, Tier
 
 FULL_YAML = """\

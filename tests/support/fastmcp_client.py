@@ -10,7 +10,7 @@ from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport
 from mcp import StdioServerParameters
 
-from transports import Person
+from support.transports import Person
 
 
 class FastMCPClient:

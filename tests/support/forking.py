@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 class Forker:
@@ -26,7 +26,11 @@ class Forker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(TESTS / "forking.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "support.forking"],
+            cwd=TESTS,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def ask(self, what: str, job: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def _answer(job: Mapping[str, Any]) -> Any:
 def crash(job: Mapping[str, Any]) -> dict[str, Any]:
     """A call with a fault in one process, then retries in another; with `lost`, the call is itself a retry an hour
     after one that died at that point."""
-    from governed_process import one_call, retries
+    from support.governed_process import one_call, retries
 
     if (lost := job.get("lost")) is not None:
         _ended(_forked(lambda: asyncio.run(one_call({**job, "at": lost, "fault": "SIGKILL"}))))
@@ -94,7 +98,7 @@ def crash(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def failing_writes(job: Mapping[str, Any]) -> dict[str, Any]:
     """Calls on a disk that fails in one process, then retries on a sound one in another."""
-    import governed_process
+    from support import governed_process
 
     ended = _ended(_forked(lambda: asyncio.run(governed_process.failing_writes(job))))
     first = _answer(job)
@@ -104,7 +108,7 @@ def failing_writes(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def pause(job: Mapping[str, Any]) -> dict[str, Any]:
     """A call that stands still past its lease, retries in another process, and the call going on."""
-    from governed_process import one_call, retries
+    from support.governed_process import one_call, retries
 
     pid = _forked(lambda: asyncio.run(one_call(job)))
     stopped = os.WIFSTOPPED(os.waitpid(pid, os.WUNTRACED)[1])
@@ -121,7 +125,7 @@ def pause(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def race(job: Mapping[str, Any]) -> dict[str, Any]:
     """Several processes that call at once."""
-    import governed_process
+    from support import governed_process
 
     barrier = multiprocessing.get_context("fork").Barrier(job["processes"])
     jobs = [{**job, "answer": f"{job['answer']}.{number}"} for number in range(job["processes"])]
@@ -136,7 +140,7 @@ def race(job: Mapping[str, Any]) -> dict[str, Any]:
 def main() -> None:
     import asyncpg  # noqa: F401 - what the children need is imported once
 
-    import governed_process  # noqa: F401
+    from support import governed_process  # noqa: F401
 
     for line in sys.stdin:
         asked = json.loads(line)

@@ -12,10 +12,10 @@ from typing import Any
 import httpx2
 import jsonschema
 
-from assent.edges.api.openapi import document
-from assent.edges.api.table import ROUTES
-from assent.house import House
-from houses import HEADERS, Shop, rpc, shop_gateway
+from assent.gateway.api.openapi import document
+from assent.gateway.api.table import ROUTES
+from assent.gateway.app import GatewayApp
+from support.gateways import HEADERS, Shop, rpc, shop_gateway
 
 KEYS: dict[str, dict[str, Any]] = {
     "ci": {"kind": "agent", "tenant": "acme", "scopes": ["*"]},
@@ -49,7 +49,7 @@ class Said:
 @dataclass
 class Scene:
     url: str
-    house: House
+    gateway_app: GatewayApp
     shop: Shop
 
     @property
@@ -109,5 +109,5 @@ def check(method: str, path: str, said: Said) -> None:
 @asynccontextmanager
 async def scene(folder: Path, **more: Any) -> AsyncIterator[Scene]:
     keys = [{"name": name, "key": key_of(name), **who} for name, who in KEYS.items()]
-    async with shop_gateway(folder, **{"auth": {"api_keys": keys}, **more}) as (url, house, shop):
-        yield Scene(url, house, shop)
+    async with shop_gateway(folder, **{"auth": {"api_keys": keys}, **more}) as (url, gateway_app, shop):
+        yield Scene(url, gateway_app, shop)

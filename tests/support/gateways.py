@@ -12,12 +12,12 @@ import httpx2
 import yaml
 from mcp.server import MCPServer
 
+from assent.config.load import parse_settings
 from assent.console.start import console_in_front
-from assent.edges.pages import Pages
-from assent.house import House, open_house
-from assent.settings import parse_settings
-from serving import serving
-from transports import over_http
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.status_pages import StatusPages
+from support.loopback_server import serving
+from support.transports import over_http
 
 KEY = "dev.assent/idempotencyKey"
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -76,21 +76,24 @@ def configuration(folder: Path, upstreams: dict[str, Any], **more: Any) -> str:
 
 
 @asynccontextmanager
-async def gateway(folder: Path, upstreams: dict[str, Any], **more: Any) -> AsyncIterator[tuple[str, House]]:
-    house = await open_house(parse_settings(configuration(folder, upstreams, **more)))
-    await house.start()
+async def gateway(folder: Path, upstreams: dict[str, Any], **more: Any) -> AsyncIterator[tuple[str, GatewayApp]]:
+    gateway_app = await open_gateway(parse_settings(configuration(folder, upstreams, **more)))
+    await gateway_app.start()
     try:
-        async with serving(house.app(console_in_front(house, Pages(house)))) as url:
-            yield url, house
+        async with serving(gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app)))) as url:
+            yield url, gateway_app
     finally:
-        await house.stop()
+        await gateway_app.stop()
 
 
 @asynccontextmanager
-async def shop_gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, House, Shop]]:
+async def shop_gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, GatewayApp, Shop]]:
     shop = Shop()
-    async with over_http(shop.server) as upstream, gateway(folder, {"shop": {"url": upstream}}, **more) as (url, house):
-        yield url, house, shop
+    async with (
+        over_http(shop.server) as upstream,
+        gateway(folder, {"shop": {"url": upstream}}, **more) as (url, gateway_app),
+    ):
+        yield url, gateway_app, shop
 
 
 def rpc(method: str, **params: Any) -> dict[str, Any]:

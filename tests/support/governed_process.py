@@ -20,7 +20,7 @@ from assent.core.call import Call
 from assent.core.outcome import Answer, Refusal
 from assent.stores import SqliteStore, open_store
 from assent.testing.world import World
-from failing_disk import FailingDisk
+from support.failing_disk import FailingDisk
 
 PAD = "x" * 6000
 """So much that no write fits into a page that is there already."""
@@ -137,12 +137,12 @@ class Governed:
         world = World(contracts, store=FaultyStore(store, faults))  # type: ignore[arg-type]
         skew, lease = job.get("skew", 0.0), job.get("lease", 15.0)
         world.clock = lambda: time.time() + skew  # type: ignore[assignment]
-        from assent.pipeline.work import Work
+        from assent.pipeline.effects import EffectRunner
 
         world.but(
             now=world.clock,
             upstream=LoggedUpstream(job, faults),
-            work=Work(world.store, world.clock, lease),
+            work=EffectRunner(world.store, world.clock, lease),
             lease=lease,
             attach=job.get("attach", 0.0),
             new_id=lambda: os.urandom(8).hex(),

@@ -12,8 +12,9 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from assent.edges.http import Receive, Scope, Send, respond
-from serving import serving
+from assent.web.asgi import Receive, Scope, Send
+from assent.web.http import respond
+from support.loopback_server import serving
 
 
 class IdentityProvider:

@@ -15,7 +15,7 @@ from mcp.server import MCPServer
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from processes import run_app
+from support.processes import run_app
 
 server = MCPServer("killable", log_level="ERROR")
 entered, go_on, news = 0, asyncio.Event(), asyncio.Condition()

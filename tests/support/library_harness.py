@@ -16,20 +16,20 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.outcome import REPLAYED, problem_in
 from assent.core.principal import Principal
-from assent.decisions import Scene, Scripted, Seen
-from assent.decisions.table import Contracts, Overtaking, settings_of, store_for
-from assent.edges.idempotency_key import META_KEY
-from assent.edges.questions import CONFIRM
 from assent.fastmcp import Assent as FastMCPAssent
 from assent.guards import build_guard
-from assent.library import Assent
+from assent.library.governance import Assent
+from assent.mcp.confirmation import CONFIRM
+from assent.mcp.idempotency_key import META_KEY
 from assent.ports import Ports
 from assent.testing import Clock
-from fastmcp_client import FastMCPClient
-from transports import Person
+from assent.testing.decisions import Observed, Scripted, WorldSettings
+from assent.testing.decisions.harness import Contracts, RaceStore, settings_of, store_for
+from support.fastmcp_client import FastMCPClient
+from support.transports import Person
 
 EDGE = "library"
 
@@ -40,9 +40,9 @@ class LibraryTable:
     make: Any = Assent
     undeclared: tuple[str, ...] = ()
 
-    def __init__(self, contracts: Contracts, scene: Scene, scripted: Scripted, *, era: str) -> None:
+    def __init__(self, contracts: Contracts, scene: WorldSettings, scripted: Scripted, *, era: str) -> None:
         self.scripted, self.clock, self._era = scripted, Clock(), era
-        self._memory, self._ids = Overtaking(), itertools.count(1)
+        self._memory, self._ids = RaceStore(), itertools.count(1)
         self._caller: Any = None
         self._built: list[Any] = []
         self._set(contracts, scene)
@@ -51,14 +51,14 @@ class LibraryTable:
     def ports(self) -> Ports:
         return self._assent.ports
 
-    async def change(self, contracts: Contracts, scene: Scene) -> None:
+    async def change(self, contracts: Contracts, scene: WorldSettings) -> None:
         self._set(contracts, scene)
 
     async def close(self) -> None:
         for assent in self._built:
             await assent.work.drain(0)
 
-    def _set(self, contracts: Contracts, scene: Scene) -> None:
+    def _set(self, contracts: Contracts, scene: WorldSettings) -> None:
         self._contracts, self._scene = contracts, scene
         self._assent, self._server = self._build(principal=lambda _: self._caller)
 
@@ -107,7 +107,7 @@ class LibraryTable:
         function.__annotations__ = {**dict.fromkeys(properties, Any), "return": dict[str, Any]}
         return function
 
-    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: str) -> Seen:
+    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: str) -> Observed:
         self._caller = credentials if isinstance(credentials, Principal) else None
         server = self._build(stdio=None)[1] if credentials is None else self._server
         person = None if asks == "none" else Person([asks if asks != "shown" else "cancel"])
@@ -117,9 +117,9 @@ class LibraryTable:
             return _protocol_error(found)
         if isinstance(found, types.InputRequiredResult):
             assert found.input_requests is not None
-            return Seen("pause", text=found.input_requests[CONFIRM].params.message)
+            return Observed("pause", text=found.input_requests[CONFIRM].params.message)
         if asks == "shown" and person is not None and person.asked:
-            return Seen("pause", text=person.asked[0])
+            return Observed("pause", text=person.asked[0])
         return replace(_result(found), text=person.asked[0] if person and person.asked else "")
 
     async def _sent(self, server: Any, person: Any, tool: str, arguments: Any, meta: Any, *, shown: bool) -> Any:
@@ -157,21 +157,21 @@ async def _tried(client: Any, tool: str, arguments: Any, meta: Any, *, shown: bo
         return error
 
 
-def _result(found: types.CallToolResult) -> Seen:
+def _result(found: types.CallToolResult) -> Observed:
     wire = found.model_dump(mode="json", by_alias=True, exclude_none=True)
     said = problem_in(wire)
     replayed = wire.get("_meta", {}).get(REPLAYED) is True
     if found.is_error and "refusals#" in str(said.get("type")) and not replayed:
         assert wire["content"][0]["text"] == f"{said['detail']} {said['remedy']}"
-        return Seen("refusal", said["code"], said, approval=said.get("approval"))
+        return Observed("refusal", said["code"], said, approval=said.get("approval"))
     result = wire.get("structuredContent", said or wire)
     assert "s3cret" not in json.dumps(wire) or not replayed
-    return Seen("answer", result=result, replayed=replayed, error=found.is_error)
+    return Observed("answer", result=result, replayed=replayed, error=found.is_error)
 
 
-def _protocol_error(error: MCPError) -> Seen:
+def _protocol_error(error: MCPError) -> Observed:
     if error.code == types.INVALID_PARAMS:
         assert error.data is None
-        return Seen("refusal", "discover.unknown_tool", {"detail": error.message})
+        return Observed("refusal", "discover.unknown_tool", {"detail": error.message})
     assert error.data is not None, error
-    return Seen("refusal", error.data["code"], error.data)
+    return Observed("refusal", error.data["code"], error.data)

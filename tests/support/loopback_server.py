@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 
-from assent.edges.http import App
-from assent.edges.server import bind, make_server
+from assent.web.asgi import App
+from assent.web.server import bind, make_server
 
 MOMENT = 0.001
 

@@ -5,18 +5,19 @@ from itertools import count
 
 import orjson
 
-from assent.edges.doors import Doors
-from assent.edges.gateway import Gateway, Incoming
-from assent.edges.http import Headers, Receive, Scope, Send, respond_error
-from assent.edges.inbound import Era
-from assent.edges.passages import RelayPassage
-from assent.edges.relay import Relay
-from assent.edges.sessions import SessionTable
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.line import Peer
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.endpoint import McpEndpoint
+from assent.gateway.passthrough.non_tool import SingleUpstreamRelay
+from assent.gateway.passthrough.relay import Relay
+from assent.gateway.sessions.table import SessionTable
+from assent.mcp.requests import Era, McpRequest
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import HttpUpstream
+from assent.upstreams.http.transport import SessionContext
+from assent.web.asgi import Headers, Receive, Scope, Send
+from assent.web.http import respond_error
 
 
 async def anybody(_headers: Headers, _scope: Scope) -> str:
@@ -34,48 +35,48 @@ class Straight:
     def __init__(self, upstream: HttpUpstream) -> None:
         self._upstream = upstream
 
-    async def listing(self, incoming: Incoming) -> bytes:
-        return await self._request(incoming, safe=True)
+    async def listing(self, mcp_request: McpRequest) -> bytes:
+        return await self._request(mcp_request, safe=True)
 
-    async def call(self, incoming: Incoming) -> bytes:
-        return await self._request(incoming, safe=False)
+    async def call(self, mcp_request: McpRequest) -> bytes:
+        return await self._request(mcp_request, safe=False)
 
-    async def _request(self, incoming: Incoming, *, safe: bool) -> bytes:
-        inbound = incoming.inbound
-        session = incoming.session.id if incoming.session is not None else None
-        peer = Peer(inbound.version, session, inbound.capabilities)
+    async def _request(self, mcp_request: McpRequest, *, safe: bool) -> bytes:
+        parsed_request = mcp_request.parsed_request
+        session = mcp_request.session.id if mcp_request.session is not None else None
+        peer = SessionContext(parsed_request.version, session, parsed_request.capabilities)
 
         result = await self._upstream.request(
-            inbound.method,
-            inbound.params,
+            parsed_request.method,
+            parsed_request.params,
             peer,
-            fields=_mirrored(incoming),
-            audience=incoming.reply,
+            fields=_mirrored(mcp_request),
+            stream_listener=mcp_request.reply,
             safe=safe,
         )
         return orjson.dumps(result)
 
 
-def _mirrored(incoming: Incoming) -> Headers:
-    if incoming.inbound.era is not Era.MODERN:
+def _mirrored(mcp_request: McpRequest) -> Headers:
+    if mcp_request.parsed_request.era is not Era.MODERN:
         return []
-    return [(name, value) for name, value in incoming.headers if name.startswith(b"mcp-param-")]
+    return [(name, value) for name, value in mcp_request.headers if name.startswith(b"mcp-param-")]
 
 
-def open_gateway(url: str, limits: Limits | None = None) -> Gateway:
-    target, breaker = Target.of(url), Breaker("reference", time.monotonic)
+def open_gateway(url: str, limits: Limits | None = None) -> McpEndpoint:
+    target, circuit_breaker = UpstreamAddress.of(url), CircuitBreaker("reference", time.monotonic)
     limits = limits or Limits()
-    calls = Pool("reference", target, limits, breaker)
-    streams = Pool("reference", target, Limits(connections=1000), breaker)
+    calls = Pool("reference", target, limits, circuit_breaker)
+    streams = Pool("reference", target, Limits(connections=1000), circuit_breaker)
     numbers = count(1)
     sessions = SessionTable(time.monotonic, lambda: f"session-{next(numbers)}")
     straight = Straight(HttpUpstream(calls, {"name": "assent", "version": "0"}))
-    return Gateway(
+    return McpEndpoint(
         authenticate=anybody,
         listing=straight.listing,
         call=straight.call,
-        passage=RelayPassage(Relay(calls, streams), sessions),
+        non_tool_handler=SingleUpstreamRelay(Relay(calls, streams), sessions),
         sessions=sessions,
         other=nowhere,
-        doors=Doors(),
+        host_policy=HostOriginPolicy(),
     )

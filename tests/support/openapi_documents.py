@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import settings
 
-from assent.edges.upstreams.openapi.api import Api, read_api
-from assent.edges.upstreams.openapi.library import Library, library_of
+from assent.upstreams.openapi.api import ApiDescription, read_api
+from assent.upstreams.openapi.references import DocumentSet, library_of
 
 THE_SAME = settings(deadline=None, derandomize=True)
 """Every run tries the same examples, however slow the machine."""
@@ -19,11 +19,11 @@ def document(paths: dict[str, Any] | None = None, *, version: str = "3.1.0", **m
     return {"openapi": version, "info": {"title": "A service", "version": "1"}, "paths": paths or {}, **more}
 
 
-def library(paths: dict[str, Any] | None = None, **more: Any) -> Library:
+def library(paths: dict[str, Any] | None = None, **more: Any) -> DocumentSet:
     return library_of(json.dumps(document(paths, **more)), "service.json")
 
 
-def api(paths: dict[str, Any] | None = None, *, infer: Any = None, **more: Any) -> Api:
+def api(paths: dict[str, Any] | None = None, *, infer: Any = None, **more: Any) -> ApiDescription:
     return read_api(library(paths, **more), infer=infer)
 
 

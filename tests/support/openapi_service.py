@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from assent.edges.upstreams.openapi.exchange import Send
-from assent.ports import Lost, Unreached
-from serving import PromptServer
+from assent.ports import NotReached, OutcomeUnknown
+from assent.upstreams.openapi.http import SendHttp
+from support.loopback_server import PromptServer
 
 
 class Orders:
@@ -145,7 +145,7 @@ class _Answer:
 
 
 @asynccontextmanager
-async def sender() -> AsyncIterator[Send]:
+async def sender() -> AsyncIterator[SendHttp]:
     """The official SDK's HTTP client as what the upstream sends with."""
     async with httpx2.AsyncClient(trust_env=False, follow_redirects=False) as client:
 
@@ -154,8 +154,8 @@ async def sender() -> AsyncIterator[Send]:
             try:
                 return _Answer(await client.send(request, stream=True))
             except httpx2.ConnectError as error:
-                raise Unreached(str(error)) from error
+                raise NotReached(str(error)) from error
             except httpx2.TransportError as error:
-                raise Lost(str(error)) from error
+                raise OutcomeUnknown(str(error)) from error
 
         yield send

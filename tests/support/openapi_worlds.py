@@ -9,14 +9,14 @@ from typing import Any
 from assent.contract.profiles import profile
 from assent.core.catalogue import catalogue_of
 from assent.core.outcome import Answer
-from assent.edges.upstreams.openapi.api import Api, compile_tools
-from assent.edges.upstreams.openapi.upstream import OpenApiUpstream
 from assent.testing import World
+from assent.upstreams.openapi.api import ApiDescription, compile_tools
+from assent.upstreams.openapi.upstream import OpenApiUpstream
 
 FREE = {"risk": "low", "autonomous": True, "confirmation": {"by": "none"}}
 
 
-def world_of(read: Api, upstream: OpenApiUpstream, **overlays: Any) -> World:
+def world_of(read: ApiDescription, upstream: OpenApiUpstream, **overlays: Any) -> World:
     world = World({})
     world.catalogue = catalogue_of(compile_tools(read, profile=profile("spec"), upstream="shop", overlays=overlays))
     world.but(upstream=upstream)

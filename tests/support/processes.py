@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from assent.edges.server import bind, make_server
+from assent.web.server import bind, make_server
 
-_TESTS = Path(__file__).parent
+_TESTS = Path(__file__).parents[1]
 
 
 def run_app(app: Any, port: int = 0) -> None:

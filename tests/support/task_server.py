@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from assent.edges.http import Receive, Scope, Send, respond
+from assent.web.asgi import Receive, Scope, Send
+from assent.web.http import respond
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"

@@ -17,9 +17,9 @@ import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
 
-from serving import PromptServer
+from support.loopback_server import PromptServer
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ERAS = ("2026-07-28", "legacy")
 
 

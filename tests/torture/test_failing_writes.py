@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from forking import forker
-from governed_process import effects
-from soak import TORTURE, Told
+from support.forking import forker
+from support.governed_process import effects
+from support.soak import TORTURE, Told
 
 STRIDE = 1 if TORTURE else 7
 MOST = 1000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soak import part
+from support.soak import part
 
 
 @pytest.mark.parametrize(

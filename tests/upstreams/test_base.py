@@ -6,13 +6,12 @@ from typing import Any, cast
 import pytest
 from mcp_types import INVALID_PARAMS
 
-from assent.edges.gateway import Incoming
-from assent.edges.inbound import Era
-from assent.edges.links import McpLink
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.faults import Fault, Unreachable
-from assent.ports import Lost, NotRun, Unreached
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import Era, McpRequest
+from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.testing.world import World
+from assent.upstreams.base import McpLink
+from assent.upstreams.errors import Unreachable, UpstreamError
 
 ASKING = {"resultType": "input_required", "inputRequests": {"q": {"method": "elicitation/create"}}}
 NEVER_SENT = Unreachable("shop", "down", sent=False)
@@ -39,17 +38,17 @@ async def call(link: McpLink) -> dict[str, Any]:
 
     world = World({"send": {"side_effect": "write"}})
     called = SimpleNamespace(tool=next(iter(world.catalogue.tools.values())), resume=None)
-    incoming = SimpleNamespace(inbound=SimpleNamespace(era=Era.HANDSHAKE), reply=SimpleNamespace(ask=ask))
-    return await link._guarded(cast("Any", called), {}, [], cast("Incoming", incoming))
+    mcp_request = SimpleNamespace(parsed_request=SimpleNamespace(era=Era.HANDSHAKE), reply=SimpleNamespace(ask=ask))
+    return await link._guarded(cast("Any", called), {}, [], cast("McpRequest", mcp_request))
 
 
-@pytest.mark.parametrize(("fault", "means"), [(NEVER_SENT, Unreached), (REFUSED, NotRun)])
-async def test_a_first_round_that_did_not_run_did_nothing(fault: Fault, means: type[Exception]) -> None:
+@pytest.mark.parametrize(("fault", "means"), [(NEVER_SENT, NotReached), (REFUSED, NotRun)])
+async def test_a_first_round_that_did_not_run_did_nothing(fault: UpstreamError, means: type[Exception]) -> None:
     with pytest.raises(means):
         await call(Scripted(fault))
 
 
 @pytest.mark.parametrize("fault", [NEVER_SENT, REFUSED])
-async def test_once_the_tool_has_asked_it_has_begun_and_a_failure_leaves_a_doubt(fault: Fault) -> None:
-    with pytest.raises(Lost):
+async def test_once_the_tool_has_asked_it_has_begun_and_a_failure_leaves_a_doubt(fault: UpstreamError) -> None:
+    with pytest.raises(OutcomeUnknown):
         await call(Scripted(ASKING, fault))

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from assent.contract.profiles import profile
-from assent.contract.reading import read_contract
-from assent.edges.foreign import Terms, take_in
-from assent.edges.upstreams.openapi.api import compile_one
+from assent.contract.reader import read_contract
 from assent.infer import classify
-from edges.upstreams.openapi.documents import api, ok, sending
-from houses import Shop, gateway, post, rpc
-from transports import over_http
+from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
+from assent.upstreams.openapi.api import compile_one
+from support.gateways import Shop, gateway, post, rpc
+from support.openapi_documents import api, ok, sending
+from support.transports import over_http
 
 LISTS = {"name": "list_orders", "description": "Lists orders.", "inputSchema": {"type": "object"}}
 SENDS = {"name": "send_note", "description": "Sends a note to a colleague.", "inputSchema": {"type": "object"}}
@@ -25,7 +25,9 @@ def hints(definition: dict[str, Any], contract: dict[str, Any] | None = None, **
     """The hints that a host gets to see of one tool."""
     name = definition["name"]
     contracts = {name: read_contract(name, contract)} if contract else {}
-    (tool,) = take_in([definition], contracts, Terms("up", profile(terms.pop("profile", "spec")), **terms)).tools
+    (tool,) = compile_tools(
+        [definition], contracts, UpstreamPolicy("up", profile(terms.pop("profile", "spec")), **terms)
+    ).tools
     return {key: value for key, value in tool.definition["annotations"].items() if key != "title"}
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from houses import gateway, post, rpc
-from scripted_server import Conversation, ScriptedServer
+from support.gateways import gateway, post, rpc
+from support.scripted_server import Conversation, ScriptedServer
 
 CHALLENGE = b'www-authenticate: Bearer resource_metadata="https://auth.example/canary"\r\n'
 
@@ -34,8 +34,8 @@ async def test_an_upstream_that_answers_401_is_reported_with_what_is_missing(
 ) -> None:
     async with ScriptedServer(denying) as server:
         upstream: dict[str, Any] = {"url": f"{server.url}?key=secret", "headers": headers}
-        async with gateway(tmp_path, {"shop": upstream}) as (_, house):
-            trouble = house.troubles()["shop"]
+        async with gateway(tmp_path, {"shop": upstream}) as (_, gateway_app):
+            trouble = gateway_app.troubles()["shop"]
     assert trouble == (
         f"answered 401. {server.url.removesuffix('/mcp')} {missing};"
         " tokens come from the authorization server that it names (OAuth)"
@@ -45,8 +45,8 @@ async def test_an_upstream_that_answers_401_is_reported_with_what_is_missing(
 
 
 async def test_an_upstream_that_refuses_connections_is_reported_with_its_address(tmp_path: Path) -> None:
-    async with gateway(tmp_path, {"shop": {"url": "http://127.0.0.1:9/mcp?key=secret"}}) as (url, house):
-        trouble = house.troubles()["shop"]
+    async with gateway(tmp_path, {"shop": {"url": "http://127.0.0.1:9/mcp?key=secret"}}) as (url, gateway_app):
+        trouble = gateway_app.troubles()["shop"]
         called = await post(url, rpc("resources/list"))
     assert trouble == (
         "no connection (ConnectionRefusedError). Nothing answers at http://127.0.0.1:9:"

@@ -19,11 +19,11 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel
 
-from aging import aged
-from assent.edges.parking import NotParked, Parking, asks_of
-from assent.house import House
-from houses import ANN_KEY, CI, gateway, post, rpc
-from serving import serving
+from assent.gateway.app import GatewayApp
+from assent.upstreams.suspended_calls import SuspendedCalls, UnknownRequestState, asks_of
+from support.aging import aged
+from support.gateways import ANN_KEY, CI, gateway, post, rpc
+from support.loopback_server import serving
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 ASKING = {"elicitation": {"form": {}}}
@@ -82,7 +82,7 @@ class Asker:
 
 
 @asynccontextmanager
-async def asking(folder: Path, *, alone: bool = True, **more: Any) -> AsyncIterator[tuple[str, House, Asker]]:
+async def asking(folder: Path, *, alone: bool = True, **more: Any) -> AsyncIterator[tuple[str, GatewayApp, Asker]]:
     asker = Asker()
     prefix = "" if alone else "asker_"
     contracts = {
@@ -95,8 +95,8 @@ async def asking(folder: Path, *, alone: bool = True, **more: Any) -> AsyncItera
         upstreams = {"asker": {"url": upstream}}
         if not alone:
             upstreams["dead"] = {"url": "http://127.0.0.1:9/mcp"}
-        async with gateway(folder, upstreams, contracts=[str(folder / "asker.yaml")], **more) as (url, house):
-            yield url, house, asker
+        async with gateway(folder, upstreams, contracts=[str(folder / "asker.yaml")], **more) as (url, gateway_app):
+            yield url, gateway_app, asker
 
 
 class Person:
@@ -124,12 +124,12 @@ async def test_questions_of_an_old_upstream_reach_a_modern_client_and_the_call_g
         progress.append(done)
 
     prefix = "" if alone else "asker_"
-    async with asking(tmp_path, alone=alone) as (url, house, asker):
+    async with asking(tmp_path, alone=alone) as (url, gateway_app, asker):
         async with Client(url, mode="2026-07-28", elicitation_callback=person) as client:
             read = await client.call_tool(f"{prefix}get_name", {})
             written = await client.call_tool(f"{prefix}rename_user", {"to": "Eve"}, progress_callback=on_progress)
-        await house.store.flush()
-        states = [one.entry.facts["state"] for one in await house.store.entries() if "state" in one.entry.facts]
+        await gateway_app.store.flush()
+        states = [one.entry.facts["state"] for one in await gateway_app.store.entries() if "state" in one.entry.facts]
     assert (said(read), said(written)) == ("Ann", "Ann is Eve")
     assert person.asked == ["Who are you?", "Who are you?", "Rename Ann?"]
     assert asker.effects == ["begun", "Ann is Eve: Ann"], "one call, not one for each round"
@@ -159,10 +159,10 @@ async def test_a_prompt_may_ask_too(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_cannot_be_asked_gets_the_upstreams_own_error(tmp_path: Path) -> None:
-    async with asking(tmp_path) as (url, house, _asker):
+    async with asking(tmp_path) as (url, gateway_app, _asker):
         answer = await call(url, "get_name", {}, capabilities={})
         assert answer["error"]["message"] == "the client cannot be asked"
-        assert len(house.links["asker"]._live.parking) == 0  # type: ignore[union-attr]
+        assert len(gateway_app.links["asker"]._live.suspended_calls) == 0  # type: ignore[union-attr]
 
 
 async def test_nobody_else_and_no_other_call_can_answer_a_question(tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ async def test_a_question_that_was_not_answered_is_asked_again(tmp_path: Path) -
 
 
 async def test_a_call_that_no_longer_waits_is_in_doubt_if_it_had_begun(tmp_path: Path) -> None:
-    async with asking(tmp_path) as (url, house, asker):
+    async with asking(tmp_path) as (url, gateway_app, asker):
         asked = await call(url, "rename_user", {"arguments": {"to": "Eve"}})
-        await house.links["asker"].close()  # type: ignore[union-attr]
+        await gateway_app.links["asker"].close()  # type: ignore[union-attr]
         async with asyncio.timeout(10):
             await asker.over.wait()
         late = await call(url, "rename_user", {"arguments": {"to": "Eve"}, **answered(asked)})
@@ -204,11 +204,11 @@ async def test_a_call_that_no_longer_waits_is_in_doubt_if_it_had_begun(tmp_path:
 
 
 async def test_a_state_that_nobody_gave_out_runs_nothing(tmp_path: Path) -> None:
-    async with asking(tmp_path) as (url, house, asker):
+    async with asking(tmp_path) as (url, gateway_app, asker):
         made_up = {"requestState": "made-up", "inputResponses": {}}
         answer = await call(url, "rename_user", {"arguments": {"to": "Eve"}, **made_up})
-        await house.store.flush()
-        states = [one.entry.facts["state"] for one in await house.store.entries() if "state" in one.entry.facts]
+        await gateway_app.store.flush()
+        states = [one.entry.facts["state"] for one in await gateway_app.store.entries() if "state" in one.entry.facts]
     assert answer["error"]["code"] == types.INVALID_PARAMS
     assert (asker.effects, states) == ([], [])
 
@@ -216,37 +216,39 @@ async def test_a_state_that_nobody_gave_out_runs_nothing(tmp_path: Path) -> None
 class Stage:
     """An upstream that asks once and then answers, and a way back to a client that hears nothing."""
 
-    async def ask(self, audience: Any) -> dict[str, Any]:
-        return {"said": await audience.answer({"id": 7, "method": "elicitation/create", "params": {"message": "?"}})}
+    async def ask(self, stream_listener: Any) -> dict[str, Any]:
+        return {
+            "said": await stream_listener.answer({"id": 7, "method": "elicitation/create", "params": {"message": "?"}})
+        }
 
     async def open(self) -> None: ...
 
     async def notify(self, message: dict[str, Any]) -> None: ...
 
 
-async def park(parking: Parking, stage: Any) -> dict[str, Any]:
-    return await parking.begin(stage.ask, "ann", "this", ASKING, stage)
+async def park(suspended_calls: SuspendedCalls, stage: Any) -> dict[str, Any]:
+    return await suspended_calls.begin(stage.ask, "ann", "this", ASKING, stage)
 
 
 async def test_an_owners_oldest_question_gives_way_to_its_newest() -> None:
-    parking, stage = Parking(most_of_one=2), Stage()
-    states = [(await park(parking, stage))["requestState"] for _ in range(3)]
-    assert len(parking) == 2
-    with pytest.raises(NotParked):
-        await parking.resume(states[0], "ann", "this", {}, stage)  # type: ignore[arg-type]
-    done = await parking.resume(states[2], "ann", "this", {"question": {"action": "cancel"}}, stage)  # type: ignore[arg-type]
+    suspended_calls, stage = SuspendedCalls(most_of_one=2), Stage()
+    states = [(await park(suspended_calls, stage))["requestState"] for _ in range(3)]
+    assert len(suspended_calls) == 2
+    with pytest.raises(UnknownRequestState):
+        await suspended_calls.resume(states[0], "ann", "this", {}, stage)  # type: ignore[arg-type]
+    done = await suspended_calls.resume(states[2], "ann", "this", {"question": {"action": "cancel"}}, stage)  # type: ignore[arg-type]
     assert done["said"] == {"jsonrpc": "2.0", "id": 7, "result": {"action": "cancel"}}
-    await parking.close()
-    assert len(parking) == 0
+    await suspended_calls.close()
+    assert len(suspended_calls) == 0
 
 
 async def test_where_too_many_wait_an_upstream_is_told_that_nobody_can_be_asked() -> None:
-    parking, stage = Parking(most=1), Stage()
-    await park(parking, stage)
-    refused = await parking.begin(stage.ask, "bob", "this", ASKING, stage)  # type: ignore[arg-type]
+    suspended_calls, stage = SuspendedCalls(most=1), Stage()
+    await park(suspended_calls, stage)
+    refused = await suspended_calls.begin(stage.ask, "bob", "this", ASKING, stage)  # type: ignore[arg-type]
     assert refused == {"said": None}
-    assert len(parking) == 1, "nobody's question is given up for another's"
-    await parking.close()
+    assert len(suspended_calls) == 1, "nobody's question is given up for another's"
+    await suspended_calls.close()
 
 
 def test_what_a_client_can_be_asked_is_told_in_few_words() -> None:
@@ -264,18 +266,18 @@ async def test_a_call_waits_only_so_long() -> None:
     ended = asyncio.Event()
 
     class Patient(Stage):
-        async def ask(self, audience: Any) -> dict[str, Any]:
+        async def ask(self, stream_listener: Any) -> dict[str, Any]:
             try:
-                return await super().ask(audience)
+                return await super().ask(stream_listener)
             finally:
                 ended.set()
 
-    parking, stage = Parking(waits=0.0), Patient()
-    state = (await park(parking, stage))["requestState"]
+    suspended_calls, stage = SuspendedCalls(waits=0.0), Patient()
+    state = (await park(suspended_calls, stage))["requestState"]
     async with asyncio.timeout(10):
         await ended.wait()
-    with pytest.raises(NotParked):
-        await parking.resume(state, "ann", "this", {}, stage)  # type: ignore[arg-type]
+    with pytest.raises(UnknownRequestState):
+        await suspended_calls.resume(state, "ann", "this", {}, stage)  # type: ignore[arg-type]
 
 
 def answered(asked: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assent.verify.watch import Watch
+from assent.verify.hang_guard import HangGuard
 
 
 class Held:
@@ -33,7 +33,7 @@ class Held:
 async def test_a_call_that_does_not_even_time_out_ends_the_program(capsys: pytest.CaptureFixture[str]) -> None:
     codes: Queue[int] = Queue()
     session = Held()
-    call = asyncio.create_task(Watch(0, grace=0, end=codes.put).over(session).call("list_notes", {}))
+    call = asyncio.create_task(HangGuard(0, grace=0, end=codes.put).over(session).call("list_notes", {}))
     assert await asyncio.to_thread(codes.get) == 1
     assert "list_notes did not answer and holds the program" in capsys.readouterr().err
     session.free.set()
@@ -44,7 +44,7 @@ async def test_a_call_that_is_answered_is_passed_on_and_no_longer_watched() -> N
     codes: Queue[int] = Queue()
     session = Held()
     session.free.set()
-    watched = Watch(3600, end=codes.put).over(session)
+    watched = HangGuard(3600, end=codes.put).over(session)
     assert watched.asked == 3
     assert await watched.call("list_notes", {}, key="k", agree=False) == {
         "tool": "list_notes",
@@ -56,14 +56,14 @@ async def test_a_call_that_is_answered_is_passed_on_and_no_longer_watched() -> N
 
 def test_a_server_that_does_not_end_is_left_with_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     codes: Queue[int] = Queue()
-    Watch(3600, grace=0, end=codes.put).leave(0)
+    HangGuard(3600, grace=0, end=codes.put).leave(0)
     assert codes.get() == 0
     assert "left behind" in capsys.readouterr().err
 
 
 def test_nobody_is_left_behind_who_ends_by_himself() -> None:
     codes: Queue[int] = Queue()
-    leaving = Watch(3600, grace=3600, end=codes.put).leave(0)
+    leaving = HangGuard(3600, grace=3600, end=codes.put).leave(0)
     leaving.cancel()
     leaving.join()
     assert codes.empty()

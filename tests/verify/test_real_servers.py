@@ -17,14 +17,14 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel
 
-import postgres_server
 from assent import Assent, ToolFailed, contract
 from assent.core.principal import Principal
-from assent.edges.calling import calling
-from assent.edges.listing import contracts_in, listed_in
+from assent.probe.call_tools import calling
+from assent.probe.list_tools import contracts_in, listed_in
 from assent.verify import Observer, Verdict, database_at, promises_of, verify
 from assent.verify.observe import Hook
-from transports import over_http
+from support import postgres_server
+from support.transports import over_http
 
 READS = ToolAnnotations(read_only_hint=True)
 ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 from assent.verify import Command, Observer, SqliteDatabase, Verdict, promises_of, verify
 from assent.verify.observe import Hook

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from . import checkpoints
-from .disk import Disk
-from .notes import BadNote
+from assent.audit import checkpoints
+from assent.audit.file_writer import Disk
+from assent.audit.notes import BadNote
 
 GIT_TIMEOUT = 60.0
 GIT_SETTINGS = (

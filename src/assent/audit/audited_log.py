@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from . import checkpoints
-from .bundle import Evidence, parse_head, unpack_values
-from .notes import BadNote
-from .sources import EntrySource, TileStore
-from .tiles import (
+from assent.audit import checkpoints
+from assent.audit.bundle import LogMetadata, parse_head, unpack_values
+from assent.audit.notes import BadNote
+from assent.audit.protocols import EntrySource, TileStore
+from assent.audit.tiles import (
     ENTRIES,
     HASH,
     VALUES,
@@ -22,7 +22,7 @@ from .tiles import (
 )
 
 
-class Subject(Protocol):
+class AuditedLog(Protocol):
     """A log to be inspected. What is not there raises KeyError, what cannot be read TornTile."""
 
     origin: str
@@ -53,7 +53,7 @@ class Subject(Protocol):
         """The names of files that a log of this size does not have."""
 
 
-class BundleSubject:
+class AuditedBundle:
     growing = False
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -90,12 +90,12 @@ class BundleSubject:
         return sorted(name for name in self._files if name.startswith(("tile/", "values/")) and name not in expected)
 
 
-class StoreSubject:
+class AuditedStore:
     """A log where it is kept; `await measure()` first."""
 
     growing = True
 
-    def __init__(self, evidence: Evidence, entries: EntrySource, tiles: TileStore | None = None) -> None:
+    def __init__(self, evidence: LogMetadata, entries: EntrySource, tiles: TileStore | None = None) -> None:
         self.origin, self.keys = evidence.origin, [key.text for key in evidence.keys]
         self.size, self.with_values = 0, True
         self.newest = evidence.kept[-1] if evidence.kept else None
@@ -105,7 +105,7 @@ class StoreSubject:
             self.claims += [(f"anchors/{name} #{at}", note) for at, note in enumerate(found)]
         self._entries, self._tiles = entries, tiles
 
-    async def measure(self) -> "StoreSubject":
+    async def measure(self) -> "AuditedStore":
         self.size = await self._entries.count()
         return self
 

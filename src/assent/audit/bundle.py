@@ -16,14 +16,13 @@ from typing import Protocol
 
 import orjson
 
+from assent.audit import checkpoints
+from assent.audit.leaf import erased_by
+from assent.audit.merkle import hash_leaves
+from assent.audit.notes import PublicKey
+from assent.audit.protocols import EntrySource
+from assent.audit.tiles import ENTRIES, VALUES, RightEdge, Tile, TornTile, bundle_path, bundles_of, pack_entries
 from assent.contract.digest import canonical
-
-from . import checkpoints
-from .entries import erased_by
-from .merkle import hash_leaves
-from .notes import PublicKey
-from .sources import EntrySource
-from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, pack_entries
 
 FORMAT = "assent-audit-bundle/1"
 MOST_ENTRIES = 2**53 - 1
@@ -76,7 +75,7 @@ class MemorySink(dict[str, bytes]):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class LogMetadata:
     """What is known about a log beside its entries."""
 
     origin: str
@@ -87,7 +86,7 @@ class Evidence:
 
 async def write_bundle(
     sink: Sink,
-    evidence: Evidence,
+    evidence: LogMetadata,
     entries: EntrySource,
     *,
     values: bool = True,
@@ -100,7 +99,7 @@ async def write_bundle(
     if not evidence.kept:
         raise BadBundle("nothing is signed yet; sign a checkpoint first")
     newest, _ = checkpoints.parse(evidence.kept[-1])
-    edge = Edge()
+    edge = RightEdge()
     for number, width in bundles_of(newest.size):
         first = number * 256
         leaves = await entries.leaves(first, first + width)
@@ -125,7 +124,7 @@ def _put_tiles(sink: Sink, tiles: Sequence[tuple[Tile, bytes]]) -> None:
         sink.put(tile.path, data)
 
 
-def _put_evidence(sink: Sink, evidence: Evidence, size: int, values: bool) -> None:
+def _put_evidence(sink: Sink, evidence: LogMetadata, size: int, values: bool) -> None:
     sink.put("checkpoint", evidence.kept[-1])
     sink.put("checkpoints", checkpoints.join(evidence.kept))
     sink.put("keys", "".join(f"{key.text}\n" for key in evidence.keys).encode())

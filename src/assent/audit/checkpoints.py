@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from . import notes
-from .merkle import BadProof, hash_leaf, verify_consistency, verify_inclusion
-from .notes import BadNote, PublicKey, SecretKey, decode_base64
+from assent.audit import notes
+from assent.audit.merkle import BadProof, hash_leaf, verify_consistency, verify_inclusion
+from assent.audit.notes import BadNote, PublicKey, SecretKey, decode_base64
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
 _PROOF = "c2sp.org/tlog-proof@v1"

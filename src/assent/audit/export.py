@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from .merkle import hash_leaf
-from .selection import Callers, Row, Selection
-from .sources import EntrySource
-from .values import BadEntry
+from assent.audit.filter import EntryView, PrincipalIndex, Selection
+from assent.audit.leaf_values import BadEntry
+from assent.audit.merkle import hash_leaf
+from assent.audit.protocols import EntrySource
 
 CHUNK, LOOK_BACK = 1024, 10_000
 _CURSOR = re.compile(r"(0|[1-9][0-9]{0,15})\.([0-9a-f]{16}|-)")
@@ -21,7 +21,7 @@ class StaleCursor(ValueError):
     """A cursor that is none, or of another log."""
 
 
-def json_line(row: Row) -> dict[str, Any]:
+def json_line(row: EntryView) -> dict[str, Any]:
     """An entry as one flat object; what was erased is named, not shown."""
     line: dict[str, Any] = {
         "index": row.index,
@@ -44,15 +44,15 @@ async def export(
     cursor: str | None = None,
     *,
     selection: Selection | None = None,
-    shape: Callable[[Row], Mapping[str, Any]] = json_line,
+    shape: Callable[[EntryView], Mapping[str, Any]] = json_line,
     limit: int = 1000,
-    callers: Callers | None = None,
+    callers: PrincipalIndex | None = None,
 ) -> tuple[list[bytes], str]:
     """Up to so many lines of JSON, and the cursor that goes on after them.
 
     Whoever goes on at once hands the same `callers` in again, so that nobody need look back for them.
     """
-    wanted, callers = selection or Selection(), callers or Callers()
+    wanted, callers = selection or Selection(), callers or PrincipalIndex()
     position, last = await _resume(entries, cursor)
     await _look_back(entries, callers, position)
     lines: list[bytes] = []
@@ -81,7 +81,7 @@ async def _resume(entries: EntrySource, cursor: str | None) -> tuple[int, bytes]
     return position, last
 
 
-async def _look_back(entries: EntrySource, callers: Callers, position: int) -> None:
+async def _look_back(entries: EntrySource, callers: PrincipalIndex, position: int) -> None:
     """Learn who began what ends after this place, unless it is known."""
     for start in range(max(callers.position, position - LOOK_BACK), position, CHUNK):
         for index, leaf, blob in await _rows(entries, start, min(position, start + CHUNK)):
@@ -89,7 +89,7 @@ async def _look_back(entries: EntrySource, callers: Callers, position: int) -> N
                 callers.read(index, leaf, blob)
 
 
-async def _read(entries: EntrySource, callers: Callers, start: int, stop: int) -> list[Row]:
+async def _read(entries: EntrySource, callers: PrincipalIndex, start: int, stop: int) -> list[EntryView]:
     rows = []
     for index, leaf, blob in await _rows(entries, start, stop):
         try:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import orjson
 
+from assent.audit.leaf import Leaf, parse_leaf
+from assent.audit.leaf_values import BadEntry, unpack
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.core.render import visible
-
-from .entries import Leaf, parse_leaf
-from .values import BadEntry, unpack
 
 TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, OPEN_CALLS = 500, 80, 400, 10_000
 ENDINGS = frozenset({"outcome", "read", "replay", "denial"})
@@ -26,13 +25,13 @@ class BadTemplate(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class FeedTemplate:
     """Literal text and the names of arguments, in turn."""
 
     pieces: tuple[tuple[str, bool], ...]
 
     @classmethod
-    def parse(cls, text: str) -> "Template":
+    def parse(cls, text: str) -> "FeedTemplate":
         if len(text) > TEMPLATE_LIMIT:
             raise BadTemplate(f"an action template has at most {TEMPLATE_LIMIT} characters")
         pieces, at = [], 0
@@ -61,7 +60,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FeedLine:
     """One call that ended."""
 
     index: int
@@ -110,11 +109,11 @@ class _Begun:
 class Feed:
     """Follows a log: remembers what the intent said of a call until it ends. Templates go by the tool's name."""
 
-    def __init__(self, templates: Mapping[str, Template]) -> None:
+    def __init__(self, templates: Mapping[str, FeedTemplate]) -> None:
         self._templates = templates
         self._begun: OrderedDict[str, _Begun] = OrderedDict()
 
-    def take(self, index: int, leaf: bytes, blob: bytes | None) -> Line | None:
+    def take(self, index: int, leaf: bytes, blob: bytes | None) -> FeedLine | None:
         """The line of a call that ends with this entry."""
         try:
             entry, values = parse_leaf(leaf), unpack(blob)[0]
@@ -133,13 +132,13 @@ class Feed:
         return _line(index, entry, _Begun(arguments, begun.would + _would(entry)), self._templates)
 
 
-def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, Template]) -> Iterator[Line]:
+def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, FeedTemplate]) -> Iterator[FeedLine]:
     """A line per call that ended: rows are index, leaf, packed values."""
     following = Feed(templates)
     return (line for row in rows if (line := following.take(*row)) is not None)
 
 
-def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, Template]) -> Line:
+def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, FeedTemplate]) -> FeedLine:
     facts, tool = entry.facts, str(entry.facts.get("tool", ""))
     state = facts.get("state")
     text, template = visible(tool or entry.kind), templates.get(tool)
@@ -148,7 +147,7 @@ def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, Templa
         done = state == "succeeded" or entry.kind == "read"
         text = template.render(begun.arguments) if done else text + template.listed(begun.arguments)
     outcome, outside = str(state or facts.get("code") or entry.kind), bool(facts.get("open_world"))
-    return Line(
+    return FeedLine(
         index,
         entry.at,
         text,
@@ -165,7 +164,7 @@ def _would(entry: Leaf) -> tuple[str, ...]:
     return tuple(entry.facts.get("would", ()))
 
 
-def open_world(lines: Iterable[Line]) -> Iterator[Line]:
+def open_world(lines: Iterable[FeedLine]) -> Iterator[FeedLine]:
     """Only the calls that reached beyond what the tool's owner controls."""
     return (line for line in lines if line.open_world)
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from . import checkpoints
-from .disk import Disk
-from .notes import NOTE_LIMIT, BadNote
-from .sources import StaleCheckpoint
-from .tiles import Tile
+from assent.audit import checkpoints
+from assent.audit.file_writer import Disk
+from assent.audit.notes import NOTE_LIMIT, BadNote
+from assent.audit.protocols import StaleCheckpoint
+from assent.audit.tiles import Tile
 
 _HEAD, _TAIL = 9, 4
 

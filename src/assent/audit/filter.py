@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from .entries import Leaf, parse_leaf
-from .merkle import hash_leaf
-from .values import unpack
+from assent.audit.leaf import Leaf, parse_leaf
+from assent.audit.leaf_values import unpack
+from assent.audit.merkle import hash_leaf
 
 CALLS = 50_000
 """Of so many calls it is remembered who began them."""
@@ -18,7 +18,7 @@ _WHO = {"principal", "person"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EntryView:
     """One entry as it is handed out."""
 
     index: int
@@ -53,7 +53,7 @@ class Selection:
     until: int | None = None
     open_world: bool | None = None
 
-    def takes(self, row: Row) -> bool:
+    def takes(self, row: EntryView) -> bool:
         texts = [
             (self.principal, row.who),
             (self.tool, row.fact("tool")),
@@ -68,14 +68,14 @@ class Selection:
         return (self.since is None or row.leaf.at >= self.since) and (self.until is None or row.leaf.at < self.until)
 
 
-class Callers:
+class PrincipalIndex:
     """Reads entries in their order. An outcome does not say again who called: it is known from the intent."""
 
     def __init__(self) -> None:
         self._begun: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self.position = 0
 
-    def read(self, index: int, leaf: bytes, blob: bytes | None) -> Row:
+    def read(self, index: int, leaf: bytes, blob: bytes | None) -> EntryView:
         row = read_row(index, leaf, blob)
         self.position = index + 1
         claim = str(row.fact("claim") or "")
@@ -88,9 +88,9 @@ class Callers:
         return row
 
 
-def read_row(index: int, leaf: bytes, blob: bytes | None) -> Row:
+def read_row(index: int, leaf: bytes, blob: bytes | None) -> EntryView:
     values = {name: _load(value) for name, value in unpack(blob)[0].items()}
-    return Row(index, parse_leaf(leaf), hash_leaf(leaf), values)
+    return EntryView(index, parse_leaf(leaf), hash_leaf(leaf), values)
 
 
 def _load(value: bytes) -> Any:

@@ -4,18 +4,18 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class LogFault:
     code: str
     place: str
     detail: str
 
 
 @dataclass(slots=True)
-class Report:
+class LogReport:
     entries: int = 0
     erased: int = 0
     checkpoints: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[LogFault] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     @property
@@ -23,4 +23,4 @@ class Report:
         return not self.faults
 
     def wrong(self, code: str, place: str, detail: str) -> None:
-        self.faults.append(Fault(code, place, detail))
+        self.faults.append(LogFault(code, place, detail))

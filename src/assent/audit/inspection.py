@@ -7,15 +7,15 @@ bundle. The two must agree about every log; the tests hold them to it.
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
-from . import checkpoints, notes
-from .bundle import BadBundle
-from .checkpoints import Checkpoint, Proof
-from .entries import erased_by
-from .faults import Report
-from .merkle import BadProof, hash_leaf, verify_inclusion
-from .notes import BadKey, BadNote, PublicKey
-from .subjects import BundleSubject, Subject
-from .walk import CLOCK_SLACK, Walk
+from assent.audit import checkpoints, notes
+from assent.audit.audited_log import AuditedBundle, AuditedLog
+from assent.audit.bundle import BadBundle
+from assent.audit.checkpoints import Checkpoint, Proof
+from assent.audit.findings import LogReport
+from assent.audit.leaf import erased_by
+from assent.audit.merkle import BadProof, hash_leaf, verify_inclusion
+from assent.audit.notes import BadKey, BadNote, PublicKey
+from assent.audit.walk import CLOCK_SLACK, LogWalk
 
 Claim = tuple[str, Checkpoint, notes.Note]
 
@@ -23,11 +23,11 @@ Claim = tuple[str, Checkpoint, notes.Note]
 class Inspection:
     """One pass over the entries; then keys, checkpoints, tiles and erasures are held against it."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject, self.report = subject, Report()
-        self.walk, self.signed = Walk(subject, self.report), 0
+    def __init__(self, subject: AuditedLog) -> None:
+        self.subject, self.report = subject, LogReport()
+        self.walk, self.signed = LogWalk(subject, self.report), 0
 
-    async def run(self, kept: Sequence[tuple[str, bytes]], trusted: Sequence[str]) -> Report:
+    async def run(self, kept: Sequence[tuple[str, bytes]], trusted: Sequence[str]) -> LogReport:
         claims = self._parse_claims(kept)
         await self.walk.run([claim.size for _, claim, _ in claims])
         if not self.walk.broken:
@@ -184,26 +184,28 @@ def signed_at(note: notes.Note, key: PublicKey) -> int | None:
         return None
 
 
-async def inspect(subject: Subject, kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()) -> Report:
+async def inspect(
+    subject: AuditedLog, kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()
+) -> LogReport:
     """Everything that is wrong with a log; `kept` are named checkpoints from elsewhere."""
     return await Inspection(subject).run(kept, trusted)
 
 
 async def inspect_bundle(
     files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()
-) -> Report:
+) -> LogReport:
     try:
-        subject = BundleSubject(files)
+        subject = AuditedBundle(files)
     except BadBundle as error:
-        report = Report()
+        report = LogReport()
         report.wrong("bundle.malformed", "bundle.json", str(error))
         return report
     return await inspect(subject, kept, trusted)
 
 
-def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> Report:
+def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> LogReport:
     """Everything that is wrong with a proof that this leaf is in a log that one of these keys signed."""
-    report = Report(entries=1, checkpoints=1)
+    report = LogReport(entries=1, checkpoints=1)
     try:
         proof = Proof.decode(data)
         checkpoint, note = checkpoints.parse(proof.checkpoint)

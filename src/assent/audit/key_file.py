@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .disk import Disk
-from .notes import BadKey, PublicKey, SecretKey
+from assent.audit.file_writer import Disk
+from assent.audit.notes import BadKey, PublicKey, SecretKey
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class SigningKeys:
     public: tuple[PublicKey, ...]
     secret: tuple[SecretKey, ...]
 
@@ -31,13 +31,13 @@ class KeyFile:
     def __init__(self, path: Path, disk: Disk | None = None) -> None:
         self.path, self._disk = path, disk or Disk()
 
-    def create(self, name: str, randomness: Callable[[int], bytes]) -> Keys:
+    def create(self, name: str, randomness: Callable[[int], bytes]) -> SigningKeys:
         """The first key of a log. An existing file is never overwritten."""
         key = SecretKey.generate(name, randomness)
         self._disk.create(self.path, (key.text + "\n").encode(), mode=0o600)
         return self.load()
 
-    def load(self) -> Keys:
+    def load(self) -> SigningKeys:
         lines = self.path.read_text("utf-8").splitlines()
         secret = [SecretKey.parse(line) for line in lines if line.startswith("PRIVATE+KEY+")]
         retired = [PublicKey.parse(line) for line in lines if not line.startswith("PRIVATE+KEY+")]
@@ -46,22 +46,22 @@ class KeyFile:
             raise BadKey(f"{self.path} must hold keys of one log, one of them secret")
         if os.name == "posix" and self.path.stat().st_mode & 0o077:
             raise BadKey(f"{self.path} can be read by others: chmod 600 {self.path}")
-        return Keys((*retired, *(key.public for key in secret)), tuple(secret))
+        return SigningKeys((*retired, *(key.public for key in secret)), tuple(secret))
 
-    def add(self, randomness: Callable[[int], bytes]) -> Keys:
+    def add(self, randomness: Callable[[int], bytes]) -> SigningKeys:
         """Begins a rotation. The new key signs nothing before an entry of the log names it."""
         keys = self.load()
         if len(keys.secret) > 1:
             raise BadKey("a rotation is under way; it ends with the next checkpoint")
         return self._write(keys.public[:-1], [*keys.secret, SecretKey.generate(keys.newest.name, randomness)])
 
-    def retire(self, in_force: PublicKey) -> Keys:
+    def retire(self, in_force: PublicKey) -> SigningKeys:
         """Ends a rotation: secrets older than the key in force are forgotten, their public keys are not."""
         keys = self.load()
         secret = keys.secret[[key.public for key in keys.secret].index(in_force) :]
         return self._write(keys.public[: len(keys.public) - len(secret)], secret)
 
-    def _write(self, retired: Sequence[PublicKey], secret: Sequence[SecretKey]) -> Keys:
+    def _write(self, retired: Sequence[PublicKey], secret: Sequence[SecretKey]) -> SigningKeys:
         lines = [key.text for key in retired] + [key.text for key in secret]
         self._disk.replace(self.path, ("\n".join(lines) + "\n").encode(), mode=0o600)
         return self.load()

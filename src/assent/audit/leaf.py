@@ -15,8 +15,8 @@ from typing import Any
 
 import orjson
 
-from .tiles import LEAF_LIMIT
-from .values import DOMAIN, SALT, BadEntry, commit, unpack_length
+from assent.audit.leaf_values import DOMAIN, SALT, BadEntry, commit, unpack_length
+from assent.audit.tiles import LEAF_LIMIT
 
 KINDS = frozenset(
     {

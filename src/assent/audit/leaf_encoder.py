@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import orjson
 
-from .entries import FACT_RULE, FACTS, MOST_TEXT, STRICT, check_head, fitting, why_not
-from .values import DOMAIN, SALT, BadEntry, heading_of, pack_length, written_value
+from assent.audit.leaf import FACT_RULE, FACTS, MOST_TEXT, STRICT, check_head, fitting, why_not
+from assent.audit.leaf_values import DOMAIN, SALT, BadEntry, heading_of, pack_length, written_value
 
 _PLAIN = bytes(letter for letter in range(0x21, 0x7F) if letter != 0x5C)
 

@@ -6,12 +6,11 @@ before anybody sees it; nothing is signed that does not contain everything signe
 
 from collections.abc import Callable, Iterable, Sequence
 
-from . import checkpoints, notes
-from .checkpoints import Checkpoint, Inconsistent, Proof
-from .derivation import CHUNK, Derivation
-from .entries import parse_leaf
-from .keys import Keys
-from .merkle import (
+from assent.audit import checkpoints, notes
+from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
+from assent.audit.key_file import SigningKeys
+from assent.audit.leaf import parse_leaf
+from assent.audit.merkle import (
     BadProof,
     Node,
     Range,
@@ -25,9 +24,10 @@ from .merkle import (
     verify_consistency,
     verify_inclusion,
 )
-from .notes import BadNote, PublicKey, SecretKey
-from .sources import CheckpointStore, EntrySource, TileStore
-from .tiles import HASH, Edge, Tile, node_in, tile_of
+from assent.audit.notes import BadNote, PublicKey, SecretKey
+from assent.audit.protocols import CheckpointStore, EntrySource, TileStore
+from assent.audit.tile_builder import CHUNK, TileBuilder
+from assent.audit.tiles import HASH, RightEdge, Tile, node_in, tile_of
 
 HEARTBEAT = 60
 KEEP_EVERY = 600
@@ -42,10 +42,10 @@ class RolledBack(RuntimeError):
 class Log:
     """Made by `open_log`. A rotation begins by giving `keys` the next key, before an entry names it."""
 
-    def __init__(self, origin: str, keys: Keys, derivation: Derivation, store: CheckpointStore) -> None:
+    def __init__(self, origin: str, keys: SigningKeys, tile_builder: TileBuilder, store: CheckpointStore) -> None:
         self.origin, self.keys = origin, keys
-        self._derivation, self._store = derivation, store
-        self._edge = Edge()
+        self._tile_builder, self._store = tile_builder, store
+        self._edge = RightEdge()
         self._latest: Checkpoint | None = None
         self._seconds = 0
         self._kept_at: int | None = None
@@ -74,7 +74,7 @@ class Log:
     @property
     def repaired(self) -> Sequence[str]:
         """The tiles that were missing, torn or wrong and have been made again."""
-        return self._derivation.repaired
+        return self._tile_builder.repaired
 
     async def extend(self, leaves: Sequence[bytes]) -> None:
         """Takes in leaves that are already durable as the next entries."""
@@ -93,7 +93,7 @@ class Log:
         """Full tiles go to the store; if it cannot take them they wait here, for they are only derived."""
         try:
             if self._unwritten:
-                await self._derivation.tiles.write(list(self._unwritten.items()))
+                await self._tile_builder.tiles.write(list(self._unwritten.items()))
             self._unwritten.clear()
         except OSError:
             return
@@ -101,7 +101,7 @@ class Log:
     async def flush(self) -> None:
         """Writes the partial tiles too, so that the next start and other readers find them."""
         await self._write_tiles()
-        await self._derivation.tiles.write(self._edge.partial())
+        await self._tile_builder.tiles.write(self._edge.partial())
 
     def _take_key(self, leaf: bytes) -> None:
         facts = parse_leaf(leaf).facts
@@ -164,7 +164,7 @@ class Log:
         """That an entry is in the log as signed; by default as signed last."""
         signed = self._or_latest(checkpoint)
         ranges = inclusion_ranges(index, signed.size)
-        leaf = hash_leaf((await self._derivation.entries.leaves(index, index + 1))[0])
+        leaf = hash_leaf((await self._tile_builder.entries.leaves(index, index + 1))[0])
 
         def verify(path: list[bytes]) -> None:
             verify_inclusion(index, signed.size, leaf, path, signed.root)
@@ -195,7 +195,7 @@ class Log:
         try:
             verify(path)
         except BadProof:
-            await self._derivation.rebuild(self.size)
+            await self._tile_builder.rebuild(self.size)
             path = await self._hashes(ranges, signed.size)
             verify(path)
         return path
@@ -215,7 +215,7 @@ class Log:
         found = {}
         for tile in tiles:
             data = near.get((tile.level, tile.number))
-            found[tile] = await self._derivation.fetch(tile) if data is None else data[: tile.width * HASH]
+            found[tile] = await self._tile_builder.fetch(tile) if data is None else data[: tile.width * HASH]
         return found
 
     async def resume(self) -> None:
@@ -227,10 +227,10 @@ class Log:
 
     async def catch_up(self) -> None:
         """Takes in what has become durable since."""
-        count = await self._derivation.entries.count()
+        count = await self._tile_builder.entries.count()
         while (start := self.size) < count:  # up to whole tiles: they cost less than their entries one by one
             stop = min(count, start - start % CHUNK + CHUNK)
-            leaves = await self._derivation.entries.leaves(start, stop)
+            leaves = await self._tile_builder.entries.leaves(start, stop)
             if len(leaves) != stop - start:
                 raise Inconsistent(f"entry {start + len(leaves)} is missing, and later ones are there; restore it")
             self._take(leaves)
@@ -240,12 +240,12 @@ class Log:
 
     async def _resume_from(self, note: bytes) -> None:
         signed = checkpoints.open_checkpoint(note, self.origin, self.keys.public)
-        count = await self._derivation.entries.count()
+        count = await self._tile_builder.entries.count()
         if count < signed.size:
             raise RolledBack(f"{signed.size} entries were signed, and {count} are here")
-        self._edge = await self._derivation.edge(signed.size)
+        self._edge = await self._tile_builder.edge(signed.size)
         if self._edge.root != signed.root:
-            self._edge = await self._derivation.rebuild(signed.size)
+            self._edge = await self._tile_builder.rebuild(signed.size)
         if self._edge.root != signed.root:
             raise RolledBack(
                 f"the first {signed.size} entries are not those that were signed; see `assent audit verify`"
@@ -264,7 +264,9 @@ class Log:
             return None
 
 
-async def open_log(origin: str, keys: Keys, entries: EntrySource, tiles: TileStore, store: CheckpointStore) -> Log:
-    log = Log(origin, keys, Derivation(entries, tiles), store)
+async def open_log(
+    origin: str, keys: SigningKeys, entries: EntrySource, tiles: TileStore, store: CheckpointStore
+) -> Log:
+    log = Log(origin, keys, TileBuilder(entries, tiles), store)
     await log.resume()
     return log

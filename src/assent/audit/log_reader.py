@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from assent.ports import SealedRow, Store
+from assent.ports import RawLogRow, Store
 
 CHUNK = 4096
 """How many entries are read at once where all of them are wanted, and nobody waits."""
@@ -17,7 +17,7 @@ class StoredEntries:
 
     def __init__(self, store: Store, progress: Progress = lambda done: None) -> None:
         self._store, self._progress = store, progress
-        self._page: list[SealedRow] = []
+        self._page: list[RawLogRow] = []
 
     async def count(self) -> int:
         return await self._store.length()
@@ -31,7 +31,7 @@ class StoredEntries:
     async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
         return [row.vals for row in await self.rows(start, stop)]
 
-    async def rows(self, start: int, stop: int) -> list[SealedRow]:
+    async def rows(self, start: int, stop: int) -> list[RawLogRow]:
         """Read in pages: whoever wants leaves wants the values beside them next, and then those that follow."""
         if start < 0 or stop <= start:
             return []

@@ -7,7 +7,7 @@ gateway itself change is Entity Management (3004). What has no name there is und
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .selection import Row
+from assent.audit.filter import EntryView
 
 SCHEMA = "1.6.0"
 _SEVERITY = {"low": 1, "medium": 2, "high": 3, "critical": 4, "forbidden": 4}
@@ -22,12 +22,12 @@ _MAPPED = frozenset({"tool", "upstream", "state", "code", "count", "since", "unt
 _MANAGED = {"redaction": (4, "Delete"), "key": (1, "Create")}
 
 
-def shape_for(origin: str) -> Callable[[Row], Mapping[str, Any]]:
+def shape_for(origin: str) -> Callable[[EntryView], Mapping[str, Any]]:
     """The mapping for one log, as `export` takes it."""
     return lambda row: ocsf_event(row, origin)
 
 
-def ocsf_event(row: Row, origin: str) -> dict[str, Any]:
+def ocsf_event(row: EntryView, origin: str) -> dict[str, Any]:
     if row.leaf.kind == "authentication":
         event = _authentication(row)
     elif row.leaf.kind in ("operator", "definition", "configuration", "key", "redaction"):
@@ -42,7 +42,7 @@ def ocsf_event(row: Row, origin: str) -> dict[str, Any]:
     return event
 
 
-def _metadata(row: Row, origin: str) -> dict[str, Any]:
+def _metadata(row: EntryView, origin: str) -> dict[str, Any]:
     joins = row.fact("claim") or row.fact("approval")
     return {
         "version": SCHEMA,
@@ -54,7 +54,7 @@ def _metadata(row: Row, origin: str) -> dict[str, Any]:
     } | ({"correlation_uid": joins} if joins else {})
 
 
-def _user(row: Row) -> dict[str, Any]:
+def _user(row: EntryView) -> dict[str, Any]:
     name = row.who
     if name is None:
         name = "erased" if {"principal", "person"} & row.leaf.commitments.keys() else "unknown"
@@ -63,7 +63,7 @@ def _user(row: Row) -> dict[str, Any]:
     return {"uid": str(name), "type_id": type_id, "type": type_name}
 
 
-def _call(row: Row) -> dict[str, Any]:
+def _call(row: EntryView) -> dict[str, Any]:
     tier = row.fact("tier") or row.leaf.kind
     activity, name = _ACTIVITY.get(tier, (99, tier))
     if row.leaf.kind in ("approval", "decision"):
@@ -86,7 +86,7 @@ def _call(row: Row) -> dict[str, Any]:
     } | ({"status_code": code} if code else {})
 
 
-def _status(row: Row) -> tuple[int, str]:
+def _status(row: EntryView) -> tuple[int, str]:
     if row.leaf.kind in ("denial", "failure"):
         return 2, "Failure"
     if row.leaf.kind in ("read", "replay"):
@@ -95,7 +95,7 @@ def _status(row: Row) -> tuple[int, str]:
     return _STATUS.get(state, (99, state)) if state else (0, "Unknown")
 
 
-def _authentication(row: Row) -> dict[str, Any]:
+def _authentication(row: EntryView) -> dict[str, Any]:
     event = {
         "category_uid": 3,
         "class_uid": 3002,
@@ -110,7 +110,7 @@ def _authentication(row: Row) -> dict[str, Any]:
     return event | {ours: row.fact(name) for name, ours in names.items() if row.fact(name) is not None}
 
 
-def _management(row: Row) -> dict[str, Any]:
+def _management(row: EntryView) -> dict[str, Any]:
     activity, name = _MANAGED.get(row.leaf.kind, (3, "Update"))
     subjects = ("key", "after", "configuration", "definition", "action", "entry")
     uid = next((str(row.fact(fact)) for fact in subjects if row.fact(fact) is not None), row.leaf.kind)

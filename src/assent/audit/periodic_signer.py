@@ -6,26 +6,26 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from assent.audit.signer import EVERY, HEARTBEAT, AuditLogSigner
 from assent.errors import AssentError
-from assent.ledger import EVERY, HEARTBEAT, Ledger
 
 logger = logging.getLogger(__name__)
 
 
-class Signing:
+class PeriodicSigner:
     """Signs at the start, whenever there is something new, now and then when there is not, and at the end.
 
     What goes wrong stops no call: it is said once, and tried again.
     """
 
-    def __init__(self, ledger: Ledger, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
-        self.follow(ledger, every, heartbeat)
+    def __init__(self, log_signer: AuditLogSigner, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
+        self.follow(log_signer, every, heartbeat)
         self._task: asyncio.Task[None] | None = None
         self.trouble: str | None = None
 
-    def follow(self, ledger: Ledger, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
+    def follow(self, log_signer: AuditLogSigner, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
         """Sign so from now on: another configuration names other anchors and times."""
-        self._ledger, self._every, self._heartbeat = ledger, every, heartbeat
+        self._log_signer, self._every, self._heartbeat = log_signer, every, heartbeat
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._keep_signing())
@@ -41,10 +41,10 @@ class Signing:
 
     async def sign(self, *, always: bool = False) -> None:
         """Sign and anchor what is new; an idle log when its last checkpoint is old."""
-        ledger = self._ledger
+        log_signer = self._log_signer
         try:
-            signed = await ledger.sign(always=always, idle=self._heartbeat)
-            failed = await ledger.publish(signed.note) if signed is not None else {}
+            signed = await log_signer.sign(always=always, idle=self._heartbeat)
+            failed = await log_signer.publish(signed.note) if signed is not None else {}
             self._say("; ".join(f"anchor {name}: {why}" for name, why in failed.items()) or None)
         except AssentError as error:
             self._say(str(error))

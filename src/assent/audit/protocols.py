@@ -8,7 +8,7 @@ together with the entries can roll the log back as far as the newest checkpoint 
 from collections.abc import Sequence
 from typing import Protocol
 
-from .tiles import Tile
+from assent.audit.tiles import Tile
 
 
 class StaleCheckpoint(RuntimeError):

@@ -17,33 +17,33 @@ from urllib.parse import urlsplit
 
 from assent.audit import notes
 from assent.audit.anchors import Anchor, AnchorFailed, publish_all
-from assent.audit.bundle import Evidence
+from assent.audit.audited_log import AuditedStore
+from assent.audit.bundle import LogMetadata
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof, encode_growth, open_checkpoint
-from assent.audit.directory import DirectoryCheckpoints, DirectoryTiles
-from assent.audit.faults import Report
+from assent.audit.files import DirectoryCheckpoints, DirectoryTiles
+from assent.audit.findings import LogReport
 from assent.audit.inspection import inspect
-from assent.audit.keys import KeyFile, Keys
+from assent.audit.key_file import KeyFile, SigningKeys
+from assent.audit.leaf_values import BadEntry
 from assent.audit.log import Log, RolledBack, open_log
+from assent.audit.log_reader import Progress, StoredEntries, StoredLeaves
 from assent.audit.merkle import BadProof
 from assent.audit.notes import BadKey, BadNote, PublicKey
-from assent.audit.sources import StaleCheckpoint
-from assent.audit.subjects import StoreSubject
+from assent.audit.protocols import StaleCheckpoint
 from assent.audit.tiles import WIDTH, Tile
-from assent.audit.values import BadEntry
 from assent.core.audit import Entry
 from assent.errors import AssentError
 from assent.ports import Store
-from assent.stored import Progress, StoredEntries, StoredLeaves
 
 EVERY, HEARTBEAT = 60.0, 3600.0
 PATIENCE = 10.0
 
 
-class LedgerError(AssentError):
+class AuditLogError(AssentError):
     """The log cannot be signed or read; what it says stays true."""
 
 
-class Ledger:
+class AuditLogSigner:
     """The log of one store, signed with the keys of one directory."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Ledger:
         self._keys = KeyFile(directory / "log.key")
         self.tiles, self._checkpoints = DirectoryTiles(self._root), DirectoryCheckpoints(self._root)
 
-    def keys(self) -> Keys:
+    def keys(self) -> SigningKeys:
         """Made when first needed."""
         try:
             if not self._keys.path.exists():
@@ -70,7 +70,7 @@ class Ledger:
         except FileExistsError:
             return self._keys.load()
         except (OSError, BadKey) as error:
-            raise LedgerError(f"The log's key cannot be used: {error}.") from error
+            raise AuditLogError(f"The log's key cannot be used: {error}.") from error
 
     async def sign(self, *, always: bool = False, idle: float | None = None) -> Checkpoint | None:
         """Sign what is new; with `always` an idle log too, and with `idle` one that was not signed for so many seconds.
@@ -123,7 +123,7 @@ class Ledger:
         async with self._opened() as log:
             await self._signed(log)
             if not 0 <= index < log.size:
-                raise LedgerError(f"There is no entry {index}; the log has {log.size}.")
+                raise AuditLogError(f"There is no entry {index}; the log has {log.size}.")
             [leaf] = await StoredLeaves(self.store).leaves(index, index + 1)
             return await log.prove_inclusion(index), leaf
 
@@ -135,11 +135,11 @@ class Ledger:
                 old = open_checkpoint(note, log.origin, log.keys.public)
                 path = await log.prove_consistency(old)
             except (BadProof, BadNote) as error:
-                raise LedgerError(f"From this checkpoint nothing can be proved: {error}.") from error
+                raise AuditLogError(f"From this checkpoint nothing can be proved: {error}.") from error
             assert log.latest is not None
             return encode_growth(old, path, log.latest)
 
-    async def evidence(self) -> Evidence:
+    async def evidence(self) -> LogMetadata:
         """What is known of the log beside its entries: keys, checkpoints, and what the anchors kept."""
         kept = await self._checkpoints.kept()
         keys = self.keys()  # afterwards: whatever key signed one of them is there by now
@@ -149,21 +149,21 @@ class Ledger:
             try:
                 found[anchor.name] = await anchor.read()
             except AnchorFailed as error:
-                raise LedgerError(f"The anchor {anchor.name} cannot be read: {error}.") from error
-        return Evidence(keys.newest.name, public, kept, found)
+                raise AuditLogError(f"The anchor {anchor.name} cannot be read: {error}.") from error
+        return LogMetadata(keys.newest.name, public, kept, found)
 
     async def inspect(
         self,
         progress: Progress = lambda done: None,
         kept: Sequence[tuple[str, bytes]] = (),
         trusted: Sequence[str] = (),
-    ) -> Report:
+    ) -> LogReport:
         """Everything that is wrong with the log; a log that nobody has signed yet is signed first."""
         await self.store.flush()
         if await self.latest() is None:
             await self.sign(always=True)
         entries = StoredEntries(self.store, progress)
-        return await inspect(await StoreSubject(await self.evidence(), entries, self.tiles).measure(), kept, trusted)
+        return await inspect(await AuditedStore(await self.evidence(), entries, self.tiles).measure(), kept, trusted)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Log]:
@@ -178,11 +178,11 @@ class Ledger:
             except RolledBack as error:
                 lost = f"If they are lost, move {self._root} away and keep it as evidence; the log begins anew."
                 another = "If this is another store, give it a `secrets: {directory: ...}` of its own."
-                raise LedgerError(f"The log is not signed: {error}. Restore the entries. {lost} {another}") from error
+                raise AuditLogError(f"The log is not signed: {error}. Restore the entries. {lost} {another}") from error
             except (Inconsistent, StaleCheckpoint, BadNote, BadKey, BadEntry) as error:
-                raise LedgerError(f"The log is not signed: {error}.") from error
+                raise AuditLogError(f"The log is not signed: {error}.") from error
             except OSError as error:
-                raise LedgerError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error
+                raise AuditLogError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error
 
     def _forget_secrets(self, log: Log) -> None:
         """The secrets of keys that sign no more, once a checkpoint by both says so."""
@@ -198,7 +198,7 @@ class Ledger:
             deadline = time.monotonic() + PATIENCE
             while not _lock_file(descriptor):
                 if time.monotonic() > deadline:
-                    raise LedgerError(f"Another process is signing the log in {self._root}. Try again.")
+                    raise AuditLogError(f"Another process is signing the log in {self._root}. Try again.")
                 await asyncio.sleep(0.02)
             yield
         finally:

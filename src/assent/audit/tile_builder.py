@@ -2,15 +2,15 @@
 
 from collections.abc import AsyncIterator
 
-from .merkle import complete_root, hash_leaves
-from .sources import EntrySource, TileStore
-from .tiles import HASH, WIDTH, Edge, Tile, split, tiles_of
+from assent.audit.merkle import complete_root, hash_leaves
+from assent.audit.protocols import EntrySource, TileStore
+from assent.audit.tiles import HASH, WIDTH, RightEdge, Tile, split, tiles_of
 
 CHUNK = 2 * WIDTH
 """Entries taken in at once: the calls of a running gateway wait for so many, and then have their turn."""
 
 
-class Derivation:
+class TileBuilder:
     """Reads tiles, and makes those again that are missing or torn; `repaired` names them."""
 
     def __init__(self, entries: EntrySource, tiles: TileStore) -> None:
@@ -43,7 +43,7 @@ class Derivation:
         leaves = await self.entries.leaves(first, first + tile.width)
         return b"".join(hash_leaves(leaves))
 
-    async def edge(self, size: int) -> Edge:
+    async def edge(self, size: int) -> RightEdge:
         """The right edge of the log of this size, from the rightmost tiles."""
         rows: dict[Tile, bytes] = {}
         level, row = 0, size
@@ -51,11 +51,11 @@ class Derivation:
             tile = Tile(level, row // WIDTH, row % WIDTH)
             rows[tile] = await self.fetch(tile) if tile.width else b""
             level, row = level + 1, row // WIDTH
-        return Edge.at(size, lambda tile: rows.get(tile, b""))
+        return RightEdge.at(size, lambda tile: rows.get(tile, b""))
 
-    async def rebuild(self, size: int) -> Edge:
+    async def rebuild(self, size: int) -> RightEdge:
         """Every tile anew from the entries; those that differ are written and named."""
-        edge = Edge()
+        edge = RightEdge()
         async for leaves in self._chunks(size):
             await self._settle(edge.extend(hash_leaves(leaves)))
         await self._settle(edge.partial())

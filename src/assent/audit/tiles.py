@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from .merkle import EMPTY_ROOT, Node, complete_root, fold, peaks
+from assent.audit.merkle import EMPTY_ROOT, Node, complete_root, fold, peaks
 
 WIDTH = 256
 HASH = 32
@@ -117,7 +117,7 @@ def unpack_entries(data: bytes, width: int, path: str) -> list[bytes]:
     return leaves
 
 
-class Edge:
+class RightEdge:
     """The growing right edge of a log: all that an append needs, however long the log is."""
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class Edge:
         ]
 
     @classmethod
-    def at(cls, size: int, read: Callable[[Tile], bytes]) -> "Edge":
+    def at(cls, size: int, read: Callable[[Tile], bytes]) -> "RightEdge":
         """The edge of a log of this size, read from its rightmost tiles only."""
         edge = cls()
         edge.size = size

@@ -73,18 +73,18 @@ _LENGTH = struct.Struct(">I").unpack_from
 
 
 @dataclass(frozen=True)
-class Fault:
+class BundleFault:
     code: str
     place: str
     detail: str
 
 
 @dataclass
-class Report:
+class BundleReport:
     entries: int = 0
     erased: int = 0
     checkpoints: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[BundleFault] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     @property
@@ -92,7 +92,7 @@ class Report:
         return not self.faults
 
     def wrong(self, code: str, place: str, detail: str) -> None:
-        self.faults.append(Fault(code, place, detail))
+        self.faults.append(BundleFault(code, place, detail))
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
 
 
 @dataclass
-class Claim:
+class ClaimHistory:
     """A checkpoint: that the log had this root at this size."""
 
     place: str
@@ -165,7 +165,7 @@ def parse_key(text: str) -> Key | None:
     return key if key.key_id(1).hex() == match[2] else None
 
 
-def parse_claim(place: str, data: bytes) -> Claim | None:
+def parse_claim(place: str, data: bytes) -> ClaimHistory | None:
     try:
         note = data.decode() if len(data) <= NOTE_LIMIT else ""
     except UnicodeDecodeError:
@@ -186,7 +186,7 @@ def parse_claim(place: str, data: bytes) -> Claim | None:
         signatures.append((match[1], blob[:4], blob[4:]))
     if root is None or len(root) != 32:
         return None
-    return Claim(place, body[0], int(body[1]), root, (text + "\n").encode(), signatures)
+    return ClaimHistory(place, body[0], int(body[1]), root, (text + "\n").encode(), signatures)
 
 
 def split_checkpoints(data: bytes) -> list[bytes]:
@@ -236,10 +236,10 @@ def _shape(names: tuple[bytes, ...]) -> bytes:
     return b',"commitments":{' + b",".join(b'"%b":"%%b"' % name for name in names)
 
 
-class Walk:
+class BundleWalk:
     """One pass over the entries: the tree they give, and what they say about keys, erasures and time."""
 
-    def __init__(self, files: Mapping[str, bytes], head: dict[str, Any], report: Report) -> None:
+    def __init__(self, files: Mapping[str, bytes], head: dict[str, Any], report: BundleReport) -> None:
         self.files, self.report = files, report
         self.size, self.with_values = head["entries"], head["values"]
         self.count = 0
@@ -466,7 +466,7 @@ def _time(leaf: bytes) -> int:
     return int(digits) if digits.isdigit() and len(digits) <= 15 else 0
 
 
-def read_head(files: Mapping[str, bytes], report: Report) -> dict[str, Any] | None:
+def read_head(files: Mapping[str, bytes], report: BundleReport) -> dict[str, Any] | None:
     data = files.get("bundle.json", b"")
     try:
         head = json.loads(data)
@@ -483,7 +483,9 @@ def read_head(files: Mapping[str, bytes], report: Report) -> dict[str, Any] | No
     return None
 
 
-def read_claims(files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]], report: Report) -> list[Claim]:
+def read_claims(
+    files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]], report: BundleReport
+) -> list[ClaimHistory]:
     texts = [("checkpoint", files["checkpoint"])] if "checkpoint" in files else []
     for name in sorted(files):
         if name == "checkpoints" or name.startswith("anchors/"):
@@ -503,7 +505,7 @@ def read_claims(files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]], r
     return claims
 
 
-def check_newest(files: Mapping[str, bytes], claims: list[Claim], size: int, report: Report) -> None:
+def check_newest(files: Mapping[str, bytes], claims: list[ClaimHistory], size: int, report: BundleReport) -> None:
     newest = next((claim for claim in claims if claim.place == "checkpoint"), None)
     if "checkpoint" not in files:
         report.wrong("checkpoint.missing", "checkpoint", "nothing says what the log was signed as")
@@ -513,7 +515,7 @@ def check_newest(files: Mapping[str, bytes], claims: list[Claim], size: int, rep
         report.wrong("entries.uncovered", f"entries {newest.size} to {size - 1}", "no checkpoint covers them")
 
 
-def check_names(files: Mapping[str, bytes], walk: Walk, report: Report) -> None:
+def check_names(files: Mapping[str, bytes], walk: BundleWalk, report: BundleReport) -> None:
     if walk.broken:
         return
     expected = {bundle_path("tile/entries", *pair) for pair in bundles(walk.size)}
@@ -528,7 +530,7 @@ def check_names(files: Mapping[str, bytes], walk: Walk, report: Report) -> None:
             report.wrong("bundle.surplus", name, f"a log of {walk.size} entries has no such file")
 
 
-def check_keys(files: Mapping[str, bytes], walk: Walk, report: Report) -> list[tuple[int, Key]]:
+def check_keys(files: Mapping[str, bytes], walk: BundleWalk, report: BundleReport) -> list[tuple[int, Key]]:
     """The keys in force: from which size on, and which."""
     listed = []
     *lines, rest = files.get("keys", b"").decode("utf-8", "replace").split("\n")
@@ -556,7 +558,7 @@ def check_keys(files: Mapping[str, bytes], walk: Walk, report: Report) -> list[t
 
 
 def check_claims(
-    claims: list[Claim], walk: Walk, chain: list[tuple[int, Key]], origin: str, report: Report
+    claims: list[ClaimHistory], walk: BundleWalk, chain: list[tuple[int, Key]], origin: str, report: BundleReport
 ) -> set[str]:
     """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
     seen: set[str] = set()
@@ -602,7 +604,7 @@ def check_claims(
     return seen
 
 
-def check_suspects(claims: list[Claim], walk: Walk, report: Report) -> None:
+def check_suspects(claims: list[ClaimHistory], walk: BundleWalk, report: BundleReport) -> None:
     """Where leaves and tiles differ: if the signed root is that of the leaves, the tiles are wrong."""
     signed = {claim.root for claim in claims if claim.size == walk.size}
     leaves_right = walk.roots.get(walk.size) in signed
@@ -614,7 +616,7 @@ def check_suspects(claims: list[Claim], walk: Walk, report: Report) -> None:
         report.wrong("entry.altered", place, f"not what {path} says, and not what was signed")
 
 
-def check_redactions(walk: Walk, report: Report) -> None:
+def check_redactions(walk: BundleWalk, report: BundleReport) -> None:
     if walk.broken or not walk.with_values:
         return
     missing = set(walk.missing)
@@ -629,7 +631,7 @@ def check_redactions(walk: Walk, report: Report) -> None:
         report.wrong("value.missing", f"entry {index} {name}", "it is not there, and no redaction says why")
 
 
-def check_trust(seen: set[str], chain: list[tuple[int, Key]], trusted: Sequence[str], report: Report) -> None:
+def check_trust(seen: set[str], chain: list[tuple[int, Key]], trusted: Sequence[str], report: BundleReport) -> None:
     if not trusted:
         names = ", ".join(key.text for _, key in chain)
         report.remarks.append(f"the keys are those of the bundle itself; compare them with ones you trust: {names}")
@@ -637,14 +639,16 @@ def check_trust(seen: set[str], chain: list[tuple[int, Key]], trusted: Sequence[
         report.wrong("key.untrusted", "keys", "no checkpoint here is signed by a key you trust")
 
 
-def verify(files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()) -> Report:
+def verify(
+    files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()
+) -> BundleReport:
     """Everything that is wrong with a bundle, given as paths and bytes."""
-    report = Report()
+    report = BundleReport()
     head = read_head(files, report)
     if head is None:
         return report
     claims = read_claims(files, kept, report)
-    walk = Walk(files, head, report)
+    walk = BundleWalk(files, head, report)
     walk.run([walk.size, *(claim.size for claim in claims if claim.size <= walk.size)])
     check_names(files, walk, report)
     check_newest(files, claims, walk.size, report)
@@ -675,9 +679,9 @@ def root_above(index: int, size: int, root: bytes, path: Sequence[bytes]) -> byt
     return root if last == 0 else None
 
 
-def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> Report:
+def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> BundleReport:
     """Everything that is wrong with a proof (C2SP tlog-proof) that this leaf is in a log one of these keys signed."""
-    report = Report(entries=1, checkpoints=1)
+    report = BundleReport(entries=1, checkpoints=1)
     head, _, note = data.partition(b"\n\n")
     first, *lines = head.decode("ascii", "replace").split("\n")
     if lines and lines[0].startswith("extra ") and exact_base64(lines[0][6:]) is not None:
@@ -772,7 +776,7 @@ def plain(text: str) -> str:
     return "".join(char if " " <= char <= "~" else char.encode("unicode_escape").decode() for char in text)
 
 
-def render(report: Report) -> str:
+def render(report: BundleReport) -> str:
     lines = [f"WRONG  {fault.place}: {fault.detail} [{fault.code}]" for fault in report.faults[:SHOWN]]
     if len(report.faults) > SHOWN:
         rest = Counter(fault.code for fault in report.faults[SHOWN:])

@@ -4,22 +4,22 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .entries import agree, read_leaf
-from .faults import Report
-from .merkle import EMPTY_ROOT, hash_leaves
-from .subjects import Subject
-from .tiles import ENTRIES, VALUES, Edge, Tile, TornTile, bundle_path, bundles_of, split
-from .values import BadEntry, commitments_of
+from assent.audit.audited_log import AuditedLog
+from assent.audit.findings import LogReport
+from assent.audit.leaf import agree, read_leaf
+from assent.audit.leaf_values import BadEntry, commitments_of
+from assent.audit.merkle import EMPTY_ROOT, hash_leaves
+from assent.audit.tiles import ENTRIES, VALUES, RightEdge, Tile, TornTile, bundle_path, bundles_of, split
 
 CLOCK_SLACK = 5000
 _HEADS = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
 _SPECIAL = (b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')
 
 
-class Walk:
+class LogWalk:
     """The tree the entries give, held against the tiles; what they say of keys, erasures and time."""
 
-    def __init__(self, subject: Subject, report: Report) -> None:
+    def __init__(self, subject: AuditedLog, report: LogReport) -> None:
         self.subject, self.report = subject, report
         self.broken = False
         self.roots: dict[int, bytes] = {0: EMPTY_ROOT}
@@ -28,7 +28,7 @@ class Walk:
         self.keys: list[tuple[int, Mapping[str, object]]] = []
         self.redactions: list[tuple[int, int, list[str]]] = []
         self.missing: set[tuple[int, str]] = set()
-        self._edge = Edge()
+        self._edge = RightEdge()
         self._upper: list[tuple[Tile, bytes]] = []
         self._clock: list[tuple[int, int]] = []
         self._last = 0

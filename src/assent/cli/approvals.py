@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from assent.commands.options import config_option, operator, to_be_asked
-from assent.commands.running import with_ports
-from assent.commands.tables import print_table
+from assent.cli.shared.options import config_option, operator, to_be_asked
+from assent.cli.shared.output import print_table
+from assent.cli.shared.store_access import with_ports
 from assent.core.approval import Approval, ApprovalState, Verdict
 from assent.core.render import visible
 from assent.pipeline.approve import approve as decide

@@ -12,18 +12,18 @@ import click
 
 from assent.audit.bundle import BundleFiles, UnreadableBundle
 from assent.audit.checkpoints import Checkpoint
-from assent.audit.faults import Report
+from assent.audit.findings import LogReport
 from assent.audit.inspection import inspect_bundle, verify_proof
+from assent.audit.leaf_values import unpack
+from assent.audit.log_reader import StoredEntries
 from assent.audit.notes import BadKey, PublicKey
-from assent.audit.values import unpack
-from assent.commands.audit_reading import export_, show, tail
-from assent.commands.auditing import progress_bar, with_ledger
-from assent.commands.options import config_option, operator, to_be_asked
+from assent.audit.signer import AuditLogSigner
+from assent.cli.audit_read import export_, show, tail
+from assent.cli.shared.log_access import progress_bar, with_ledger
+from assent.cli.shared.options import config_option, operator, to_be_asked
+from assent.config.model import Settings
 from assent.core.audit import Entry, principal_values
 from assent.core.render import visible
-from assent.ledger import Ledger
-from assent.settings import Settings
-from assent.stored import StoredEntries
 
 
 @click.group()
@@ -54,11 +54,11 @@ def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], f
     held = [(path.name, path.read_bytes()) for one in kept for path in _files(one)]
     trusted = [key for given in keys for key in _keys(given)]
 
-    async def verifying(ledger: Ledger, settings: Settings) -> Report:
-        with progress_bar(await ledger.store.length(), "Verifying") as progress:
-            report = await ledger.inspect(progress, held, trusted)
+    async def verifying(log_signer: AuditLogSigner, settings: Settings) -> LogReport:
+        with progress_bar(await log_signer.store.length(), "Verifying") as progress:
+            report = await log_signer.inspect(progress, held, trusted)
         if report.ok:
-            await ledger.sign()
+            await log_signer.sign()
         return report
 
     if bundle is None:
@@ -75,11 +75,11 @@ def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], f
         raise click.exceptions.Exit(1)
 
 
-async def _own_keys(ledger: Ledger, settings: Settings) -> list[str]:
-    return [key.text for key in ledger.keys().public]
+async def _own_keys(log_signer: AuditLogSigner, settings: Settings) -> list[str]:
+    return [key.text for key in log_signer.keys().public]
 
 
-def _proved(path: Path, trusted: Sequence[str]) -> Report:
+def _proved(path: Path, trusted: Sequence[str]) -> LogReport:
     try:
         return verify_proof(path.read_bytes(), path.with_suffix(".leaf").read_bytes(), trusted)
     except OSError as error:
@@ -100,7 +100,7 @@ def _keys(given: str) -> list[str]:
         raise click.UsageError(f"--key {given}: a public key is written name+id+base64, one to a line.") from None
 
 
-def _print(report: Report, form: str) -> None:
+def _print(report: LogReport, form: str) -> None:
     if form == "json":
         faults = [{"code": one.code, "place": one.place, "detail": one.detail} for one in report.faults]
         counts = {"entries": report.entries, "checkpoints": report.checkpoints, "erased": report.erased}
@@ -128,10 +128,10 @@ def prove(index: int | None, since: Path | None, output: Path | None, config: Pa
     if (index is None) == (since is None):
         raise click.UsageError("Name the entry to be proved, or --since a checkpoint.")
 
-    async def proving(ledger: Ledger, settings: Settings) -> tuple[bytes, bytes | None]:
+    async def proving(log_signer: AuditLogSigner, settings: Settings) -> tuple[bytes, bytes | None]:
         if since is not None:
-            return await ledger.prove_growth(since.read_bytes()), None
-        proof, leaf = await ledger.prove(index or 0)
+            return await log_signer.prove_growth(since.read_bytes()), None
+        proof, leaf = await log_signer.prove(index or 0)
         return proof.encode(), leaf
 
     proof, leaf = with_ledger(config, proving)
@@ -148,10 +148,10 @@ def anchor(config: Path | None) -> None:
     """Sign the log as it is now, hand the checkpoint to the configured anchors, and print it: keep it where nobody of
     this machine can change it."""
 
-    async def anchoring(ledger: Ledger, settings: Settings) -> tuple[Checkpoint, dict[str, str], int]:
-        signed = await ledger.sign(always=True)
+    async def anchoring(log_signer: AuditLogSigner, settings: Settings) -> tuple[Checkpoint, dict[str, str], int]:
+        signed = await log_signer.sign(always=True)
         assert signed is not None
-        return signed, await ledger.publish(signed.note), len(ledger.anchors)
+        return signed, await log_signer.publish(signed.note), len(log_signer.anchors)
 
     signed, failed, anchors = with_ledger(config, anchoring)
     click.echo(signed.note.decode(), nl=False)
@@ -176,12 +176,12 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
     if to_be_asked(yes):
         click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be taken back.", abort=True, err=True)
 
-    async def erasing(ledger: Ledger, settings: Settings) -> set[str]:
+    async def erasing(log_signer: AuditLogSigner, settings: Settings) -> set[str]:
         facts = {"action": "redact", "entry": index, "fields": named}
         values = {**principal_values(operator()), "because": because}
-        await ledger.store.erase(index, named, Entry("redaction", time.time(), facts, values))
-        await ledger.sign()
-        [left] = await StoredEntries(ledger.store).values(index, index + 1)
+        await log_signer.store.erase(index, named, Entry("redaction", time.time(), facts, values))
+        await log_signer.sign()
+        [left] = await StoredEntries(log_signer.store).values(index, index + 1)
         return set(unpack(left)[0])
 
     left = with_ledger(config, erasing)
@@ -200,10 +200,10 @@ def rotate(because: str, yes: bool, config: Path | None) -> None:
     if to_be_asked(yes):
         click.confirm("Sign with a new key from now on?", abort=True, err=True)
 
-    async def rotating(ledger: Ledger, settings: Settings) -> tuple[str, dict[str, str]]:
+    async def rotating(log_signer: AuditLogSigner, settings: Settings) -> tuple[str, dict[str, str]]:
         values = principal_values(operator()) | ({"because": because} if because else {})
-        signed = await ledger.rotate(values)
-        return ledger.keys().newest.text, await ledger.publish(signed.note)
+        signed = await log_signer.rotate(values)
+        return log_signer.keys().newest.text, await log_signer.publish(signed.note)
 
     key, failed = with_ledger(config, rotating)
     click.echo(key)

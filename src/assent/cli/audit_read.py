@@ -15,25 +15,25 @@ from typing import Any
 import click
 
 from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
-from assent.audit.entries import check
 from assent.audit.export import export, json_line, timestamp
-from assent.audit.feed import BadTemplate, Feed, Template
+from assent.audit.feed import BadTemplate, Feed, FeedTemplate
+from assent.audit.filter import EntryView, PrincipalIndex, Selection, read_row
+from assent.audit.leaf import check
+from assent.audit.leaf_values import unpack
+from assent.audit.log_reader import CHUNK, StoredEntries
 from assent.audit.ocsf import shape_for
-from assent.audit.selection import Callers, Row, Selection, read_row
-from assent.audit.values import unpack
-from assent.commands.auditing import progress_bar, selecting, selection, with_ledger
-from assent.commands.options import config_option
+from assent.audit.signer import AuditLogSigner
+from assent.cli.shared.log_access import progress_bar, selecting, selection, with_ledger
+from assent.cli.shared.options import config_option
+from assent.config.model import Settings
 from assent.contract.files import contract_paths, load_written
 from assent.core.render import visible
-from assent.ledger import Ledger
-from assent.ports import SealedRow
-from assent.settings import Settings
-from assent.stored import CHUNK, StoredEntries
+from assent.ports import RawLogRow
 
 POLL = 0.5
 LOOK_BACK = 50_000
 PIECE = 1000
-Show = Callable[[SealedRow], str | None]
+Show = Callable[[RawLogRow], str | None]
 
 
 @click.command()
@@ -54,12 +54,12 @@ def tail(
     """Print the newest entries of the log, oldest first."""
     chosen = selection(**wanted)
 
-    async def tailing(ledger: Ledger, settings: Settings) -> None:
+    async def tailing(log_signer: AuditLogSigner, settings: Settings) -> None:
         show = _feed_of(settings, chosen) if as_feed else _entries_as(form, chosen)
-        position = await _print_last(ledger, lines, show)
+        position = await _print_last(log_signer, lines, show)
         while follow:
             await asyncio.sleep(POLL)
-            while rows := await ledger.store.sealed(after=position):
+            while rows := await log_signer.store.sealed(after=position):
                 position = rows[-1].index
                 for line in filter(None, map(show, rows)):
                     click.echo(line)
@@ -70,11 +70,11 @@ def tail(
         click.echo("Stopped.", err=True)
 
 
-async def _print_last(ledger: Ledger, lines: int, show: Show) -> int:
+async def _print_last(log_signer: AuditLogSigner, lines: int, show: Show) -> int:
     """Print that many of what is shown; the place of the last entry looked at."""
-    end = await ledger.store.length()
+    end = await log_signer.store.length()
     last, shown = max(-1, end - LOOK_BACK - 1), list[str]()
-    while rows := await ledger.store.sealed(after=last, limit=CHUNK):
+    while rows := await log_signer.store.sealed(after=last, limit=CHUNK):
         last = rows[-1].index
         shown = [*shown, *filter(None, map(show, rows))][-lines:]
     for line in shown:
@@ -83,9 +83,9 @@ async def _print_last(ledger: Ledger, lines: int, show: Show) -> int:
 
 
 def _entries_as(form: str, chosen: Selection) -> Show:
-    callers = Callers()
+    callers = PrincipalIndex()
 
-    def show(sealed: SealedRow) -> str | None:
+    def show(sealed: RawLogRow) -> str | None:
         row = callers.read(sealed.index, sealed.leaf, sealed.vals)
         if not chosen.takes(row):
             return None
@@ -100,14 +100,14 @@ def readable(said: Mapping[str, Any], indent: int | None = None) -> str:
     return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
-def _text(row: Row) -> str:
+def _text(row: EntryView) -> str:
     who = row.who or ("[erased]" if row.erased else "-")
     tool, tier = row.fact("tool") or "-", row.fact("tier") or "-"
     parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, tool, tier, _how(row))
     return "\t".join([*map(str, parts), visible(str(who))])
 
 
-def _how(row: Row) -> str:
+def _how(row: EntryView) -> str:
     """How it ended; of what is no call, what happened, and how often if it was counted."""
     said = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action")
     if would := row.fact("would"):
@@ -124,9 +124,9 @@ def stopped_by(would: Sequence[str]) -> str:
 
 
 def _feed_of(settings: Settings, chosen: Selection) -> Show:
-    feed, callers = Feed(_templates(settings)), Callers()
+    feed, callers = Feed(_templates(settings)), PrincipalIndex()
 
-    def show(sealed: SealedRow) -> str | None:
+    def show(sealed: RawLogRow) -> str | None:
         line = feed.take(sealed.index, sealed.leaf, sealed.vals)
         if not chosen.takes(callers.read(sealed.index, sealed.leaf, sealed.vals)) or line is None:
             return None
@@ -138,12 +138,12 @@ def _feed_of(settings: Settings, chosen: Selection) -> Show:
     return show
 
 
-def _templates(settings: Settings) -> dict[str, Template]:
+def _templates(settings: Settings) -> dict[str, FeedTemplate]:
     """The activity line of each contract, by every name that its tool may have on our wire."""
-    found: dict[str, Template] = {}
+    found: dict[str, FeedTemplate] = {}
     for one in load_written(contract_paths(settings.contracts)):
         try:
-            template = Template.parse(one.contract.activity or one.contract.title)
+            template = FeedTemplate.parse(one.contract.activity or one.contract.title)
         except BadTemplate:
             continue
         for upstream in [one.upstream] if one.upstream else ["", *settings.upstreams]:
@@ -157,8 +157,8 @@ def _templates(settings: Settings) -> dict[str, Template]:
 def show(index: int, config: Path | None) -> None:
     """Print everything one entry says; ends with 1 if its values are not those that were recorded."""
 
-    async def looking(ledger: Ledger, settings: Settings) -> SealedRow | None:
-        found = await ledger.store.sealed(after=index - 1, limit=1)
+    async def looking(log_signer: AuditLogSigner, settings: Settings) -> RawLogRow | None:
+        found = await log_signer.store.sealed(after=index - 1, limit=1)
         return found[0] if found and found[0].index == index else None
 
     sealed = with_ledger(config, looking)
@@ -194,23 +194,23 @@ def export_(
             raise click.UsageError("A bundle needs --output: a new directory, or a .zip file.")
         if cursor or any(wanted.values()):
             raise click.UsageError("A bundle is the whole log: it takes no cursor and no selection.")
-        size = with_ledger(config, lambda ledger, _: _bundle(ledger, output, values=not without_values))
+        size = with_ledger(config, lambda log_signer, _: _bundle(log_signer, output, values=not without_values))
         click.echo(f"{output}: {size} entries", err=True)
         return
     if output or without_values:
         raise click.UsageError("--output and --without-values are for bundles; lines go to the standard output.")
     chosen = selection(**wanted)
-    with_ledger(config, lambda ledger, _: _lines(ledger, form, cursor, chosen))
+    with_ledger(config, lambda log_signer, _: _lines(log_signer, form, cursor, chosen))
 
 
-async def _lines(ledger: Ledger, form: str, cursor: str | None, chosen: Selection) -> None:
-    shape: Callable[[Row], Mapping[str, Any]] = json_line
+async def _lines(log_signer: AuditLogSigner, form: str, cursor: str | None, chosen: Selection) -> None:
+    shape: Callable[[EntryView], Mapping[str, Any]] = json_line
     if form == "ocsf":
-        shape = shape_for(ledger.keys().newest.name)
+        shape = shape_for(log_signer.keys().newest.name)
     done = None
     try:
-        with progress_bar(await ledger.store.length(), "Exporting", hidden=sys.stdout.isatty()) as progress:
-            entries, callers = StoredEntries(ledger.store, progress), Callers()
+        with progress_bar(await log_signer.store.length(), "Exporting", hidden=sys.stdout.isatty()) as progress:
+            entries, callers = StoredEntries(log_signer.store, progress), PrincipalIndex()
             lines = None
             while lines != []:
                 lines, cursor = await export(entries, cursor, selection=chosen, shape=shape, callers=callers)
@@ -228,10 +228,10 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
-async def _bundle(ledger: Ledger, output: Path, *, values: bool) -> int:
-    await ledger.sign()
-    evidence, total = await ledger.evidence(), await ledger.store.length()
-    entries = StoredEntries(ledger.store)
+async def _bundle(log_signer: AuditLogSigner, output: Path, *, values: bool) -> int:
+    await log_signer.sign()
+    evidence, total = await log_signer.evidence(), await log_signer.store.length()
+    entries = StoredEntries(log_signer.store)
     with progress_bar(total, "Writing") as advance:
 
         def progress(done: int, _: int) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from assent.bootstrap import deciding_ports, operator_ports
-from assent.commands.options import config_option, operator, to_be_asked
-from assent.commands.running import with_ports
-from assent.commands.tables import print_table
+from assent.cli.shared.options import config_option, operator, to_be_asked
+from assent.cli.shared.output import print_table
+from assent.cli.shared.ports import deciding_ports, operator_ports
+from assent.cli.shared.store_access import with_ports
 from assent.core.claims import ClaimRecord, State
 from assent.core.render import visible
 from assent.pipeline.settle import Finding, settle
@@ -38,12 +38,12 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     now = time.time()
 
     async def found(ports: Ports) -> tuple[list[ClaimRecord], Callable[[str], str]]:
-        return await ports.store.claims(states=() if everything else _UNSETTLED, limit=MOST), ports.blind
+        return await ports.store.claims(states=() if everything else _UNSETTLED, limit=MOST), ports.keyed_hash
 
-    records, blind = with_ports(config, found)
+    records, keyed_hash = with_ports(config, found)
     listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
     if form == "json":
-        click.echo(json.dumps([_as_json(one, now, blind) for one in listed], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([_as_json(one, now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
         click.echo("Nothing is in doubt.", err=True)
     else:
@@ -112,7 +112,7 @@ async def _whole_id(start: str, ports: Ports) -> str:
     return found[0] if found else start
 
 
-def _as_json(record: ClaimRecord, now: float, blind: Callable[[str], str]) -> dict[str, Any]:
+def _as_json(record: ClaimRecord, now: float, keyed_hash: Callable[[str], str]) -> dict[str, Any]:
     return {
         "id": record.id,
         "state": record.state_at(now).value,
@@ -124,7 +124,7 @@ def _as_json(record: ClaimRecord, now: float, blind: Callable[[str], str]) -> di
         "created_at": record.created_at,
         "settled_at": record.settled_at,
         "contract": record.contract,
-        "reference": blind(record.id),
+        "reference": keyed_hash(record.id),
     }
 
 

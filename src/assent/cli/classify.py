@@ -11,8 +11,8 @@ from typing import BinaryIO, cast
 
 import click
 
-from assent.commands.shares import count_cores, judge_shares, read_shares
-from assent.commands.targets import TargetCommand, chosen, names_nothing
+from assent.cli.classify_parallel import classify_shares, count_cores, read_shares
+from assent.cli.shared.targets import TargetCommand, chosen, names_nothing
 from assent.core.render import visible
 from assent.errors import Fault, FaultsError, SettingsError
 from assent.infer import classify_lines, is_document
@@ -87,4 +87,4 @@ def _judge(file: BinaryIO, trust_annotations: bool) -> Iterator[list[str]]:
         lines = (f"{line}\n" for share in shares for _, line in share)
         yield list(classify_lines(lines, trust_annotations=trust_annotations))
     else:
-        yield from judge_shares(shares, trust_annotations=trust_annotations, cores=count_cores())
+        yield from classify_shares(shares, trust_annotations=trust_annotations, cores=count_cores())

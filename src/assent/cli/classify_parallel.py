@@ -62,7 +62,7 @@ def _is_at_hand(file: BinaryIO) -> bool:
         return True
 
 
-def judge_shares(shares: Iterable[list[Line]], *, trust_annotations: bool, cores: int) -> Iterator[list[str]]:
+def classify_shares(shares: Iterable[list[Line]], *, trust_annotations: bool, cores: int) -> Iterator[list[str]]:
     """The answers to each share, in order; an empty share stands for a pause, before which everything is answered."""
     waiting: deque[Callable[[], Judged]] = deque()
     alone = _ALONE

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 import click
 
-from assent.commands.options import config_option, console_person
-from assent.commands.running import with_ports
+from assent.cli.shared.options import config_option, console_person
+from assent.cli.shared.store_access import with_ports
+from assent.config.load import find_settings
 from assent.console.start import kept_address, sign_in_url
 from assent.errors import Fault, SettingsError
 from assent.ports import Ports
-from assent.settings import find_settings
 
 
 @click.command()

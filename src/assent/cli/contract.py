@@ -10,19 +10,19 @@ from typing import Any
 
 import click
 
-from assent.commands.contract_docs import docs
-from assent.commands.contract_init import init
-from assent.commands.descriptions import api_contracts, api_of
-from assent.commands.options import config_option
-from assent.commands.targets import check_name
+from assent.cli.contract_docs import docs
+from assent.cli.contract_init import init
+from assent.cli.shared.openapi import api_contracts, api_of
+from assent.cli.shared.options import config_option
+from assent.cli.shared.targets import check_name
+from assent.config.load import find_settings
 from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
 from assent.contract.schema import contract_schema
 from assent.contract.show import show as show_contract
 from assent.core.render import counted, visible
-from assent.edges.upstreams.openapi.api import Api
 from assent.errors import ContractError, Fault
-from assent.settings import find_settings
+from assent.upstreams.openapi.api import ApiDescription
 
 
 @click.group()
@@ -80,7 +80,7 @@ def _patterns(target: str | None, config: Path | None) -> list[str]:
     return [target] if target else list(find_settings(config).contracts)
 
 
-def _print_excluded(api: Api | None, form: str) -> None:
+def _print_excluded(api: ApiDescription | None, form: str) -> None:
     if api is None:
         raise click.UsageError("--excluded is about an OpenAPI document: name one.")
     if form == "json":

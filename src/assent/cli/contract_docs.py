@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from assent.commands.options import config_option, written_to
-from assent.commands.targets import TargetCommand, chosen, names_nothing, target_options
+from assent.cli.shared.options import config_option, written_to
+from assent.cli.shared.targets import TargetCommand, chosen, names_nothing, target_options
+from assent.config.load import find_file
 from assent.errors import Fault, SettingsError
-from assent.lint.tables import drift, placed, table
-from assent.settings import find_file
+from assent.lint.markdown_table import drift, placed, table
 
 _File = click.Path(path_type=Path, dir_okay=False)
 

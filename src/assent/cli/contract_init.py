@@ -13,22 +13,22 @@ from typing import Any
 import click
 import yaml
 
-from assent.commands.descriptions import api_of
-from assent.commands.options import config_option
-from assent.commands.running import with_ports
-from assent.commands.servers import list_tools, read_description, settings_naming
-from assent.commands.targets import Chosen, TargetCommand, chosen, target_options
+from assent.cli.shared.openapi import api_of
+from assent.cli.shared.options import config_option
+from assent.cli.shared.servers import list_tools, read_description, settings_naming
+from assent.cli.shared.store_access import with_ports
+from assent.cli.shared.targets import Chosen, TargetCommand, chosen, target_options
+from assent.config.model import UpstreamSettings
 from assent.contract.model import TOOL_NAME
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import read_claims
 from assent.core.render import counted, visible
-from assent.edges.foreign import CONFIDENT, judge
-from assent.edges.known import known_fields
-from assent.edges.upstreams.openapi.api import ApiTool
 from assent.errors import Fault, SettingsError
 from assent.infer import Inference, classify
-from assent.ports import Logged, Ports
-from assent.settings import UpstreamSettings
+from assent.ports import LogEntry, Ports
+from assent.upstreams.compiled_tools import CONFIDENT, judge
+from assent.upstreams.known import known_fields
+from assent.upstreams.openapi.api import ApiTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def left_out(drafts: Iterable[Draft]) -> dict[str, str]:
     return {name: f"{why}: {visible(name)}" for name, why in sorted({**twice, **wrong}.items())}
 
 
-def seen_in(entries: Iterable[Logged]) -> dict[str, str]:
+def seen_in(entries: Iterable[LogEntry]) -> dict[str, str]:
     """What the log says of each tool: how often it was called, and what would have been asked or refused."""
     calls: Counter[str] = Counter()
     would: dict[str, Counter[str]] = {}
@@ -193,8 +193,8 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-async def _entries(ports: Ports) -> list[Logged]:
-    found: list[Logged] = []
+async def _entries(ports: Ports) -> list[LogEntry]:
+    found: list[LogEntry] = []
     while page := await ports.store.entries(after=found[-1].index if found else -1):
         found += page
     return found

@@ -11,17 +11,18 @@ from typing import IO, Any
 
 import click
 
-from assent.bootstrap import deciding_ports
-from assent.commands.options import config_option
+from assent.cli.shared.options import config_option
+from assent.cli.shared.ports import deciding_ports
+from assent.config.load import find_settings
+from assent.config.model import Settings
 from assent.core.call import Request
 from assent.core.catalogue import Catalogue
 from assent.core.principal import KINDS, Principal
 from assent.core.render import visible
-from assent.decisions import run_cases
 from assent.errors import Fault, SettingsError
+from assent.gateway.catalogue_preview import survey
 from assent.pipeline.explain import Explanation, explain
-from assent.settings import Settings, find_settings
-from assent.survey import survey
+from assent.testing.decisions import run_cases
 
 _KEYS = {"tool", "arguments", "principal", "key", "can_ask"}
 _PRINCIPAL_KEYS = {"id", "kind", "tenant", "scopes", "roles", "acr", "auth_time", "mode", "actors"}
@@ -79,8 +80,8 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
     Where one of them does not answer, what contracts say of the tool is all there is.
     """
-    stock = await survey(settings)
-    found, troubles = stock.catalogue, stock.troubles
+    tool_loader = await survey(settings)
+    found, troubles = tool_loader.catalogue, tool_loader.troubles
     for name, trouble in troubles.items():
         click.echo(f"upstream {name}: {visible(trouble)}", err=True)
     unknown = tool not in found.tools and tool not in found.withheld

@@ -16,21 +16,22 @@ from typing import Any
 import click
 import yaml
 
-from assent.commands.init import assent_command
-from assent.commands.options import console_person
-from assent.commands.serve import following
+from assent.cli.init import assent_command
+from assent.cli.serve import following
+from assent.cli.shared.options import console_person
+from assent.config.load import load_settings
+from assent.config.model import LOCK
 from assent.console.start import console_in_front, keep_address, sign_in_url
 from assent.core.pins import pins_of, pins_text
-from assent.demo.steps import next_steps
-from assent.demo.story import Story
-from assent.demo.upstream import Office
-from assent.edges.http import App
-from assent.edges.pages import Pages
-from assent.edges.server import bind, make_server
 from assent.errors import Fault, SettingsError
-from assent.house import House, open_house
-from assent.reloading import signature, watched_files
-from assent.settings import LOCK, load_settings
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.reload import signature, watched_files
+from assent.gateway.status_pages import StatusPages
+from assent.testing.demo.steps import next_steps
+from assent.testing.demo.story import Story
+from assent.testing.demo.upstream import Office
+from assent.web.asgi import App
+from assent.web.server import bind, make_server
 
 UPSTREAM = "office"
 KEYS = "keys"
@@ -73,27 +74,27 @@ async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> Non
         listener = _listener(port)
         port = listener.getsockname()[1]
         file = _write(folder, upstream, f"http://127.0.0.1:{port}")
-        house = await open_house(load_settings(file))
-        stack.push_async_callback(house.stop)
-        await house.start()
-        await _accept(house, folder)
-        url = await _serve(stack, house.app(console_in_front(house, Pages(house))), listener)
-        await keep_address(house.store, "127.0.0.1", port)
+        gateway_app = await open_gateway(load_settings(file))
+        stack.push_async_callback(gateway_app.stop)
+        await gateway_app.start()
+        await _accept(gateway_app, folder)
+        url = await _serve(stack, gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app))), listener)
+        await keep_address(gateway_app.store, "127.0.0.1", port)
         await stack.enter_async_context(
             following(
-                house,
+                gateway_app,
                 file,
                 lambda: load_settings(file),
                 "127.0.0.1",
                 port,
-                signature(watched_files(file, house.settings)),
+                signature(watched_files(file, gateway_app.settings)),
             )
         )
         click.echo(f"A demo office at {upstream}, and the gateway in front of it at {url}. Its files: {folder}/")
-        story = Story(url, office, lambda: house.reload(UPSTREAM), click.echo)
+        story = Story(url, office, lambda: gateway_app.reload(UPSTREAM), click.echo)
         await story.tell()
         click.echo(next_steps(assent_command(), url, folder, story.pending))
-        link = await sign_in_url(house.store, url.removesuffix("/mcp"), console_person())
+        link = await sign_in_url(gateway_app.store, url.removesuffix("/mcp"), console_person())
         click.echo(f"\nThe console, where the call of step 3 waits for you (this link signs you in once):\n   {link}")
         if not once:
             click.echo("\nServing until Ctrl-C.")
@@ -158,7 +159,7 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
     }
     wrapped = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
-    contracts = resources.files("assent.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
+    contracts = resources.files("assent.testing.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
     for name, settings in (("assent.yaml", common | served), ("client.yaml", common | wrapped)):
         text = f"{MARK}, afresh each time.\n{yaml.safe_dump(settings, sort_keys=False)}"
         (folder / name).write_text(text, encoding="utf-8")
@@ -166,7 +167,7 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
     return folder / "assent.yaml"
 
 
-async def _accept(house: House, folder: Path) -> None:
+async def _accept(gateway_app: GatewayApp, folder: Path) -> None:
     """What `assent pin --write` does: a person accepts the definitions as they are now."""
-    definitions: list[dict[str, Any]] = await house.links[UPSTREAM].load()
+    definitions: list[dict[str, Any]] = await gateway_app.links[UPSTREAM].load()
     (folder / LOCK).write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-from assent.commands.targets import TargetCommand, chosen, target_options
+from assent.cli.shared.targets import TargetCommand, chosen, target_options
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
 from assent.hosts import matrix, submission
 from assent.hosts.pages import FORMATS
 from assent.hosts.submission import is_unseen
-from assent.lint.document import written
+from assent.lint.json_text import written
 
 
 @click.command(cls=TargetCommand)

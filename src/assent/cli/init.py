@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from assent.drafts import draft
 from assent.errors import Fault, SettingsError
+from assent.files import draft
 
 
 @click.command()

@@ -11,17 +11,17 @@ from typing import Any
 
 import click
 
-from assent.commands.options import config_option, operator
-from assent.commands.running import with_ports
-from assent.commands.tables import print_table
+from assent.cli.shared.options import config_option, operator
+from assent.cli.shared.output import print_table
+from assent.cli.shared.store_access import with_ports
+from assent.config.load import find_settings
 from assent.core.audit import Entry, principal_values
 from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
 from assent.core.render import visible
-from assent.edges.api_keys import make_key, record_key
 from assent.errors import Fault, SettingsError
+from assent.gateway.auth.api_keys import make_key, record_key
 from assent.ports import Ports
-from assent.settings import find_settings
 
 MOST_NAME = 128
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from assent.commands.fixing import fix_files
-from assent.commands.options import written_to
-from assent.commands.targets import TargetCommand, chosen, reading_options
-from assent.contract.yaml_lines import Document
+from assent.cli.lint_fix import fix_files
+from assent.cli.shared.options import written_to
+from assent.cli.shared.targets import TargetCommand, chosen, reading_options
+from assent.contract.yaml_lines import YamlDocument
 from assent.core.render import counted, visible
 from assent.lint import all_rules
 from assent.lint import lint as find
@@ -17,7 +17,7 @@ from assent.lint.baseline import Baseline, baseline_text, less, read_baseline
 from assent.lint.report import FORMATS
 from assent.lint.rule import SEVERITIES, Severity
 from assent.lint.run import together
-from assent.lint.sources import Read
+from assent.lint.sources import LintInput
 from assent.lint.suppressions import read_suppressions
 
 _File = click.Path(path_type=Path, dir_okay=False)
@@ -87,7 +87,7 @@ def lint(
     ctx.exit(1 if report.fails(fail_on) or any(read.unchecked for read in reads) else 0)
 
 
-def _notice(read: Read) -> str:
+def _notice(read: LintInput) -> str:
     """What was not checked of a target, and how to have it checked."""
     if read.unchecked:
         return f"not checked: {read.unchecked}"
@@ -97,7 +97,7 @@ def _notice(read: Read) -> str:
 
 
 def _upstreams_in(configuration: str) -> list[str]:
-    value = Document(configuration).value if configuration else None
+    value = YamlDocument(configuration).value if configuration else None
     named = value.get("upstreams") if isinstance(value, dict) else None
     return list(named) if isinstance(named, dict) else []
 

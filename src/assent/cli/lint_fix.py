@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from assent.commands.targets import Chosen
+from assent.cli.shared.targets import Chosen
 from assent.contract.profiles import Profile, profile
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.lint import Finding, Target, all_rules, lint
 from assent.lint.baseline import Baseline, less
-from assent.lint.mending import Mended, mend, write_all
+from assent.lint.fix import FixedFile, fix_file, write_all
 from assent.lint.sources import fixable_files, read_text
 from assent.lint.suppressions import Suppression
 
@@ -46,7 +46,7 @@ def _file_of(named: Chosen) -> Path:
     return path
 
 
-def _mended(file: Path, said_by: Profile, allowed: Sequence[Suppression], known: Baseline | None) -> Mended:
+def _mended(file: Path, said_by: Profile, allowed: Sequence[Suppression], known: Baseline | None) -> FixedFile:
     rules = all_rules()
 
     def look(text: str) -> tuple[Target, Sequence[Finding]]:
@@ -58,4 +58,4 @@ def _mended(file: Path, said_by: Profile, allowed: Sequence[Suppression], known:
         before = file.read_bytes()
     except OSError as error:
         raise SettingsError(Fault(f"cannot be read: {error.strerror}", "Correct the path", file=str(file))) from None
-    return mend(file, before, look, rules)
+    return fix_file(file, before, look, rules)

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 
 import click
 
-from assent.bootstrap import load_pins
-from assent.commands.options import config_option, to_be_asked, written_to
-from assent.commands.servers import list_tools, settings_naming
-from assent.commands.targets import TargetCommand, check_tools, chosen, names_nothing
-from assent.core.pins import By, Change, Pin, compare, pins_text
+from assent.cli.shared.options import config_option, to_be_asked, written_to
+from assent.cli.shared.servers import list_tools, settings_naming
+from assent.cli.shared.targets import TargetCommand, check_tools, chosen, names_nothing
+from assent.config.load import find_settings
+from assent.config.model import LOCK, Settings
+from assent.config.pins import load_pins
+from assent.core.pins import By, Pin, PinChange, compare, pins_text
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.lint.attacks import attacks_in
-from assent.settings import LOCK, Settings, find_settings
 
 Listed = dict[str, list[dict[str, Any]]]
 """Definitions by upstream; those of a TARGET under the empty name."""
@@ -133,7 +134,7 @@ def _tell_restless(source: Source, listed: Listed, pins: Pins) -> None:
             )
 
 
-def _tell_withheld(source: Source, place: Path, changes: dict[str, list[Change]], wanted: Wanted) -> None:
+def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChange]], wanted: Wanted) -> None:
     """Say what a gateway withholds once this is written."""
     settings = source.settings
     if settings is None or settings.pins is None or Path(settings.pins).resolve() != place.resolve():
@@ -256,7 +257,7 @@ def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, .
     return Source(ask, Path(LOCK), settings, restarts=not is_file)
 
 
-def _print(changes: dict[str, list[Change]], listed: Listed) -> None:
+def _print(changes: dict[str, list[PinChange]], listed: Listed) -> None:
     """What differs, and of what is new or changed everything that looks like an attack."""
     for upstream, found in changes.items():
         head = f"{upstream}: " if upstream else ""

@@ -11,7 +11,7 @@ import click
 from assent.errors import Fault, SettingsError
 from assent.guards import RULES
 from assent.lint import Rule, all_rules
-from assent.lint.manual import rules_table
+from assent.lint.docs_table import rules_table
 
 
 @click.command()

@@ -12,22 +12,23 @@ from pathlib import Path
 
 import click
 
-from assent import logs
-from assent.anchoring import anchors_of
-from assent.bootstrap import load_pins
-from assent.commands.options import config_option
+from assent.cli.shared.options import config_option
+from assent.config.anchors import anchors_of
+from assent.config.checks import check_bind, has_no_credentials, has_stored_keys
+from assent.config.keyring import Keyring
+from assent.config.load import find_file, find_settings
+from assent.config.model import Settings
+from assent.config.pins import load_pins
 from assent.console.start import console_in_front, keep_address
-from assent.edges.pages import Pages
-from assent.edges.server import bind, make_server, spare_collector
 from assent.errors import ContractError, Fault, SettingsError
-from assent.house import House, open_house
-from assent.keyring import Keyring
-from assent.reception import check_bind, has_kept_keys, lets_nobody_in
-from assent.reloading import Reloading, Signature, signature, watched_files
-from assent.settings import Settings, find_file, find_settings
+from assent.gateway import logging as logs
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.catalogue_preview import survey
+from assent.gateway.metrics import observed
+from assent.gateway.reload import ConfigReloader, Signature, signature, watched_files
+from assent.gateway.status_pages import StatusPages
 from assent.stores.inspect import check_store, in_doubt
-from assent.survey import survey
-from assent.telemetry import observed
+from assent.web.server import bind, make_server, tune_gc
 
 logger = logging.getLogger(__name__)
 _ANSWERS_WITHIN = 30.0
@@ -57,7 +58,7 @@ def serve(config: Path | None, host: str, port: int, log_format: str, log_level:
 
 def _load(config: Path | None, host: str) -> Settings:
     settings = find_settings(config)
-    check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
+    check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
     if not settings.upstreams:
         raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
     return settings
@@ -70,19 +71,19 @@ async def _check(settings: Settings) -> None:
     anchors_of(settings)
     if settings.pins is not None:
         load_pins(Path(settings.pins))
-    house = await open_house(settings.model_copy(update={"store": "memory://"}))
-    await house.stop()
+    gateway_app = await open_gateway(settings.model_copy(update={"store": "memory://"}))
+    await gateway_app.stop()
     logging.getLogger("assent").addHandler(logging.NullHandler())  # what it would log is said below
-    stock = await survey(settings, within=_ANSWERS_WITHIN)
-    for name, trouble in stock.troubles.items():
+    tool_loader = await survey(settings, within=_ANSWERS_WITHIN)
+    for name, trouble in tool_loader.troubles.items():
         click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
-    for one in stock.binding.unchecked:
+    for one in tool_loader.binding.unchecked:
         click.echo(f"warning: {one.where}: no tool matches the contract {one.name} yet", err=True)
-    for name, reason in stock.unaccepted().items():
+    for name, reason in tool_loader.unaccepted().items():
         click.echo(f"warning: {name} is withheld: {reason}", err=True)
-    if stock.binding.faults:
-        raise ContractError(stock.binding.faults)
-    stock.check_contracts()
+    if tool_loader.binding.faults:
+        raise ContractError(tool_loader.binding.faults)
+    tool_loader.check_contracts()
 
 
 async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
@@ -94,37 +95,37 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     except OSError as error:
         raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
     port = listener.getsockname()[1]
-    house = await open_house(at_port(settings, host, port))
-    server = make_server(house.app(console_in_front(house, Pages(house))), lifespan="off")
+    gateway_app = await open_gateway(at_port(settings, host, port))
+    server = make_server(gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app))), lifespan="off")
     serving = asyncio.create_task(server._serve(sockets=[listener]))
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     try:
-        await house.start()
+        await gateway_app.start()
     except SettingsError:
         server.should_exit = True
         await asyncio.gather(serving, return_exceptions=True)
-        await house.stop()
+        await gateway_app.stop()
         raise
-    spare_collector()
-    await keep_address(house.store, host, port)
+    tune_gc()
+    await keep_address(gateway_app.store, host, port)
     where = f"http://{host}:{port}"
-    logger.info("Assent serves %d tools at %s/mcp (%s)", len(house.catalogue().tools), where, settings.mode)
-    if await lets_nobody_in(settings, house.store):
+    logger.info("Assent serves %d tools at %s/mcp (%s)", len(gateway_app.catalogue().tools), where, settings.mode)
+    if await has_no_credentials(settings, gateway_app.store):
         logger.warning("Nobody can call them yet: make a key (assent keys create), or say who may under `auth:`.")
-    if doubts := await in_doubt(house.store, time.time()):
+    if doubts := await in_doubt(gateway_app.store, time.time()):
         logger.warning(doubts)
     waiting = asyncio.create_task(stop.wait())
-    async with following(house, file, read, host, port, seen):
+    async with following(gateway_app, file, read, host, port, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     server.should_exit = True
-    await house.hush()
+    await gateway_app.close_streams()
     await asyncio.gather(serving, waiting, return_exceptions=True)
-    left = await house.stop()
-    if house.settings.mode == "observe":
-        for line in observed(house.tally):
+    left = await gateway_app.stop()
+    if gateway_app.settings.mode == "observe":
+        for line in observed(gateway_app.tally):
             logger.info("%s", line)
     if left:
         logger.warning("Stopped. %d calls were left in doubt: see `assent claims list`.", left)
@@ -141,16 +142,16 @@ def at_port(settings: Settings, host: str, port: int) -> Settings:
 
 @asynccontextmanager
 async def following(
-    house: House, file: Path, read: Callable[[], Settings], host: str, port: int, seen: Signature
+    gateway_app: GatewayApp, file: Path, read: Callable[[], Settings], host: str, port: int, seen: Signature
 ) -> AsyncIterator[None]:
     """While the block runs, changed files are used, and SIGHUP has them read at once."""
 
     def load() -> Settings:
         settings = read()
-        check_bind(settings, host, lambda: asyncio.run(has_kept_keys(settings)))
+        check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
         return at_port(settings, host, port)
 
-    reloading, asked = Reloading(house, file, load, seen), asyncio.Event()
+    reloading, asked = ConfigReloader(gateway_app, file, load, seen), asyncio.Event()
 
     async def on_signal() -> None:
         while await asked.wait():

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from assent.commands.options import config_option
+from assent.cli.shared.options import config_option
+from assent.config.load import find_settings
 from assent.ports import Store
-from assent.settings import find_settings
-from assent.stores.address import open_store
 from assent.stores.inspect import in_doubt, schema_of
+from assent.stores.open import open_store
 
 PAGE = 1000
 

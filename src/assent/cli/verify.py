@@ -12,7 +12,7 @@ from threading import Timer
 
 import click
 
-from assent.commands.targets import (
+from assent.cli.shared.targets import (
     Chosen,
     TargetCommand,
     check_tools,
@@ -22,15 +22,15 @@ from assent.commands.targets import (
     target_options,
 )
 from assent.core.render import counted, visible
-from assent.edges.calling import PATIENCE, Caller, calling
-from assent.edges.listing import contracts_in
 from assent.errors import Fault, SettingsError
 from assent.lint import Target
+from assent.probe.call_tools import PATIENCE, ToolCaller, calling
+from assent.probe.list_tools import contracts_in
 from assent.verify import Checked, Command, Observer, Verdict, database_at, promises_of
 from assent.verify import verify as try_out
+from assent.verify.hang_guard import HangGuard
 from assent.verify.promises import Promises
 from assent.verify.run import Calls
-from assent.verify.watch import Watch
 
 
 @click.command(cls=TargetCommand)
@@ -85,7 +85,7 @@ def verify(
         click.echo("Calling every tool of the server: this has effects.", err=True)
     else:
         click.echo("Only tools that claim to read are called; --calls all calls the others, with effects.", err=True)
-    watch = Watch(timeout)
+    watch = HangGuard(timeout)
     run = partial(try_out, observers=observers, calls=calls, examples=examples, only=only)
 
     async def work() -> tuple[int, Timer]:
@@ -131,7 +131,7 @@ def _is_object(what: Chosen) -> bool:
     return not what.command and not where.startswith(("http://", "https://")) and ":" in where
 
 
-def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[Caller]:
+def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[ToolCaller]:
     where = what.target or ""
     if what.command:
         return calling(command=what.command, env=os.environ, patience=timeout)

@@ -16,20 +16,21 @@ from typing import Any
 
 import click
 
-from assent import logs
+from assent.config.load import load_settings, user_file, user_settings
+from assent.config.model import ConfiguredCaller, Settings, UpstreamSettings
+from assent.config.principals import principal_of
 from assent.contract.durations import parse_duration
-from assent.edges.stdio_links import StdioLink
-from assent.edges.streams import StandardStreams
-from assent.edges.upstreams import stderr
-from assent.edges.upstreams.faults import Fault as UpstreamFault
-from assent.edges.wrapped import Wrap
 from assent.errors import Fault, SettingsError
-from assent.house import House, open_house
+from assent.gateway import logging as logs
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.metrics import observed
+from assent.gateway.stdio.streams import StandardStreams
+from assent.gateway.stdio.wrap import StdioGateway
 from assent.ports import no_command
-from assent.reception import principal_of
-from assent.settings import Caller, Settings, UpstreamSettings, load_settings, user_file, user_settings
 from assent.stores.inspect import in_doubt
-from assent.telemetry import observed
+from assent.upstreams.errors import UpstreamError as UpstreamFault
+from assent.upstreams.stdio import stderr
+from assent.upstreams.stdio.link import StdioLink
 
 ApprovalCommand = Callable[[str, str], str | None]
 STARTS_WITHIN = "60s"
@@ -74,7 +75,7 @@ def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -
     settings = load_settings(config) if config is not None else user_settings()
     said = "mode" in settings.model_fields_set and settings.mode == "enforce"
     server = UpstreamSettings(command=command, env=dict(os.environ), timeout=start_within)
-    stdio = settings.auth.stdio or Caller(kind="agent", scopes=("*",))
+    stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
     known = _configured_as(command, settings)
     # A lock file that only lies beside the configuration is about the upstreams in it.
     pinned = known is not None or "pins" in settings.model_fields_set
@@ -107,22 +108,22 @@ async def run(settings: Settings, config: Path | None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     _make_room(settings)
-    house = await open_house(settings)
+    gateway_app = await open_gateway(settings)
     try:
-        link = next(iter(house.links.values()))
+        link = next(iter(gateway_app.links.values()))
         assert isinstance(link, StdioLink)
         try:
             await link.upstream.start()
         except UpstreamFault as fault:
             raise SettingsError(Fault(fault.detail, "Correct the command after --")) from None
         click.echo(_notice(settings, link.name, config or user_file()), err=True)
-        if doubts := await in_doubt(house.store, time.time()):
+        if doubts := await in_doubt(gateway_app.store, time.time()):
             click.echo(f"assent wrap: {doubts}", err=True)
-        return await _talk(house, link, stop, _deciding(settings, config))
+        return await _talk(gateway_app, link, stop, _deciding(settings, config))
     finally:
-        left = await house.stop(within=1.0)
-        if settings.mode == "observe" and house.tally.would:
-            click.echo("\n".join(f"assent wrap: {line}" for line in observed(house.tally)), err=True)
+        left = await gateway_app.stop(within=1.0)
+        if settings.mode == "observe" and gateway_app.tally.would:
+            click.echo("\n".join(f"assent wrap: {line}" for line in observed(gateway_app.tally)), err=True)
         if left:
             click.echo(f"assent wrap: {left} calls were left in doubt", err=True)
 
@@ -135,18 +136,20 @@ def _deciding(settings: Settings, config: Path | None) -> ApprovalCommand:
     return lambda verb, approval: f"assent approvals {verb} {approval}{chosen}"
 
 
-async def _talk(house: House, link: StdioLink, stop: asyncio.Event, command: ApprovalCommand) -> int:
+async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, command: ApprovalCommand) -> int:
     streams = StandardStreams()
-    caller = house.settings.auth.stdio
+    caller = gateway_app.settings.auth.stdio
     assert caller is not None
-    house.ports = house.ports._replace(approval_url=lambda _: None, approval_command=command)
+    gateway_app.ports = gateway_app.ports._replace(approval_url=lambda _: None, approval_command=command)
 
     async def reload() -> None:
-        await house.reload(link.name)
-        if (trouble := house.troubles().get(link.name)) is not None:
+        await gateway_app.reload(link.name)
+        if (trouble := gateway_app.troubles().get(link.name)) is not None:
             raise UpstreamFault(link.name, trouble, sent=False)
 
-    wrapped = Wrap(link.upstream, house.governed(), principal_of(caller, "stdio"), streams.write, reload=reload)
+    wrapped = StdioGateway(
+        link.upstream, gateway_app.governed(), principal_of(caller, "stdio"), streams.write, reload=reload
+    )
     serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
     ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())
     gone = asyncio.ensure_future(streams.gone.wait())

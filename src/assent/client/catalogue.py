@@ -8,25 +8,25 @@ from typing import Any
 
 import mcp_types as types
 
+from assent.client.connection import ConnectedClient
+from assent.client.events import Journal
+from assent.client.idempotency import KeyPlace, key_argument, place_of
+from assent.client.options import ClientOptions
+from assent.client.tool_policy import ToolPolicy, as_definition, declared_as, policy_of
 from assent.core.pins import differences, pin_digest
-from assent.edges.client.conduct import Conduct
-from assent.edges.client.connection import Caller
-from assent.edges.client.journal import Journal
-from assent.edges.client.keys import Place, key_argument, place_of
-from assent.edges.client.standing import Standing, as_definition, declared_as, stand
 
 _MOST_PAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTool:
     """A tool as it was listed."""
 
     tool: types.Tool
     definition: Mapping[str, Any]
     digest: str
-    standing: Standing
-    place: Place | None
+    standing: ToolPolicy
+    place: KeyPlace | None
     key_argument: str | None
     changed: tuple[str, ...] = ()
     """How it differs from what the agent saw first; empty once a person has agreed to it."""
@@ -47,37 +47,37 @@ class Listed:
         return self.tool.model_copy(update={"input_schema": schema})
 
 
-class Catalogue:
+class ServerCatalogue:
     """The tools by name. The first definition the agent saw is the one later ones are compared with."""
 
-    def __init__(self, conduct: Conduct, journal: Journal) -> None:
-        self._conduct = conduct
+    def __init__(self, client_options: ClientOptions, journal: Journal) -> None:
+        self._client_options = client_options
         self._journal = journal
-        self._listed: dict[str, Listed] = {}
-        self._first: dict[str, Listed] = {}
+        self._listed: dict[str, ListedTool] = {}
+        self._first: dict[str, ListedTool] = {}
         self._at: float | None = None
 
     def __contains__(self, name: object) -> bool:
         return name in self._listed
 
-    def get(self, name: str) -> Listed | None:
+    def get(self, name: str) -> ListedTool | None:
         return self._listed.get(name)
 
     @property
-    def tools(self) -> list[Listed]:
+    def tools(self) -> list[ListedTool]:
         """What the agent may see: what is forbidden for it is absent."""
         return [listed for listed in self._listed.values() if not listed.standing.forbidden]
 
     @property
     def is_stale(self) -> bool:
-        return self._at is None or self._conduct.now() - self._at >= self._conduct.fresh_for
+        return self._at is None or self._client_options.now() - self._at >= self._client_options.fresh_for
 
     def expire(self) -> None:
         self._at = None
 
-    async def fetch(self, client: Caller) -> None:
+    async def fetch(self, client: ConnectedClient) -> None:
         """List the tools again. Of two with one name only the first counts."""
-        found: dict[str, Listed] = {}
+        found: dict[str, ListedTool] = {}
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             page = await client.list_tools(cursor=cursor, cache_mode="refresh")
@@ -87,9 +87,9 @@ class Catalogue:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        self._listed, self._at = found, self._conduct.now()
+        self._listed, self._at = found, self._client_options.now()
 
-    def accept(self, listed: Listed) -> None:
+    def accept(self, listed: ListedTool) -> None:
         """A person agreed to a call of this definition: it is what later ones are compared with."""
         if listed.changed:
             self._first[listed.tool.name] = listed
@@ -97,7 +97,7 @@ class Catalogue:
             if current is not None and current.digest == listed.digest:
                 self._listed[listed.tool.name] = self._judge(listed.tool, listed.definition, listed.digest, ())
 
-    def _take(self, tool: types.Tool) -> Listed:
+    def _take(self, tool: types.Tool) -> ListedTool:
         definition = as_definition(tool)
         digest = pin_digest(definition)
         current = self._listed.get(tool.name)
@@ -112,9 +112,11 @@ class Catalogue:
         self._first.setdefault(tool.name, listed)
         return listed
 
-    def _judge(self, tool: types.Tool, definition: Mapping[str, Any], digest: str, changed: tuple[str, ...]) -> Listed:
-        said = self._conduct.tiers.get(tool.name)
-        standing = declared_as(said, tool) if said else stand(definition, trusted=self._conduct.trusted)
+    def _judge(
+        self, tool: types.Tool, definition: Mapping[str, Any], digest: str, changed: tuple[str, ...]
+    ) -> ListedTool:
+        said = self._client_options.tiers.get(tool.name)
+        standing = declared_as(said, tool) if said else policy_of(definition, trusted=self._client_options.trusted)
         argument = key_argument(tool.input_schema, standing.contract)
-        place = place_of(standing, tool.input_schema, by_header=self._conduct.keys_by_header)
-        return Listed(tool, definition, digest, standing, place, argument, changed)
+        place = place_of(standing, tool.input_schema, by_header=self._client_options.keys_by_header)
+        return ListedTool(tool, definition, digest, standing, place, argument, changed)

@@ -11,16 +11,16 @@ from typing import Any
 import mcp_types as types
 import orjson
 
+from assent.client.budget import Budget
+from assent.client.catalogue import ServerCatalogue
+from assent.client.estimates import estimate_of, fitting, price_in
+from assent.client.events import Journal
+from assent.client.intent import Intent, dry_run_of, is_rehearsal, make_intent
+from assent.client.options import ClientOptions
+from assent.client.question import Answer, Asker, Question, as_answer
+from assent.client.remembered_approvals import PriceAndPreview, RememberedApprovals
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal
-from assent.edges.client.allowances import Allowances, Shown
-from assent.edges.client.budget import Budget
-from assent.edges.client.catalogue import Catalogue
-from assent.edges.client.conduct import Conduct
-from assent.edges.client.estimates import estimate_of, fitting, price_in
-from assent.edges.client.intent import Intent, dry_run_of, intend, is_rehearsal
-from assent.edges.client.journal import Journal
-from assent.edges.client.question import Answer, Asker, Question, as_answer
 
 Try = Callable[[Intent], Awaitable[types.CallToolResult | None]]
 _WHY = {
@@ -30,19 +30,25 @@ _WHY = {
 }
 
 
-class Preparation:
+class PreCallChecks:
     """Estimates, rehearses and asks; an Intent that comes out of it may be sent."""
 
     def __init__(
-        self, conduct: Conduct, journal: Journal, catalogue: Catalogue, asker: Asker, compute: Budget, attempt: Try
+        self,
+        client_options: ClientOptions,
+        journal: Journal,
+        catalogue: ServerCatalogue,
+        asker: Asker,
+        compute: Budget,
+        attempt: Try,
     ) -> None:
-        self._conduct = conduct
+        self._client_options = client_options
         self._journal = journal
         self._catalogue = catalogue
         self._asker = asker
         self._compute = compute
         self._attempt = attempt
-        self.allowances = Allowances(conduct.declined_for)
+        self.allowances = RememberedApprovals(client_options.declined_for)
         self.doubts: Counter[str] = Counter()
         self.server = ""
 
@@ -52,7 +58,7 @@ class Preparation:
             raise Refusal("guard.denied", "This tool is forbidden for agents.", remedy="Do not call it.")
         if is_rehearsal(intent):
             return
-        if self.allowances.any_declined and self.allowances.declined(intent.digest, self._conduct.now()):
+        if self.allowances.any_declined and self.allowances.declined(intent.digest, self._client_options.now()):
             raise Refusal("confirm.declined")
         why = self._why(intent)
         # Only a trusted contract says so: what an untrusted server calls a preview may be the deed itself.
@@ -69,7 +75,7 @@ class Preparation:
             return "the tool is not what it was: " + "; ".join(listed.changed[:3])
         if standing.asks:
             return _WHY.get(standing.tier, f"its risk is {standing.risk.value}")
-        if standing.tier is Tier.COMPUTE and not self._compute.take(self._conduct.now()):
+        if standing.tier is Tier.COMPUTE and not self._compute.take(self._client_options.now()):
             return "the budget for work that runs unasked is used up"
         return None
 
@@ -89,8 +95,8 @@ class Preparation:
         """Whether a decision from before covers this call. What changed or is in doubt is asked about anew."""
         if intent.listed.changed or self._doubted(intent):
             return False
-        listed, now = intent.listed, self._conduct.now()
-        shown = Shown(intent.price, intent.preview)
+        listed, now = intent.listed, self._client_options.now()
+        shown = PriceAndPreview(intent.price, intent.preview)
         if not self.allowances.allowed(intent.name, listed.digest, intent.arguments, shown, now):
             return False
         intent.agreed = True
@@ -99,7 +105,7 @@ class Preparation:
 
     async def _rehearse(self, intent: Intent) -> None:
         _, argument = dry_run_of(intent.listed)
-        result = await self._attempt(intend(intent.listed, {**intent.arguments, argument: True}))
+        result = await self._attempt(make_intent(intent.listed, {**intent.arguments, argument: True}))
         failed = result is None or bool(result.is_error)
         self._journal.note("rehearsed", intent.name, failed=failed)
         if result is None or failed:
@@ -122,15 +128,15 @@ class Preparation:
         )
         answer = await self.ask(question, intent)
         if answer.action == "decline":
-            self.allowances.decline(intent.digest, self._conduct.now())
+            self.allowances.decline(intent.digest, self._client_options.now())
             raise Refusal("confirm.declined")
         if answer.action != "accept":
             raise Refusal("confirm.cancelled")
         intent.agreed = True
         self._catalogue.accept(listed)
         if answer.remember is not None:
-            shown = Shown(intent.price, intent.preview)
-            self.allowances.allow(intent.name, listed.digest, answer.remember, shown, self._conduct.now())
+            shown = PriceAndPreview(intent.price, intent.preview)
+            self.allowances.allow(intent.name, listed.digest, answer.remember, shown, self._client_options.now())
 
     async def _estimate(self, intent: Intent) -> tuple[Any, tuple[str, ...]]:
         """What the estimate says. Only a tool that may be called freely is asked for one."""
@@ -139,7 +145,7 @@ class Preparation:
         if listed is None or listed.changed or listed.standing.asks or listed.standing.tier is not Tier.READ:
             return None, ("Nobody says what this costs.",)
         arguments = fitting(listed.tool.input_schema, intent.arguments)
-        result = await self._attempt(intend(listed, arguments)) if arguments is not None else None
+        result = await self._attempt(make_intent(listed, arguments)) if arguments is not None else None
         if result is None or result.is_error:
             self._journal.note("estimated", intent.name, by=listed.tool.name, price=None)
             return None, ("The estimate failed: nobody says what this costs.",)
@@ -157,13 +163,13 @@ class Preparation:
             timer.reschedule(None)
         answer, by = await self._reached(question)
         if timer is not None:
-            timer.reschedule(asyncio.get_running_loop().time() + self._conduct.timeout)
+            timer.reschedule(asyncio.get_running_loop().time() + self._client_options.timeout)
         self._journal.note("decided", question.tool, action=answer.action, by=by)
         return answer
 
     async def _reached(self, question: Question) -> tuple[Answer, str]:
         try:
-            async with asyncio.timeout(self._conduct.question_patience):
+            async with asyncio.timeout(self._client_options.question_patience):
                 said = self._asker(question)
                 return as_answer(await said if inspect.isawaitable(said) else said), "the asker"
         except TimeoutError:

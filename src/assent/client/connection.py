@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import mcp_types as types
 
-from assent.edges.client.challenges import exchange
+from assent.client.challenges import exchange
 
 
-class Caller(Protocol):
+class ConnectedClient(Protocol):
     """What a governed client needs of a connected client: the official one has it, and FastMCP's is made to."""
 
     @property
@@ -29,7 +29,7 @@ class Caller(Protocol):
     ) -> types.CallToolResult: ...
 
 
-Connect = Callable[[], AbstractAsyncContextManager[Caller]]
+Connect = Callable[[], AbstractAsyncContextManager[ConnectedClient]]
 
 
 class Unreached(Exception):
@@ -41,7 +41,7 @@ class _Held:
 
     def __init__(self, connect: Connect) -> None:
         self._closing = asyncio.Event()
-        self.ready: asyncio.Future[Caller] = asyncio.get_running_loop().create_future()
+        self.ready: asyncio.Future[ConnectedClient] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._hold(connect))
 
     async def _hold(self, connect: Connect) -> None:
@@ -66,18 +66,18 @@ class _Held:
             await self._task
 
 
-class Connection:
+class ServerConnection:
     """The current client of a server; `broken` has the next call make a new one."""
 
     def __init__(self, connect: Connect, within: float) -> None:
         self._connect = connect
         self._within = within
         self._held: _Held | None = None
-        self._client: Caller | None = None
+        self._client: ConnectedClient | None = None
         self._turn = asyncio.Lock()
         self.opened = 0
 
-    async def client(self) -> Caller:
+    async def client(self) -> ConnectedClient:
         """The connected client; raises Unreached without a connection in time, Challenged for refused credentials."""
         if self._client is not None:
             return self._client
@@ -87,7 +87,7 @@ class Connection:
                 self._client = await self._open()
             return self._client
 
-    def broken(self, client: Caller) -> None:
+    def broken(self, client: ConnectedClient) -> None:
         """Say that this client is of no more use; one that was replaced already is left alone."""
         if self._client is client:
             self._client = None
@@ -97,7 +97,7 @@ class Connection:
             self._client = None
             await self._drop()
 
-    async def _open(self) -> Caller:
+    async def _open(self) -> ConnectedClient:
         with exchange() as seen:
             self._held = held = _Held(self._connect)
         try:

@@ -14,11 +14,11 @@ from typing import Any
 import mcp_types as types
 import orjson
 
+from assent.client.estimates import same_price
+from assent.client.events import Journal
+from assent.client.intent import Intent, current
+from assent.client.question import Answer, Question
 from assent.core.render import BLANK
-from assent.edges.client.estimates import same_price
-from assent.edges.client.intent import Intent, current
-from assent.edges.client.journal import Journal
-from assent.edges.client.question import Answer, Question
 
 _SENSITIVE = re.compile(
     r"secret|token|passw|passphrase|pass[ _-]?code|\bpwd|_pwd|credential|(api|private|access)[ _-]?key|"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
-from assent.edges.client.standing import Standing
+from assent.client.tool_policy import ToolPolicy
 
 # What is to be paid in all comes first: a price may be that of one piece.
 _PRICES = (
@@ -26,7 +26,7 @@ _LONGEST = 100
 _NUMBER = re.compile(r"-?\d[\d_,]*(?:\.\d+)?")
 
 
-def estimate_of(name: str, standing: Standing, listed: Container[str]) -> str | None:
+def estimate_of(name: str, standing: ToolPolicy, listed: Container[str]) -> str | None:
     """The tool that says what a call of `name` costs: as the contract names it, or the sibling of that name."""
     said = standing.contract.get("estimate")
     if isinstance(said, str):
@@ -77,7 +77,7 @@ def same_price(one: str | None, other: str) -> bool:
     return not money or not other_money or money == other_money
 
 
-def no_dearer(price: str | None, agreed: str | None) -> bool:
+def at_most(price: str | None, agreed: str | None) -> bool:
     """Whether a price is at most the one agreed to, in the same money; what cannot be compared must be the same."""
     if price == agreed:
         return True

@@ -16,30 +16,30 @@ import mcp_types as types
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from assent.client.adapters.fastmcp import fastmcp_client_factory
+from assent.client.budget import Budget
+from assent.client.catalogue import ListedTool, ServerCatalogue
+from assent.client.challenges import unless_challenged
+from assent.client.checks import PreCallChecks
+from assent.client.connection import ConnectedClient, ServerConnection, Unreached
+from assent.client.elicitation import ServerQuestions
+from assent.client.events import Journal, Noted
+from assent.client.idempotency import IdempotencyKeys, new_key
+from assent.client.intent import Intent, is_rehearsal, make_intent
+from assent.client.key_header import keyed_http, watched
+from assent.client.options import ClientOptions
+from assent.client.question import Asker
+from assent.client.quoted_text import UNTRUSTED
+from assent.client.retries import failure_of
+from assent.client.secrets import Delivery, SecretRedactor
+from assent.client.sender import Sender
+from assent.client.tool_policy import ToolPolicy
+from assent.client.ui.terminal import leave_to_server, refuse
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal, error_result
-from assent.edges.client.askers import leave_to_server, refuse
-from assent.edges.client.budget import Budget
-from assent.edges.client.catalogue import Catalogue, Listed
-from assent.edges.client.challenges import unless_challenged
-from assent.edges.client.conduct import Conduct
-from assent.edges.client.connection import Caller, Connection, Unreached
-from assent.edges.client.fastmcp_client import around_fastmcp
-from assent.edges.client.http_keys import keyed_http, watched
-from assent.edges.client.intent import Intent, intend, is_rehearsal
-from assent.edges.client.journal import Journal, Noted
-from assent.edges.client.keys import Keys, new_key
-from assent.edges.client.preparing import Preparation
-from assent.edges.client.question import Asker
-from assent.edges.client.quoting import UNTRUSTED
-from assent.edges.client.retries import failure_of
-from assent.edges.client.secrets import Delivery, Told
-from assent.edges.client.sending import Sending
-from assent.edges.client.server_questions import ServerQuestions
-from assent.edges.client.standing import Standing
 
 _UNKNOWN = ("execute.in_doubt", "execute.output_invalid")
-MakeClient = Callable[..., AbstractAsyncContextManager[Caller]]
+MakeClient = Callable[..., AbstractAsyncContextManager[ConnectedClient]]
 
 
 class GovernedClient:
@@ -62,29 +62,29 @@ class GovernedClient:
         on_secret: Callable[[Delivery], object] | None = None,
         sink: Callable[[Noted], None] | None = None,
         make_key: Callable[[], str] = new_key,
-        **conduct: Any,
+        **client_options: Any,
     ) -> None:
         if (server is None) == (connect is None):
             raise ValueError("give either a server, as mcp.Client takes it, or connect=, which makes the client")
-        self._conduct = Conduct(**conduct)
-        if self._conduct.keys_by_header and connect is None and not isinstance(server, str):
+        self._client_options = ClientOptions(**client_options)
+        if self._client_options.keys_by_header and connect is None and not isinstance(server, str):
             raise ValueError("keys_by_header needs HTTP: give a URL, or connect= with mirror_key as a request hook")
         self._asker: Asker = asker or refuse
         self._name = name or (server if isinstance(server, str) else None)
         self._on_secret = on_secret
         self.secrets: list[Delivery] = []
         """Results with secrets, where nothing was given to deliver them to, or it failed."""
-        self._told = Told()
-        self.journal = Journal(self._conduct.now, sink=sink)
-        self._catalogue = Catalogue(self._conduct, self.journal)
+        self._told = SecretRedactor()
+        self.journal = Journal(self._client_options.now, sink=sink)
+        self._catalogue = ServerCatalogue(self._client_options, self.journal)
         self._make = connect or _maker(server)
-        self._connection = Connection(self._connect, self._conduct.timeout)
+        self._connection = ServerConnection(self._connect, self._client_options.timeout)
         self._questions = ServerQuestions(self._ask, self.journal)
-        self._sending = Sending(
-            self._conduct, self.journal, self._connection, Keys(make_key), self._questions.in_flight
+        self._sending = Sender(
+            self._client_options, self.journal, self._connection, IdempotencyKeys(make_key), self._questions.in_flight
         )
-        self._preparation = Preparation(
-            self._conduct, self.journal, self._catalogue, self._asker, compute or Budget(), self._sending.once
+        self._preparation = PreCallChecks(
+            self._client_options, self.journal, self._catalogue, self._asker, compute or Budget(), self._sending.once
         )
 
     async def __aenter__(self) -> Self:
@@ -106,7 +106,7 @@ class GovernedClient:
         await self._fetch()
         return [listed.for_model() for listed in self._catalogue.tools]
 
-    def standing(self, name: str) -> Standing | None:
+    def standing(self, name: str) -> ToolPolicy | None:
         """What a tool is held to, as it was listed last; None where it was not."""
         listed = self._catalogue.get(name)
         return listed.standing if listed else None
@@ -124,9 +124,9 @@ class GovernedClient:
     async def _intend(self, name: str, arguments: Mapping[str, Any] | None) -> Intent:
         if arguments is not None and not isinstance(arguments, Mapping):
             raise Refusal("validate.malformed", "The arguments must be an object of named values.")
-        return intend(await self._find(name), arguments or {})
+        return make_intent(await self._find(name), arguments or {})
 
-    async def _find(self, name: str) -> Listed:
+    async def _find(self, name: str) -> ListedTool:
         """The tool as it is listed now; the list is fetched where it is old or does not have it."""
         listed = self._catalogue.get(name)
         if listed is None or self._catalogue.is_stale:
@@ -141,10 +141,10 @@ class GovernedClient:
 
     async def _fetch(self) -> None:
         """List the tools, over a new connection where the old one broke; raises Unreached or Challenged."""
-        for _ in range(self._conduct.attempts):
+        for _ in range(self._client_options.attempts):
             client = await self._connection.client()
             try:
-                async with asyncio.timeout(self._conduct.timeout):
+                async with asyncio.timeout(self._client_options.timeout):
                     return await unless_challenged(self._catalogue.fetch(client))
             except Exception as error:
                 if failure_of(error) is None:
@@ -180,7 +180,7 @@ class GovernedClient:
         if result is not whole:
             self.journal.note("secret", intent.name)
             await self._hand_over(Delivery(intent.name, intent.arguments, whole))
-        if not self._conduct.trusted:
+        if not self._client_options.trusted:
             result.meta = {**(result.meta or {}), UNTRUSTED: True}
         return result
 
@@ -197,7 +197,7 @@ class GovernedClient:
             self.secrets.append(delivery)
             raise
 
-    def _connect(self) -> AbstractAsyncContextManager[Caller]:
+    def _connect(self) -> AbstractAsyncContextManager[ConnectedClient]:
         asks = None if self._asker is leave_to_server else self._questions
         return watched(self._make(elicitation_callback=asks, message_handler=self._on_message))
 
@@ -210,7 +210,7 @@ class GovernedClient:
 
 
 def _maker(server: Any) -> MakeClient:
-    made = around_fastmcp(server)
+    made = fastmcp_client_factory(server)
     if made is not None:
         return made
     return (

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
-from assent.edges.client.standing import Standing
-from assent.edges.idempotency_key import META_KEY
+from assent.mcp.idempotency_key import META_KEY
 
 _ARGUMENTS = ("idempotency_key", "idempotencyKey", "idempotency-key", "Idempotency-Key")
 _MOST_UNSETTLED = 10_000
@@ -24,7 +24,7 @@ def new_key() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KeyPlace:
     """Where a key goes: into the argument of that name, or into `_meta`, from where HTTP has it in a header too."""
 
     argument: str | None = None
@@ -35,16 +35,16 @@ class Place:
         return {**arguments, self.argument: key}, None
 
 
-def place_of(standing: Standing, schema: Any, *, by_header: bool = False) -> Place | None:
+def place_of(standing: ToolPolicy, schema: Any, *, by_header: bool = False) -> KeyPlace | None:
     """Where this tool takes a key; None where it takes none or needs none. `by_header` is the caller's word on it."""
     if standing.tier is Tier.READ:
         return None
     if standing.contract:
-        return Place()
+        return KeyPlace()
     argument = key_argument(schema)
     if argument:
-        return Place(argument)
-    return Place() if by_header else None
+        return KeyPlace(argument)
+    return KeyPlace() if by_header else None
 
 
 def key_argument(schema: Any, contract: Mapping[str, Any] | None = None) -> str | None:
@@ -56,7 +56,7 @@ def key_argument(schema: Any, contract: Mapping[str, Any] | None = None) -> str 
     return next((name for name in (said, *_ARGUMENTS) if isinstance(name, str) and name in properties), None)
 
 
-class Keys:
+class IdempotencyKeys:
     """The keys of actions whose end is not known."""
 
     def __init__(self, make: Callable[[], str] = new_key) -> None:

@@ -10,24 +10,24 @@ from typing import Any
 
 import orjson
 
+from assent.client.catalogue import ListedTool
+from assent.client.timeouts import Deadline
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.core.outcome import Refusal
-from assent.edges.client.catalogue import Listed
-from assent.edges.client.patience import Within
 
 
 @dataclass(slots=True)
 class Intent:
     """One intended action; every attempt and every question belongs to it."""
 
-    listed: Listed
+    listed: ListedTool
     arguments: dict[str, Any]
     form: bytes
     agreed: bool = False
     price: str | None = None
     preview: Any = None
     answered_server: bool = False
-    timer: Within | None = None
+    timer: Deadline | None = None
     _digest: str | None = None
 
     @property
@@ -45,7 +45,7 @@ class Intent:
 current: ContextVar[Intent | None] = ContextVar("assent_intent", default=None)
 
 
-def intend(listed: Listed, given: Mapping[str, Any]) -> Intent:
+def make_intent(listed: ListedTool, given: Mapping[str, Any]) -> Intent:
     """The arguments as they will be shown and sent: plain JSON of our own, and no key of the model's."""
     plain = {name: value for name, value in given.items() if name != listed.key_argument}
     try:
@@ -61,7 +61,7 @@ def is_rehearsal(intent: Intent) -> bool:
     return mode != "none" and intent.arguments.get(argument) is True
 
 
-def dry_run_of(listed: Listed) -> tuple[str, str]:
+def dry_run_of(listed: ListedTool) -> tuple[str, str]:
     """The contract's mode of dry run and the argument that asks for it; `none` where there is no such promise."""
     said = listed.standing.contract.get("dry_run")
     if not isinstance(said, Mapping):

@@ -15,9 +15,9 @@ import orjson
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from assent.edges.client.challenges import hook_into, watch_http
-from assent.edges.client.connection import Caller
-from assent.edges.idempotency_key import HEADER, META_KEY
+from assent.client.challenges import hook_into, watch_http
+from assent.client.connection import ConnectedClient
+from assent.mcp.idempotency_key import HEADER, META_KEY
 
 _NEEDLE = META_KEY.encode()
 _TIMEOUT = httpx2.Timeout(30.0, read=300.0)
@@ -46,7 +46,7 @@ async def keyed_http(url: str) -> AsyncIterator[Any]:
             yield streams
 
 
-def watched(client: AbstractAsyncContextManager[Caller]) -> AbstractAsyncContextManager[Caller]:
+def watched(client: AbstractAsyncContextManager[ConnectedClient]) -> AbstractAsyncContextManager[ConnectedClient]:
     """The client that a caller made, with our hooks on its HTTP client before it connects."""
     if type(client) is Client and isinstance(client.server, str):
         return replace(client, server=keyed_http(client.server))

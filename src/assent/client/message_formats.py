@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from assent.client.quoted_text import model_text
 from assent.core.outcome import Refusal, error_result
-from assent.edges.client.quoting import model_text
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64

@@ -11,7 +11,7 @@ from assent.contract.tiers import Tier
 
 
 @dataclass(frozen=True, slots=True)
-class Conduct:
+class ClientOptions:
     """Trust, patience and limits; clock and sleep come in as values. Times are in seconds."""
 
     trusted: bool = False

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assent.client.remembered_approvals import Remember
+from assent.client.tool_policy import ToolPolicy
 from assent.core.render import argument_lines, argument_warnings, visible
-from assent.edges.client.allowances import Remember
-from assent.edges.client.standing import Standing
 
 _LONGEST_TITLE = 120
 Action = Literal["accept", "decline", "cancel"]
@@ -21,7 +21,7 @@ class Question:
     server: str
     tool: str
     title: str
-    standing: Standing | None
+    standing: ToolPolicy | None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
     price: str | None = None
@@ -58,7 +58,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the person said; `content` fills a form, `remember` lets the same be done without asking for a while."""
+    """What the person said; `content` fills a form, `remember` lets the same be done without asking for a while.
+
+    Public as `assent.client.Answer`; the pipeline's `Answer` is how a governed call ends.
+    """
 
     action: Action
     content: Mapping[str, Any] | None = None

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assent.client.estimates import at_most
 from assent.contract.digest import NotCanonicalError, canonical
-from assent.edges.client.estimates import no_dearer
 
 LONGEST = 30 * 86_400.0
 _MOST = 1_000
@@ -61,15 +61,15 @@ class Remember:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PriceAndPreview:
     """What the server said would come of a call: the person agreed to that too."""
 
     price: str | None = None
     preview: Any = None
 
-    def covers(self, now: Shown) -> bool:
+    def covers(self, now: PriceAndPreview) -> bool:
         """Whether it costs no more, in the same money, and does the same."""
-        return no_dearer(now.price, self.price) and _same(self.preview, now.preview)
+        return at_most(now.price, self.price) and _same(self.preview, now.preview)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class _Given:
     tool: str
     definition: str
     remember: Remember
-    shown: Shown
+    shown: PriceAndPreview
     since: float
     until: float
 
 
-class Allowances:
+class RememberedApprovals:
     """What was allowed, and what was declined, until it ends."""
 
     def __init__(self, declined_for: float) -> None:
@@ -91,11 +91,13 @@ class Allowances:
         self._latest = float("-inf")
         self._declined: dict[str, float] = {}
 
-    def allow(self, tool: str, definition: str, remember: Remember, shown: Shown, now: float) -> None:
+    def allow(self, tool: str, definition: str, remember: Remember, shown: PriceAndPreview, now: float) -> None:
         self._given = [given for given in self._given if given.until > now][-_MOST:]
         self._given.append(_Given(tool, definition, remember, shown, now, now + remember.seconds))
 
-    def allowed(self, tool: str, definition: str, arguments: Mapping[str, Any], shown: Shown, now: float) -> bool:
+    def allowed(
+        self, tool: str, definition: str, arguments: Mapping[str, Any], shown: PriceAndPreview, now: float
+    ) -> bool:
         # A clock that was set back must not make a yes last longer.
         self._latest, before = now, self._latest
         if now < before:

@@ -11,10 +11,10 @@ import httpx2
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from assent.client.connection import Unreached
+from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
 from assent.core.outcome import PROBLEM
-from assent.edges.client.connection import Unreached
-from assent.edges.client.standing import Standing
 
 PENDING = "confirm.approval_pending"
 _LONGEST_DELAY = 30.0
@@ -55,7 +55,7 @@ def _protocol_failure(code: int, message: str) -> Failed | None:
     return Failed("the server failed") if code == types.INTERNAL_ERROR else None
 
 
-def may_repeat(standing: Standing, *, keyed: bool) -> bool:
+def may_repeat(standing: ToolPolicy, *, keyed: bool) -> bool:
     """Whether a call whose fate is unknown may be made again."""
     if standing.tier is Tier.DESTRUCTIVE:
         return False

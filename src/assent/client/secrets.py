@@ -11,9 +11,9 @@ from typing import Any
 import mcp_types as types
 import orjson
 
+from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
 from assent.core.secrets import ALREADY_DELIVERED
-from assent.edges.client.standing import Standing
 
 MARK = "[secret: delivered to the user, not shown here]"
 WITHHELD = "The result may hold a one-time secret. It was delivered to the user and is withheld here."
@@ -45,13 +45,13 @@ class Delivery:
     result: types.CallToolResult = field(repr=False)
 
 
-class Told:
+class SecretRedactor:
     """The secrets that were delivered: a later result that repeats one does not show it to the model either."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, None] = {}
 
-    def redact(self, result: types.CallToolResult, standing: Standing) -> types.CallToolResult:
+    def redact(self, result: types.CallToolResult, standing: ToolPolicy) -> types.CallToolResult:
         """What the model may see; the result itself where there is nothing to hide."""
         shown = redact(result, standing, self._learn)
         return self._blotted(shown) if self._secrets else shown
@@ -70,7 +70,7 @@ class Told:
 
 
 def redact(
-    result: types.CallToolResult, standing: Standing, learn: Callable[[set[str]], None] = lambda _: None
+    result: types.CallToolResult, standing: ToolPolicy, learn: Callable[[set[str]], None] = lambda _: None
 ) -> types.CallToolResult:
     """What the model may see of one result; `learn` is told what was taken out.
 
@@ -91,17 +91,17 @@ def redact(
     return _retold(result, shown)
 
 
-def _shares(standing: Standing) -> bool:
+def _shares(standing: ToolPolicy) -> bool:
     """Whether results of this tool may reveal something that is shown once."""
     return standing.tier is Tier.SHARE_EXPORT or standing.contract.get("secrets") is True
 
 
-def _may_reveal(standing: Standing) -> bool:
+def _may_reveal(standing: ToolPolicy) -> bool:
     """A trusted contract that says there are no secrets is believed, unless the tool is there to share."""
     return _shares(standing) or not standing.contract
 
 
-def _in_doubt(result: types.CallToolResult, standing: Standing) -> bool:
+def _in_doubt(result: types.CallToolResult, standing: ToolPolicy) -> bool:
     """Whether there must be a secret in it that was not found; one delivered before was emptied by the server."""
     if result.is_error or ALREADY_DELIVERED in (result.meta or {}):
         return False

@@ -8,41 +8,37 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from assent.client.challenges import Challenged, unless_challenged
+from assent.client.connection import ServerConnection
+from assent.client.events import Journal
+from assent.client.idempotency import IdempotencyKeys
+from assent.client.intent import Intent, current
+from assent.client.options import ClientOptions
+from assent.client.retries import PENDING, Failed, delay, failure_of, is_passing, may_repeat, problem_of, with_problem
+from assent.client.timeouts import SharedTimer
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal
-from assent.edges.client.challenges import Challenged, unless_challenged
-from assent.edges.client.conduct import Conduct
-from assent.edges.client.connection import Connection
-from assent.edges.client.intent import Intent, current
-from assent.edges.client.journal import Journal
-from assent.edges.client.keys import Keys
-from assent.edges.client.patience import Patience
-from assent.edges.client.retries import (
-    PENDING,
-    Failed,
-    delay,
-    failure_of,
-    is_passing,
-    may_repeat,
-    problem_of,
-    with_problem,
-)
 
 _LONGEST_INTERVAL = 15.0
 
 
-class Sending:
+class Sender:
     """Makes calls on a connection."""
 
     def __init__(
-        self, conduct: Conduct, journal: Journal, connection: Connection, keys: Keys, in_flight: list[Intent]
+        self,
+        client_options: ClientOptions,
+        journal: Journal,
+        connection: ServerConnection,
+        keys: IdempotencyKeys,
+        in_flight: list[Intent],
     ) -> None:
-        self._conduct = conduct
+        self._client_options = client_options
         self._journal = journal
         self._connection = connection
         self._keys = keys
         self._in_flight = in_flight
-        self._patience = Patience()
+        self._patience = SharedTimer()
 
     async def send(self, intent: Intent) -> types.CallToolResult:
         """The answer. Without one: a refusal that says whether anything may have happened, and the key is kept."""
@@ -91,10 +87,10 @@ class Sending:
             if not isinstance(ended, Failed):
                 if problem.get("code") == PENDING and self._may_wait(intent, keyed):
                     pause = self._interval(waited)
-                    if waited + pause > self._conduct.approval_patience:
+                    if waited + pause > self._client_options.approval_patience:
                         return ended
                     self._journal.note("waited", intent.name, approval=problem.get("approval"), seconds=pause)
-                    await self._conduct.sleep(pause)
+                    await self._client_options.sleep(pause)
                     waited += pause
                     continue
                 if not is_passing(problem):
@@ -102,7 +98,7 @@ class Sending:
             else:
                 doubtful = doubtful or ended.sent
             may = may_repeat(intent.listed.standing, keyed=keyed) or (not doubtful and isinstance(ended, Failed))
-            if attempt >= self._conduct.attempts or not may:
+            if attempt >= self._client_options.attempts or not may:
                 return self._give_up(intent, ended, doubtful)
             await self._again(intent, attempt, delay(attempt, problem), ended)
             attempt += 1
@@ -124,12 +120,12 @@ class Sending:
         return bool(intent.listed.standing.contract) or may_repeat(intent.listed.standing, keyed=keyed)
 
     def _interval(self, waited: float) -> float:
-        return min(max(self._conduct.approval_interval, waited / 4), _LONGEST_INTERVAL)
+        return min(max(self._client_options.approval_interval, waited / 4), _LONGEST_INTERVAL)
 
     async def _again(self, intent: Intent, attempt: int, seconds: float, ended: Failed | types.CallToolResult) -> None:
         why = ended.why if isinstance(ended, Failed) else "the server said that the problem passes"
         self._journal.note("retried", intent.name, attempt=attempt + 1, why=why, seconds=seconds)
-        await self._conduct.sleep(seconds)
+        await self._client_options.sleep(seconds)
 
     def _give_up(self, intent: Intent, ended: Failed | types.CallToolResult, doubtful: bool) -> types.CallToolResult:
         if not isinstance(ended, Failed):
@@ -156,7 +152,7 @@ class Sending:
             client = await self._connection.client()
             if before and self._connection.opened > before:
                 self._journal.note("reconnected", intent.name)
-            with self._patience.within(self._conduct.timeout) as intent.timer:
+            with self._patience.within(self._client_options.timeout) as intent.timer:
                 return with_problem(await unless_challenged(client.call_tool(intent.name, arguments, meta=meta)))
         except Exception as error:
             failed = failure_of(error)

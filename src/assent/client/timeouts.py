@@ -12,22 +12,22 @@ from types import TracebackType
 from typing import Self
 
 
-class Patience:
+class SharedTimer:
     """Ends what takes too long, in the manner of `asyncio.timeout`."""
 
     def __init__(self) -> None:
-        self._running: set[Within] = set()
+        self._running: set[Deadline] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def within(self, seconds: float) -> Within:
+    def within(self, seconds: float) -> Deadline:
         """A block that raises TimeoutError when it takes longer."""
-        return Within(self, asyncio.get_running_loop().time() + seconds)
+        return Deadline(self, asyncio.get_running_loop().time() + seconds)
 
-    def enter(self, one: Within) -> None:
+    def enter(self, one: Deadline) -> None:
         self._running.add(one)
         self.watch(one.until)
 
-    def leave(self, one: Within) -> None:
+    def leave(self, one: Deadline) -> None:
         self._running.discard(one)
 
     def watch(self, until: float | None) -> None:
@@ -45,16 +45,16 @@ class Patience:
             one.expire()
         self.watch(min((one.until for one in self._running if one.until is not None), default=None))
 
-    def _due(self, now: float) -> list[tuple[float, Within]]:
+    def _due(self, now: float) -> list[tuple[float, Deadline]]:
         return [(one.until, one) for one in self._running if one.until is not None and one.until <= now]
 
 
-class Within:
+class Deadline:
     """One block that may take so long."""
 
     __slots__ = ("_cancelling", "_expired", "_patience", "_task", "until")
 
-    def __init__(self, patience: Patience, until: float) -> None:
+    def __init__(self, patience: SharedTimer, until: float) -> None:
         self._patience = patience
         self.until: float | None = until
         self._task: asyncio.Task[object] | None = None

@@ -14,8 +14,8 @@ import mcp_types as types
 
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import CONTRACT_KEY, Claims, read_claims
-from assent.edges.foreign import CONFIDENT, judge
 from assent.infer import Inference, classify
+from assent.upstreams.compiled_tools import CONFIDENT, judge
 
 TIER_KEY = "x-side-effect"
 ASKED = frozenset({Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE})
@@ -25,7 +25,7 @@ _TIERS, _RISKS = frozenset(map(str, Tier)), frozenset(map(str, Risk))
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ToolPolicy:
     """The tier and risk a tool is held to, whether it asks, and where that was read."""
 
     tier: Tier
@@ -48,10 +48,10 @@ def needs_confirmation(tool: types.Tool | Mapping[str, Any], *, trusted: bool = 
     The tier is read from `_meta`, from the hints where there is none, and inferred where there is nothing. With
     `trusted=False` what the definition says of itself can only raise the guard.
     """
-    return stand(tool, trusted=trusted).asks
+    return policy_of(tool, trusted=trusted).asks
 
 
-def stand(tool: types.Tool | Mapping[str, Any], *, trusted: bool) -> Standing:
+def policy_of(tool: types.Tool | Mapping[str, Any], *, trusted: bool) -> ToolPolicy:
     """What a tool is held to, by its own definition."""
     definition = as_definition(tool)
     inference, claims, meta = classify(definition), read_claims(definition), _meta(definition)
@@ -67,30 +67,30 @@ def as_definition(tool: types.Tool | Mapping[str, Any]) -> dict[str, Any]:
     raise TypeError(f"a tool is an mcp Tool or a mapping in wire form, not {type(tool).__name__}")
 
 
-def declared_as(tier: Tier | str, tool: types.Tool | Mapping[str, Any]) -> Standing:
+def declared_as(tier: Tier | str, tool: types.Tool | Mapping[str, Any]) -> ToolPolicy:
     """What a tool is held to where the caller's own configuration says its tier."""
     tier = Tier(tier)
     claims = read_claims(as_definition(tool))
-    return Standing(tier, DEFAULT_RISK[tier], tier in ASKED, "caller", claims.effective("open_world"))
+    return ToolPolicy(tier, DEFAULT_RISK[tier], tier in ASKED, "caller", claims.effective("open_world"))
 
 
-def _believed(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> Standing:
+def _believed(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> ToolPolicy:
     contract, open_world = _contract(meta), _reach(claims, inference)
     if contract is not None:
         tier = Tier(contract["tier"])
         risk = _risk(contract.get("risk")) or DEFAULT_RISK[tier]
         natural = _part(contract, "idempotency").get("recovery") == "natural"
-        return Standing(tier, risk, _contract_asks(contract, risk), "contract", open_world, natural, contract)
+        return ToolPolicy(tier, risk, _contract_asks(contract, risk), "contract", open_world, natural, contract)
     named = _tier(meta.get(TIER_KEY))
     if named is not None:
-        return Standing(named, DEFAULT_RISK[named], named in ASKED, "tier", open_world, bool(claims.idempotent))
+        return ToolPolicy(named, DEFAULT_RISK[named], named in ASKED, "tier", open_world, bool(claims.idempotent))
     hinted = _hinted(claims, inference)
     if hinted is not None:
-        return Standing(hinted, DEFAULT_RISK[hinted], hinted in ASKED, "hints", open_world, bool(claims.idempotent))
+        return ToolPolicy(hinted, DEFAULT_RISK[hinted], hinted in ASKED, "hints", open_world, bool(claims.idempotent))
     return _inferred(inference, open_world, bool(claims.idempotent))
 
 
-def _guarded(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> Standing:
+def _guarded(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> ToolPolicy:
     """Inference, raised by whatever the definition admits."""
     base = _inferred(inference, inference.open_world or claims.open_world is True, False)
     contract = _contract(meta)
@@ -99,13 +99,13 @@ def _guarded(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> S
     said = _risk((contract or {}).get("risk")) or Risk.LOW
     risk = max(base.risk, said, DEFAULT_RISK[tier], key=lambda one: one.number)
     asks = base.asks or tier in ASKED or (contract is not None and _contract_asks(contract, risk))
-    return Standing(tier, risk, asks, "inference" if tier is base.tier else "hints", base.open_world)
+    return ToolPolicy(tier, risk, asks, "inference" if tier is base.tier else "hints", base.open_world)
 
 
-def _inferred(inference: Inference, open_world: bool, idempotent: bool) -> Standing:
+def _inferred(inference: Inference, open_world: bool, idempotent: bool) -> ToolPolicy:
     tier, risk = judge(inference, Claims(), trusted=False)
     asks = tier in ASKED or risk.number >= Risk.HIGH.number
-    return Standing(tier, risk, asks, "inference", open_world, idempotent)
+    return ToolPolicy(tier, risk, asks, "inference", open_world, idempotent)
 
 
 def _hinted(claims: Claims, inference: Inference) -> Tier | None:

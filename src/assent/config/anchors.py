@@ -8,29 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from assent.audit.anchors import Anchor, DirectoryAnchor, GitAnchor, WebhookAnchor
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import BadTarget, Target
+from assent.audit.periodic_signer import PeriodicSigner
+from assent.audit.signer import AuditLogSigner, host_of
+from assent.config.model import Settings
 from assent.errors import Fault, SettingsError
-from assent.ledger import Ledger, host_of
 from assent.ports import Store
-from assent.settings import Settings
-from assent.signing import Signing
+from assent.upstreams.http.address import BadAddress, UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
 
 _FORMS = "Write {directory: PATH}, {git: PATH, remote: NAME} or {webhook: URL}; a name may be added"
 _ALLOWED = {"directory": {"name"}, "git": {"name", "remote"}, "webhook": {"name"}}
 
 
-def ledger_of(settings: Settings, store: Store) -> Ledger:
+def log_signer_of(settings: Settings, store: Store) -> AuditLogSigner:
     """The log of the configured store, with its keys and anchors."""
-    return Ledger(store, Path(settings.secrets.directory), host_of(settings.public_url), anchors_of(settings))
+    return AuditLogSigner(store, Path(settings.secrets.directory), host_of(settings.public_url), anchors_of(settings))
 
 
-def signing_of(settings: Settings, store: Store) -> Signing | None:
+def periodic_signer_of(settings: Settings, store: Store) -> PeriodicSigner | None:
     """Who signs that log; nobody where it ends with the process."""
     if settings.store.startswith("memory:"):
         return None
-    return Signing(ledger_of(settings, store), settings.audit.sign_every, settings.audit.heartbeat)
+    return PeriodicSigner(log_signer_of(settings, store), settings.audit.sign_every, settings.audit.heartbeat)
 
 
 def anchors_of(settings: Settings) -> list[Anchor]:
@@ -58,8 +58,8 @@ def _anchor(given: Mapping[str, Any], number: int) -> Anchor:
     if kind == "git":
         return GitAnchor(Path(given["git"]), given.get("remote"), name)
     try:
-        Target.of(given["webhook"])
-    except BadTarget as error:
+        UpstreamAddress.of(given["webhook"])
+    except BadAddress as error:
         raise _bad(str(error), "Correct the address", number) from None
     return WebhookAnchor(given["webhook"], send, name=name)
 
@@ -71,7 +71,7 @@ def _bad(message: str, remedy: str, number: int) -> SettingsError:
 async def send(url: str, body: bytes, headers: Mapping[str, str]) -> int:
     """Post a checkpoint; the status of the answer. Bounded, and no redirects."""
     limits = Limits(connections=1, silence=5, total=10)
-    pool = Pool("anchor", Target.of(url), limits, Breaker("anchor", time.monotonic))
+    pool = Pool("anchor", UpstreamAddress.of(url), limits, CircuitBreaker("anchor", time.monotonic))
     try:
         fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         response = await pool.send(b"POST", fields, body)

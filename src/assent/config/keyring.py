@@ -50,7 +50,7 @@ class Keyring:
         """The key an upstream gets for a claim: the same for every try, and nobody else's."""
         return hmac.new(self.key("derivation"), claim.encode(), hashlib.sha256).hexdigest()
 
-    def blind(self, what: str | bytes) -> str:
+    def keyed_hash(self, what: str | bytes) -> str:
         """A digest that nobody without our keys can guess from: it says that two things are the same, and no more."""
         data = what.encode() if isinstance(what, str) else what
         return hashlib.blake2b(data, key=self.key("blinding"), digest_size=32).hexdigest()

@@ -18,9 +18,9 @@ from assent.console.live import LiveFeed
 from assent.console.page import Page, PageError, PageRequest
 from assent.console.pages import PAGES
 from assent.core.outcome import Refusal
-from assent.edges.api.problems import ApiProblem
-from assent.edges.http import App, Receive, Scope, Send
 from assent.errors import StoreError
+from assent.gateway.api.problems import ApiProblem
+from assent.web.asgi import App, Receive, Scope, Send
 
 logger = logging.getLogger("assent.console")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from assent.console.sessions import ConsoleSession, Sessions
 from assent.core.principal import Principal
-from assent.edges.api.routes import Asked, Handler
-from assent.edges.doors import Doors
+from assent.gateway.api.routes import ApiRequest, Handler
+from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.ports import Ports
 
 
@@ -18,7 +18,7 @@ class ConsoleContext:
     """Read anew for every request, because a reload of the configuration replaces ports and settings."""
 
     ports: Callable[[], Ports]
-    host_policy: Callable[[], Doors]
+    host_policy: Callable[[], HostOriginPolicy]
     public_url: Callable[[], str]
     sessions: Sessions
 
@@ -32,7 +32,7 @@ class ConsoleContext:
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Run one operation of `/api` as this principal. Pages get their data from here, so both decide alike."""
-        return await handler(Asked(principal, self.ports(), names or {}, query or {}, body or {}))
+        return await handler(ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}))
 
 
 __all__ = ["ConsoleContext", "ConsoleSession"]

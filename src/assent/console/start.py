@@ -13,9 +13,9 @@ from assent.console.sessions import Sessions
 from assent.console.signin_links import make_link_token
 from assent.core.document import Document
 from assent.core.principal import Principal
-from assent.edges.doors import Doors
-from assent.edges.http import App
+from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.ports import Ports, Store
+from assent.web.asgi import App
 
 _ADDRESS = ("gateway_address", "latest")
 
@@ -26,7 +26,7 @@ class GatewayParts(Protocol):
     @property
     def ports(self) -> Ports: ...
 
-    def doors(self) -> Doors: ...
+    def host_policy(self) -> HostOriginPolicy: ...
 
     def public_url(self) -> str: ...
 
@@ -34,7 +34,7 @@ class GatewayParts(Protocol):
 def console_in_front(gateway: GatewayParts, other: App) -> Console:
     """The console of a gateway; paths that are not the console's go to `other`."""
     sessions = Sessions(lambda: gateway.ports.store, time.time)
-    return Console(ConsoleContext(lambda: gateway.ports, gateway.doors, gateway.public_url, sessions), other)
+    return Console(ConsoleContext(lambda: gateway.ports, gateway.host_policy, gateway.public_url, sessions), other)
 
 
 async def keep_address(store: Store, host: str, port: int) -> None:

@@ -24,7 +24,7 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
     registered under. A contradiction is raised here, where it was written.
     """
     # Reading contracts takes half a second to import, which `import assent` must not cost those who declare none.
-    from assent.contract.reading import read_contract
+    from assent.contract.reader import read_contract
 
     name = fields.pop("name", None)
     read_contract(name or "tool", fields)
@@ -43,7 +43,7 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
 
 def contract_of(function: Callable[..., Any], name: str) -> Contract | None:
     """The contract a function carries under the name it was registered with."""
-    from assent.contract.reading import read_contract
+    from assent.contract.reader import read_contract
 
     carrier: Any = function
     while carrier is not None:

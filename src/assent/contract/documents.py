@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema_rs
 
 from assent.contract.digest import NotCanonicalError, canonical
-from assent.contract.patterns import LINEAR, MOST_SECONDS, Budget, pattern_keyword
-from assent.contract.schema_cost import Cost, cost_of, size_of
+from assent.contract.patterns import LINEAR, MOST_SECONDS, PatternTimeBudget, pattern_keyword
+from assent.contract.schema_cost import SchemaCost, cost_of, size_of
 
 
 def plain_copy(value: Any) -> dict[str, Any]:
@@ -41,8 +41,8 @@ class SchemaValidator:
     """A compiled JSON Schema whose checks are bounded in time and memory, whatever the schema and the value are."""
 
     def __init__(self, schema: Any) -> None:
-        self._cost: Cost = cost_of(schema)
-        self._budget = Budget()
+        self._cost: SchemaCost = cost_of(schema)
+        self._budget = PatternTimeBudget()
         self._validator = _compiled(schema, pattern_keyword(self._budget))
 
     def is_valid(self, value: Any) -> bool:

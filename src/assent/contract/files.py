@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from assent.contract.model import Contract
-from assent.contract.reading import read_contract
-from assent.contract.yaml_lines import Document
+from assent.contract.reader import read_contract
+from assent.contract.yaml_lines import YamlDocument
 from assent.errors import ContractError, Fault, FaultsError
 
 MOST_BYTES = 8 * 1024 * 1024
@@ -116,19 +116,19 @@ def parse_written(text: str, file: str = "") -> list[WrittenContract]:
     return found
 
 
-def homes_of(document: Document) -> list[tuple[str, Place]]:
+def homes_of(document: YamlDocument) -> list[tuple[str, Place]]:
     """Where the tools of a contract file stand: the upstream (empty: none) and the path of each `tools:`."""
     return [(upstream, place) for upstream, place, _ in _parts_of(document)]
 
 
-def _document(text: str, file: str) -> Document:
+def _document(text: str, file: str) -> YamlDocument:
     try:
-        return Document(text, file, gather=True)
+        return YamlDocument(text, file, gather=True)
     except FaultsError as error:
         raise ContractError(error.faults) from None
 
 
-def _read(document: Document) -> tuple[list[WrittenContract], list[Fault]]:
+def _read(document: YamlDocument) -> tuple[list[WrittenContract], list[Fault]]:
     """What can be read of a document, and everything that is wrong with it."""
     found: list[WrittenContract] = []
     faults = list(document.faults)
@@ -141,7 +141,7 @@ def _read(document: Document) -> tuple[list[WrittenContract], list[Fault]]:
     return found, faults
 
 
-def _one(document: Document, upstream: str, place: Place, fields: Any) -> WrittenContract:
+def _one(document: YamlDocument, upstream: str, place: Place, fields: Any) -> WrittenContract:
     name = place[-1]
 
     def locate(loc: Place) -> tuple[str, int]:
@@ -157,7 +157,7 @@ def _one(document: Document, upstream: str, place: Place, fields: Any) -> Writte
     return WrittenContract(name, upstream, read_contract(name, fields, locate), dict(fields), file, line)
 
 
-def _parts_of(document: Document) -> Iterator[tuple[str, Place, Mapping[str, Any]]]:
+def _parts_of(document: YamlDocument) -> Iterator[tuple[str, Place, Mapping[str, Any]]]:
     """The parts of a file: the upstream that each is bound to, the place of its tools, and the tools."""
     value, file = document.value, document.file
     if value is None:
@@ -182,7 +182,7 @@ def _parts_of(document: Document) -> Iterator[tuple[str, Place, Mapping[str, Any
         yield _part(document, place)
 
 
-def _check_keys(document: Document, place: Place, value: Any, known: tuple[str, ...]) -> None:
+def _check_keys(document: YamlDocument, place: Place, value: Any, known: tuple[str, ...]) -> None:
     unknown = [key for key in value if key not in known] if isinstance(value, Mapping) else []
     if unknown:
         close = difflib.get_close_matches(str(unknown[0])[:100], known, n=1)
@@ -191,7 +191,7 @@ def _check_keys(document: Document, place: Place, value: Any, known: tuple[str, 
         raise ContractError(Fault("there is no such key", remedy, str(unknown[0])[:128], document.file, line))
 
 
-def _part(document: Document, place: Place) -> tuple[str, Place, Mapping[str, Any]]:
+def _part(document: YamlDocument, place: Place) -> tuple[str, Place, Mapping[str, Any]]:
     value = document.value
     for key in place:
         value = value[key]

@@ -55,13 +55,13 @@ def _fits(text: str, options: Any) -> Any:
 
 
 @dataclass(slots=True)
-class Budget:
+class PatternTimeBudget:
     """The seconds that are left for the patterns of one check."""
 
     left: float = MOST_SECONDS
 
 
-def pattern_keyword(budget: Budget) -> Any:
+def pattern_keyword(budget: PatternTimeBudget) -> Any:
     """The keyword `pattern` for a validator whose patterns share a budget."""
 
     class BoundedPattern:

@@ -38,7 +38,7 @@ class Size(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class SchemaCost:
     """The most checks that a value at each depth can meet; the last entry is for all below it."""
 
     checks: tuple[int, ...]
@@ -83,7 +83,7 @@ def is_large(value: Any) -> bool:
     return size is None or size.names + size.texts > 20_000
 
 
-def cost_of(schema: Any) -> Cost:
+def cost_of(schema: Any) -> SchemaCost:
     """What checking against a schema can cost; ValueError where that has no bound we accept."""
     return _Unfolding(schema).cost()
 
@@ -104,7 +104,7 @@ class _Unfolding:
         self._per_name = 0
         self._index(schema)
 
-    def cost(self) -> Cost:
+    def cost(self) -> SchemaCost:
         checks: list[int] = []
         seen: set[State] = set()
         level = [self._state([self._root])]
@@ -116,10 +116,10 @@ class _Unfolding:
                     raise ValueError(
                         f"its references unfold to more than {MOST_CHECKS} checks of one value at depth {len(checks)}"
                     ) from None
-                return Cost(tuple(checks), self._per_name, min(len(checks), MOST_DEPTH), self._branches)
+                return SchemaCost(tuple(checks), self._per_name, min(len(checks), MOST_DEPTH), self._branches)
             checks.append(max(most, checks[-1] if checks else 1))
             level = below
-        return Cost(tuple(checks), self._per_name, MOST_DEPTH, self._branches)
+        return SchemaCost(tuple(checks), self._per_name, MOST_DEPTH, self._branches)
 
     def _unfold(self, level: list[State], seen: set[State]) -> tuple[int, list[State]]:
         most, below = 0, []

@@ -11,7 +11,7 @@ from typing import Any
 
 from assent.contract.durations import format_duration
 from assent.contract.model import Contract
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.wire import steps_up
 
 MARK = "(default)"

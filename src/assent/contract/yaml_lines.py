@@ -41,7 +41,7 @@ class _Built(NamedTuple):
     height: int = 0
 
 
-class Document:
+class YamlDocument:
     """A parsed YAML text that remembers the line of every path and refuses duplicate keys.
 
     With `gather`, duplicates are left in `faults` for the caller to report together with its own.

@@ -14,7 +14,7 @@ from assent.core.tool import Tool
 class Entry:
     """One line of the log: facts that may be published, and values that may be erased.
 
-    Which kinds and facts there are is a closed list (`assent.audit.entries`); values are JSON, or bytes that are
+    Which kinds and facts there are is a closed list (`assent.audit.leaf`); values are JSON, or bytes that are
     canonical JSON already.
     """
 

@@ -15,7 +15,7 @@ Action = Literal["accept", "decline", "cancel"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class UserAnswer:
     """What the client says a person answered to a question of ours."""
 
     approval: str
@@ -45,7 +45,7 @@ class Request(NamedTuple):
     credentials: Any = None
     keys: tuple[str, ...] = ()
     """Idempotency keys as sent beside the arguments: by header, by `_meta`."""
-    reply: Reply | None = None
+    reply: UserAnswer | None = None
     resume: Resume | None = None
     can_ask: bool = False
     """Whether the client behind this request can put a question to a person."""
@@ -66,7 +66,7 @@ class Call(NamedTuple):
     digest: str
     key: str | None = None
     dry_run: bool = False
-    reply: Reply | None = None
+    reply: UserAnswer | None = None
     resume: Resume | None = None
     can_ask: bool = False
     beside: Mapping[str, Any] | None = None

@@ -67,7 +67,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PinChange:
     """How one tool differs from what was accepted; `lines` say where."""
 
     tool: str
@@ -100,20 +100,20 @@ def pins_of(definitions: Iterable[Definition]) -> dict[str, Pin]:
     return {str(definition.get("name")): Pin.of(definition) for definition in definitions}
 
 
-def compare(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _none) -> list[Change]:
+def compare(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _none) -> list[PinChange]:
     """Everything that differs, by name."""
-    found: list[Change] = []
+    found: list[PinChange] = []
     seen: set[str] = set()
     for definition in definitions:
         name = str(definition.get("name"))
         if name in seen:
-            found.append(Change(name, "changed", ("it is listed twice",)))
+            found.append(PinChange(name, "changed", ("it is listed twice",)))
         elif name not in pins:
-            found.append(Change(name, "new"))
+            found.append(PinChange(name, "new"))
         elif (lines := pins[name].changes(definition, attacks)) is not None:
-            found.append(Change(name, "changed", tuple(lines)))
+            found.append(PinChange(name, "changed", tuple(lines)))
         seen.add(name)
-    found += [Change(name, "gone") for name in pins if name not in seen]
+    found += [PinChange(name, "gone") for name in pins if name not in seen]
     return sorted(found, key=lambda change: (change.tool, change.kind))
 
 

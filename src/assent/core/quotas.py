@@ -14,7 +14,7 @@ from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
 from assent.contract.model import Contract
 from assent.core.call import Call
-from assent.core.matching import Match
+from assent.core.match import Match
 from assent.errors import Fault
 
 Each = Literal["principal", "tenant", "tool", "tier"]
@@ -24,7 +24,7 @@ EXACT = Context(prec=6 * MOST_DIGITS, traps=[Inexact, InvalidOperation])
 read fits, down to the last place of the smallest; one that does not is an error, never a rounded amount."""
 
 
-class Limit(BaseModel):
+class RateLimit(BaseModel):
     """So many calls in so much time, counted for each principal unless it says otherwise."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,7 +35,7 @@ class Limit(BaseModel):
     each: tuple[Each, ...] = ("principal",)
 
 
-class Budget(BaseModel):
+class SpendBudget(BaseModel):
     """So much money (with a currency) or so many calls (without) in every window of time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,14 +47,14 @@ class Budget(BaseModel):
     each: tuple[Each, ...] = ("principal",)
 
     @model_validator(mode="after")
-    def _whole_calls(self) -> Budget:
+    def _whole_calls(self) -> SpendBudget:
         if self.currency is None and self.amount != self.amount.to_integral_value():
             raise ValueError("a budget without a currency counts calls, so its amount is a whole number")
         return self
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RateSlot:
     """A place in a rate: `name` is whose, and by which line."""
 
     name: str
@@ -63,7 +63,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class BudgetCharge:
     """An amount of one window of one budget: `tally` names whose, by which line, and the window."""
 
     tally: str
@@ -74,17 +74,17 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Dues:
+class Quotas:
     """Everything a call owes; paid in the claim's own transaction, all or nothing."""
 
-    rates: tuple[Rate, ...] = ()
-    charges: tuple[Charge, ...] = ()
+    rates: tuple[RateSlot, ...] = ()
+    charges: tuple[BudgetCharge, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.rates or self.charges)
 
 
-NOTHING = Dues()
+NOTHING = Quotas()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +108,22 @@ def read_price(said: str, currency: str | None) -> Price | None:
     return Price(amount, currency) if plain else None
 
 
-def dues_of(call: Call, limits: tuple[Limit, ...], budgets: tuple[Budget, ...], said: str | None, now: float) -> Dues:
+def quotas_of(
+    call: Call, limits: tuple[RateLimit, ...], budgets: tuple[SpendBudget, ...], said: str | None, now: float
+) -> Quotas:
     """What the configured lines ask of a call of that price; every line that speaks of it must be paid."""
     cost = call.tool.contract.cost
     price = read_price(said, cost.currency if cost else None) if said is not None and budgets else None
     rates = tuple(
-        Rate(_name("rate", line, call), line.calls, float(line.per)) for line in limits if line.match.holds(call)
+        RateSlot(_name("rate", line, call), line.calls, float(line.per)) for line in limits if line.match.holds(call)
     )
     charges = tuple(
         _charge(line, call, price, now) for line in budgets if line.match.holds(call) and _counts(line, call, price)
     )
-    return Dues(rates, charges) if rates or charges else NOTHING
+    return Quotas(rates, charges) if rates or charges else NOTHING
 
 
-def _counts(line: Budget, call: Call, price: Price | None) -> bool:
+def _counts(line: SpendBudget, call: Call, price: Price | None) -> bool:
     """Whether a call spends of a budget: every call does of one that counts calls, a costly one in its currency."""
     if line.currency is None:
         return True
@@ -131,7 +133,7 @@ def _counts(line: Budget, call: Call, price: Price | None) -> bool:
 
 
 def budgets_never_spent(
-    budgets: Sequence[Budget], contracts: Iterable[Contract], prefixes: Iterable[str] = ()
+    budgets: Sequence[SpendBudget], contracts: Iterable[Contract], prefixes: Iterable[str] = ()
 ) -> list[Fault]:
     """The budgets of money that no call could ever spend of: no contract that they match has a cost in their currency.
 
@@ -154,16 +156,16 @@ def _currency(contract: Contract) -> str | None:
     return contract.cost.currency.upper() if contract.cost is not None and contract.cost.currency else None
 
 
-def _charge(line: Budget, call: Call, price: Price | None, now: float) -> Charge:
+def _charge(line: SpendBudget, call: Call, price: Price | None, now: float) -> BudgetCharge:
     start = now // line.per * line.per
     if line.currency is None:
         amount = Decimal(1)
     else:  # a price that cannot be read could be any
         amount = price.amount if price is not None else Decimal("Infinity")
-    return Charge(_name("budget", line, call, repr(start)), amount, line.amount, start + line.per)
+    return BudgetCharge(_name("budget", line, call, repr(start)), amount, line.amount, start + line.per)
 
 
-def _name(kind: str, line: Limit | Budget, call: Call, window: str = "") -> str:
+def _name(kind: str, line: RateLimit | SpendBudget, call: Call, window: str = "") -> str:
     """Whose count it is. The amount of a budget is not part of it: raising it does not forget what was spent. What test
     callers spend is play money, and counted apart."""
     said = digest_of(line.model_dump(mode="json", exclude={"amount"}))

@@ -12,7 +12,7 @@ AUDITOR = "auditor"
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RecordScope:
     """Everybody's, one tenant's, or one principal's own; None means any."""
 
     tenant: str | None = None
@@ -27,10 +27,10 @@ def is_operator(principal: Principal) -> bool:
     return OPERATOR in principal.roles and not principal.has_agent
 
 
-def reach_of(principal: Principal) -> Reach:
+def record_scope_of(principal: Principal) -> RecordScope:
     """Operators see all tenants, people their own one, agents and services what they asked for themselves."""
     if is_operator(principal):
-        return Reach()
+        return RecordScope()
     if principal.kind == "human" and not principal.has_agent:
-        return Reach(principal.tenant)
-    return Reach(principal.tenant, principal.id)
+        return RecordScope(principal.tenant)
+    return RecordScope(principal.tenant, principal.id)

@@ -13,8 +13,8 @@ from typing import Any
 
 from assent.contract.model import PLACEHOLDER, Contract
 from assent.core.call import Call
-from assent.core.hosts import misread_host
-from assent.core.lookalikes import described, look_alikes
+from assent.core.link_hosts import misread_host
+from assent.core.look_alikes import described, look_alikes
 
 MOST_TEXT = 4_000
 """Characters of a text on one line; the rest of it follows on lines of its own, which a page can fold."""

@@ -14,7 +14,7 @@ from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
 from assent.contract.wire import Claims
 from assent.contract.wire import definition as wire_definition
-from assent.core.spelling import Spelling
+from assent.core.member_names import Spelling
 from assent.errors import ContractError, Fault
 
 # What references of a schema lead to from anywhere in it.

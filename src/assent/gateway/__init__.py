@@ -1,0 +1,1 @@
+"""The gateway: MCP endpoint, authentication, sessions, catalogue, API."""

@@ -10,149 +10,158 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assent.anchoring import ledger_of, signing_of
-from assent.attention import Attention
-from assent.chronicle import Chronicle
+from assent.config.anchors import log_signer_of, periodic_signer_of
+from assent.config.keyring import Keyring
+from assent.config.model import Settings
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue, is_public
-from assent.core.ids import new_id
 from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.edges.api import Api
-from assent.edges.api_links import OpenApiLink
-from assent.edges.doors import Doors
-from assent.edges.gateway import Gateway
-from assent.edges.governed import Governed
-from assent.edges.http import App, Headers, Scope
-from assent.edges.http_links import HttpLink
-from assent.edges.notices import LISTS_CHANGED, TOOLS_CHANGED, Notices
-from assent.edges.real_paths import real_paths
-from assent.edges.sealing import Seal
-from assent.edges.sessions import SessionTable
-from assent.edges.stdio_links import StdioLink
 from assent.errors import StoreError
-from assent.facade import Facade
-from assent.keyring import Keyring
-from assent.pipeline.work import Work
+from assent.gateway.api import ApiApp
+from assent.gateway.auth.authenticator import Authenticator
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.catalogue import Contracts, Definitions, ToolCatalogueLoader, contracts_of, tools_of
+from assent.gateway.config_audit import ConfigAuditLog
+from assent.gateway.endpoint import McpEndpoint
+from assent.gateway.metrics import CallCounters, GatewayStatus, render
+from assent.gateway.monitor import UpstreamMonitor
+from assent.gateway.passthrough.factory import PassthroughFactory
+from assent.gateway.real_paths import real_paths
+from assent.gateway.sessions.notifications import LISTS_CHANGED, TOOLS_CHANGED, Notifications
+from assent.gateway.sessions.table import SessionTable
+from assent.gateway.tool_service import ToolService
+from assent.gateway.upstream_factory import Link, UpstreamFactory
+from assent.mcp.request_state import RequestStateCodec
+from assent.pipeline.effects import EffectRunner
 from assent.ports import Ports, Store
-from assent.reception import Reception
-from assent.settings import Settings
-from assent.stock import Contracts, Definitions, Stock, contracts_of, tools_of
-from assent.stores.address import open_store
+from assent.stores.ids import new_id
+from assent.stores.open import open_store
 from assent.stores.probe import StoreProbe
-from assent.telemetry import Standing, Tally, render
-from assent.wiring import Link, Wiring
+from assent.upstreams.http.link import HttpLink
+from assent.upstreams.openapi.link import OpenApiLink
+from assent.upstreams.stdio.link import StdioLink
+from assent.web.asgi import App, Headers, Scope
 
 DRAIN = 10.0
 LOOK_WITHIN = 5.0
 
 
-class House:
+class GatewayApp:
     """One running gateway: its upstreams, its catalogue, its doors."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.links: dict[str, Link] = {}
-        self.chronicle = Chronicle(store.note, time.time, self.keyring.blind)
-        self.stock = Stock(settings, self.links, self._tell_tools_changed, self.chronicle.said)
-        self.wiring = Wiring()
+        self.config_log = ConfigAuditLog(store.note, time.time, self.keyring.keyed_hash)
+        self.tool_loader = ToolCatalogueLoader(settings, self.links, self._tell_tools_changed, self.config_log.said)
+        self.upstream_factory = UpstreamFactory()
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
-            self.links[name] = self.wiring.link(name, upstream, relayed=alone)
+            self.links[name] = self.upstream_factory.link(name, upstream, relayed=alone)
         self.loaded = asyncio.Event()
         retention = settings.defaults.idempotency.retention
-        self.work = Work(store, time.time, retention=retention, blind=self.keyring.blind)
+        self.work = EffectRunner(store, time.time, retention=retention, keyed_hash=self.keyring.keyed_hash)
         self.probe = StoreProbe(store, time.time)
-        self.tally = Tally()
-        self.reception = Reception(settings, store, self._public_scopes)
+        self.tally = CallCounters()
+        self.authenticator = Authenticator(settings, store, self._public_scopes)
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
-        self.notices = Notices(self.sessions)
-        self.attention = Attention(self.stock.refresh, lambda name: name in self.stock.troubles, self._pass_on)
-        self.facade = Facade(self.links, self.stock, self.wiring, self.attention, self.sessions, self.notices)
-        self._gateway: Gateway | None = None
-        self.signing = signing_of(settings, store)
+        self.notifications = Notifications(self.sessions)
+        self.upstream_monitor = UpstreamMonitor(
+            self.tool_loader.refresh, lambda name: name in self.tool_loader.troubles, self._pass_on
+        )
+        self.passthrough_factory = PassthroughFactory(
+            self.links,
+            self.tool_loader,
+            self.upstream_factory,
+            self.upstream_monitor,
+            self.sessions,
+            self.notifications,
+        )
+        self._gateway: McpEndpoint | None = None
+        self.signing = periodic_signer_of(settings, store)
 
     def catalogue(self) -> Catalogue:
-        return self.stock.catalogue
+        return self.tool_loader.catalogue
 
     async def start(self) -> None:
         """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it.
 
         Raises SettingsError where `without_contract: error` finds a tool without one; stop it then.
         """
-        await asyncio.gather(*(self.stock.refresh(name) for name in self.links))
-        self.stock.check_contracts()
-        self.stock.tell_unchecked()
-        self.chronicle.configured(self.settings, "configuration.started", len(self.stock.catalogue.tools))
+        await asyncio.gather(*(self.tool_loader.refresh(name) for name in self.links))
+        self.tool_loader.check_contracts()
+        self.tool_loader.tell_unchecked()
+        self.config_log.configured(self.settings, "configuration.started", len(self.tool_loader.catalogue.tools))
         self.loaded.set()
         if self.signing is not None:
             self.signing.start()
         for name in self.links:
-            self.attention.begin(name, self.links[name])
+            self.upstream_monitor.begin(name, self.links[name])
 
     async def stop(self, within: float = DRAIN) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
-        await self.hush()
-        await self.attention.end()
+        await self.close_streams()
+        await self.upstream_monitor.end()
         left = await self.work.drain(within)
         await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, HttpLink)))
-        await self.wiring.close()
+        await self.upstream_factory.close()
         with suppress(StoreError):
-            self.reception.strangers.write()
+            self.authenticator.failed_auth.write()
         await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, StdioLink)))
         if self.signing is not None:
             await self.signing.stop()
         await self.store.close()
         return left
 
-    async def hush(self) -> None:
+    async def close_streams(self) -> None:
         """End the streams that have no end of their own; calls go on."""
-        self.notices.end()
-        await self.wiring.hush()
+        self.notifications.end()
+        await self.upstream_factory.close_streams()
 
     async def reload(self, name: str) -> None:
         """Ask one upstream for its tools now."""
-        await self.stock.refresh(name)
+        await self.tool_loader.refresh(name)
 
-    async def adopt(self, settings: Settings, contracts: Contracts | None = None) -> None:
+    async def apply_settings(self, settings: Settings, contracts: Contracts | None = None) -> None:
         """Live by other settings from now on, or raise with every fault and change nothing.
 
         `contracts` are those of the settings, where they have been read already. New upstreams are asked for their
         tools before anything is swapped, removed ones finish what is under way.
         """
         contracts = contracts_of(settings) if contracts is None else contracts
-        ledger = ledger_of(settings, self.store)
+        log_signer = log_signer_of(settings, self.store)
         kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
-        before, pools = dict(self.links), list(self.wiring.pools)
+        before, pools = dict(self.links), list(self.upstream_factory.pools)
         fresh: dict[str, Link] = {}
         try:
             for name, one in settings.upstreams.items():
                 if name not in kept:
-                    fresh[name] = self.wiring.link(name, one, relayed=len(settings.upstreams) == 1)
+                    fresh[name] = self.upstream_factory.link(name, one, relayed=len(settings.upstreams) == 1)
             loaded = dict(zip(fresh, await asyncio.gather(*map(tools_of, fresh.values())), strict=True))
-            self.stock.check(settings, contracts, fresh, loaded)
+            self.tool_loader.check(settings, contracts, fresh, loaded)
         except BaseException:
-            await self.wiring.forget(pools, fresh.values())
+            await self.upstream_factory.forget(pools, fresh.values())
             raise
         for name in before.keys() - kept.keys():
-            await self.attention.leave(name)
-        gone = self.wiring.take_out(pools, kept)
+            await self.upstream_monitor.leave(name)
+        gone = self.upstream_factory.detach(pools, kept)
         self._swap(settings, contracts, fresh, loaded)
-        self.chronicle.configured(settings, "configuration.changed", len(self.stock.catalogue.tools))
+        self.config_log.configured(settings, "configuration.changed", len(self.tool_loader.catalogue.tools))
         if self.signing is not None:
-            self.signing.follow(ledger, settings.audit.sign_every, settings.audit.heartbeat)
+            self.signing.follow(log_signer, settings.audit.sign_every, settings.audit.heartbeat)
         for name in fresh:
-            self.attention.begin(name, fresh[name])
+            self.upstream_monitor.begin(name, fresh[name])
         for name in kept:
-            self.attention.look_at(name)
-        self.wiring.retire((link for name, link in before.items() if name not in kept), gone)
+            self.upstream_monitor.refresh_now(name)
+        self.upstream_factory.retire((link for name, link in before.items() if name not in kept), gone)
         if before.keys() != kept.keys() or fresh:
             self.sessions.forget_watches(kept.keys())
             for message in LISTS_CHANGED:
-                self.notices.publish(message)
+                self.notifications.publish(message)
 
     def _swap(
         self,
@@ -169,55 +178,60 @@ class House:
         for link in links.values():
             if isinstance(link, HttpLink):
                 link.relayed = len(links) == 1
-        self.stock.adopt(settings, contracts, loaded)
-        self.reception.adopt(settings)
+        self.tool_loader.apply_settings(settings, contracts, loaded)
+        self.authenticator.apply_settings(settings)
         self.ports = self._make_ports()
         if self._gateway is not None:
-            self._governed.renew(self.ports, self.facade.server_info(), self.reception.metadata_url())
-            self._gateway.passage, self._gateway.more = self.facade.passage(), self.facade.more()
-            self._gateway.other, self._gateway.doors = self._api(), self.reception.doors()
-            self._gateway.cors = self.reception.cors()
-        self.stock.publish()
+            self._governed.renew(self.ports, self.passthrough_factory.server_info(), self.authenticator.metadata_url())
+            self._gateway.non_tool_handler, self._gateway.more = (
+                self.passthrough_factory.non_tool_handler(),
+                self.passthrough_factory.more(),
+            )
+            self._gateway.other, self._gateway.host_policy = self._api(), self.authenticator.host_policy()
+            self._gateway.cors = self.authenticator.cors()
+        self.tool_loader.publish()
 
-    def app(self, other: App) -> Gateway:
+    def app(self, other: App) -> McpEndpoint:
         """The MCP endpoint and `/api`; `other` answers for every other path."""
         self._other = other
         self._governed = governed = self.governed()
-        self._gateway = Gateway(
-            authenticate=self.reception.authenticate,
+        self._gateway = McpEndpoint(
+            authenticate=self.authenticator.authenticate,
             listing=governed.listing,
             call=governed.call,
-            passage=self.facade.passage(),
+            non_tool_handler=self.passthrough_factory.non_tool_handler(),
             sessions=self.sessions,
             other=self._api(),
-            doors=self.reception.doors(),
-            cors=self.reception.cors(),
-            more=self.facade.more(),
+            host_policy=self.authenticator.host_policy(),
+            cors=self.authenticator.cors(),
+            more=self.passthrough_factory.more(),
         )
         return self._gateway
 
-    def governed(self) -> Governed:
+    def governed(self) -> ToolService:
         """The sentence, for any edge."""
-        return Governed(
+        return ToolService(
             self.ports,
             self.links,
-            Seal(self.keyring.key("sealing"), time.time),
-            server_info=self.facade.server_info(),
-            metadata_url=self.reception.metadata_url(),
+            RequestStateCodec(self.keyring.key("sealing"), time.time),
+            server_info=self.passthrough_factory.server_info(),
+            metadata_url=self.authenticator.metadata_url(),
             took=self.tally.took,
         )
 
-    def _api(self) -> Api:
-        reception = self.reception
-        return Api(self.ports, reception.authenticate, reception.doors(), self.settings.public_url, self._other)
+    def _api(self) -> ApiApp:
+        authenticator = self.authenticator
+        return ApiApp(
+            self.ports, authenticator.authenticate, authenticator.host_policy(), self.settings.public_url, self._other
+        )
 
     def _tell_tools_changed(self) -> None:
         if self.loaded.is_set():
-            self.notices.publish(TOOLS_CHANGED)
+            self.notifications.publish(TOOLS_CHANGED)
 
     def _pass_on(self, message: dict[str, Any]) -> None:
-        if not self.facade.relays():  # otherwise it reaches the client on the upstream's own stream
-            self.notices.publish(message)
+        if not self.passthrough_factory.relays():  # otherwise it reaches the client on the upstream's own stream
+            self.notifications.publish(message)
 
     def _make_ports(self) -> Ports:
         settings = self.settings
@@ -230,7 +244,7 @@ class House:
             new_id=new_id,
             work=self.work,
             derive_key=self.keyring.derive,
-            blind=self.keyring.blind,
+            keyed_hash=self.keyring.keyed_hash,
             guards=settings.rules(),
             mode=settings.mode,
             policy_digest=settings.policy_digest(),
@@ -257,7 +271,7 @@ class House:
 
     def _count(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
         """Count a call; one of a tool that does not exist for everybody under no name."""
-        found = self.stock.catalogue.find(tool) if tool is not None else None
+        found = self.tool_loader.catalogue.find(tool) if tool is not None else None
         self.tally.see(tool if found is None or is_public(found) else None, outcome, would)
 
     def is_loaded(self) -> bool:
@@ -270,15 +284,15 @@ class House:
     def public_url(self) -> str:
         return self.settings.public_url
 
-    def doors(self) -> Doors:
-        return self.reception.doors()
+    def host_policy(self) -> HostOriginPolicy:
+        return self.authenticator.host_policy()
 
     def resource_metadata(self) -> dict[str, Any] | None:
         """RFC 9728: where tokens for this resource come from."""
-        return self.reception.metadata()
+        return self.authenticator.metadata()
 
     def _public_tools(self) -> list[Tool]:
-        return [tool for tool in self.stock.catalogue.tools.values() if is_public(tool)]
+        return [tool for tool in self.tool_loader.catalogue.tools.values() if is_public(tool)]
 
     def _public_scopes(self) -> list[str]:
         """The scopes that anybody may know of: those of the tools that exist for everybody."""
@@ -286,31 +300,31 @@ class House:
 
     async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
         """The page of counters, for an operator or somebody on this machine; None for everybody else."""
-        if not await self.reception.is_operator(headers, scope):
+        if not await self.authenticator.is_operator(headers, scope):
             return None
-        troubles = self.stock.troubles
-        upstreams = {name: (name not in troubles, self.wiring.failures(name)) for name in self.links}
-        return render(self.tally, Standing(len(self._public_tools()), len(self.sessions), upstreams))
+        troubles = self.tool_loader.troubles
+        upstreams = {name: (name not in troubles, self.upstream_factory.failures(name)) for name in self.links}
+        return render(self.tally, GatewayStatus(len(self._public_tools()), len(self.sessions), upstreams))
 
     def troubles(self) -> dict[str, str]:
         """What is wrong with which upstream."""
-        return dict(self.stock.troubles)
+        return dict(self.tool_loader.troubles)
 
 
 _PER_CALL: Any = None
 
 
-async def open_house(settings: Settings) -> House:
+async def open_gateway(settings: Settings) -> GatewayApp:
     """A house whose configuration holds; nothing listens yet."""
-    house = House(settings, await open_store(settings.store))
+    gateway_app = GatewayApp(settings, await open_store(settings.store))
     try:
-        for link in house.links.values():
+        for link in gateway_app.links.values():
             if isinstance(link, OpenApiLink) and link.is_local:
                 await link.load()
     except BaseException:
-        await house.stop()
+        await gateway_app.stop()
         raise
-    return house
+    return gateway_app
 
 
 def _identity_of(caller: Principal) -> tuple[object, ...]:

@@ -9,23 +9,29 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assent.bootstrap import load_pins
-from assent.chronicle import Said
+from assent.config.model import Settings
+from assent.config.pins import load_pins
 from assent.contract.binding import Binding, Offered, bind
 from assent.contract.files import WrittenContract, contract_paths, load_written
 from assent.contract.profiles import profile as named_profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
-from assent.core.dues import budgets_never_spent
 from assent.core.pins import Pin, changed
-from assent.edges.api_links import OpenApiLink
-from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms, marks_all_destructive, take_in
-from assent.edges.known import known_contracts
-from assent.edges.upstreams.faults import words
+from assent.core.quotas import budgets_never_spent
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
+from assent.gateway.config_audit import Said
+from assent.gateway.upstream_factory import Link
 from assent.lint.attacks import attacks_in
-from assent.settings import Settings
-from assent.wiring import Link
+from assent.upstreams.compiled_tools import (
+    NO_CONTRACT,
+    CompiledTools,
+    UpstreamPolicy,
+    compile_tools,
+    marks_all_destructive,
+)
+from assent.upstreams.errors import safe_error_text
+from assent.upstreams.known import known_contracts
+from assent.upstreams.openapi.link import OpenApiLink
 
 logger = logging.getLogger(__name__)
 
@@ -39,11 +45,11 @@ Accepted = tuple[str | None, dict[str, dict[str, Pin]] | None]
 Contracts = list[WrittenContract]
 Mine = tuple[dict[str, WrittenContract], dict[str, str]]
 """The contracts of one upstream's tools by its own names, and the names of those that are withheld for want of one."""
-Compiled = dict[str, tuple[Said, Mine, TakenIn]]
+Compiled = dict[str, tuple[Said, Mine, CompiledTools]]
 """What each upstream said, the contracts for it, and the tools made of both."""
 
 
-class Stock:
+class ToolCatalogueLoader:
     """The tools of every upstream under the contracts that hold now, and what is wrong with which upstream."""
 
     def __init__(
@@ -75,7 +81,7 @@ class Stock:
             async with self._compiling:
                 return await self._take_over(name, link, definitions)
         except Exception as error:
-            self._say(name, str(error) if isinstance(error, FaultsError) else words(error))
+            self._say(name, str(error) if isinstance(error, FaultsError) else safe_error_text(error))
             return 0.0
 
     async def _take_over(self, name: str, link: Link, definitions: Definitions) -> float:
@@ -98,7 +104,7 @@ class Stock:
             self.publish()
         return busy
 
-    def _lacking(self, taken: TakenIn) -> dict[str, str]:
+    def _lacking(self, taken: CompiledTools) -> dict[str, str]:
         """The tools without a contract, where that is an error."""
         wrong = self._settings.without_contract == "error"
         return {tool: why for tool, why in taken.withheld.items() if wrong and why == NO_CONTRACT}
@@ -140,7 +146,7 @@ class Stock:
         finally:
             self._settings, self._contracts, self._accepted, self._taken = old
 
-    def adopt(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
+    def apply_settings(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
         """Live by other settings, with what new upstreams said, or why they said nothing; published by `publish`."""
         self._settings, self._contracts = settings, contracts
         self._reread_pins()
@@ -195,10 +201,10 @@ class Stock:
         for one in self.binding.unchecked:
             logger.warning("%s: no tool matches the contract %s yet, and not all upstreams answer", one.where, one.name)
 
-    def terms(self, name: str) -> Terms:
+    def terms(self, name: str) -> UpstreamPolicy:
         """On what terms the tools of one upstream are taken in."""
         settings, upstream = self._settings, self._settings.upstreams[name]
-        return Terms(
+        return UpstreamPolicy(
             upstream=name,
             profile=named_profile(upstream.profile or settings.profile),
             prefix=settings.prefix_of(name),
@@ -235,7 +241,7 @@ class Stock:
             if old is not None and old[:2] == (one, mine):
                 compiled[name] = old
                 continue
-            slices = list[TakenIn]()
+            slices = list[CompiledTools]()
             for part in self._take_in(links[name], one, mine):
                 slices.append(part)
                 yield
@@ -247,7 +253,7 @@ class Stock:
         without = {one.name: one.reason for one in link.api.excluded} if isinstance(link, OpenApiLink) else {}
         return Offered({name: terms.canonical(name) for name in names if isinstance(name, str)}, without)
 
-    def _take_in(self, link: Link, said: Said, mine: Mine) -> Iterator[TakenIn]:
+    def _take_in(self, link: Link, said: Said, mine: Mine) -> Iterator[CompiledTools]:
         """The tools of one upstream, a slice at a time."""
         (definitions, unaccepted), (written, ambiguous) = said, mine
         terms, withheld = self.terms(link.name), {**ambiguous, **unaccepted}
@@ -265,7 +271,7 @@ class Stock:
                 withheld[own] = f"its contract cannot be used: {error.faults[0]}"
         blanket = marks_all_destructive(definitions)
         for start in range(0, len(definitions), SLICE):
-            yield take_in(definitions[start : start + SLICE], found, terms, withheld, blanket=blanket)
+            yield compile_tools(definitions[start : start + SLICE], found, terms, withheld, blanket=blanket)
 
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
         """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""
@@ -298,10 +304,10 @@ class Stock:
         return place, pins
 
 
-def _together(slices: Iterable[TakenIn]) -> TakenIn:
+def _together(slices: Iterable[CompiledTools]) -> CompiledTools:
     found = list(slices)
     tools = tuple(tool for one in found for tool in one.tools)
-    return TakenIn(tools, {name: why for one in found for name, why in one.withheld.items()})
+    return CompiledTools(tools, {name: why for one in found for name, why in one.withheld.items()})
 
 
 def _finish(steps: Generator[None, None, tuple[Binding, Compiled]]) -> tuple[Binding, Compiled]:
@@ -314,7 +320,7 @@ def _finish(steps: Generator[None, None, tuple[Binding, Compiled]]) -> tuple[Bin
             return result
 
 
-def check_contracts(settings: Settings, taken: Iterable[TakenIn]) -> None:
+def check_contracts(settings: Settings, taken: Iterable[CompiledTools]) -> None:
     """Raise for every tool without a contract under `without_contract: error`."""
     if settings.without_contract != "error":
         return
@@ -332,7 +338,7 @@ async def tools_of(link: Link) -> Definitions | str:
     except Exception as error:
         if isinstance(error, FaultsError) and isinstance(link, OpenApiLink) and link.is_local:
             raise
-        return words(error)
+        return safe_error_text(error)
 
 
 def contracts_of(settings: Settings) -> Contracts:

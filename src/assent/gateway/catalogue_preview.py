@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 
-from assent.edges.api_links import OpenApiLink
-from assent.settings import Settings
-from assent.stock import LOAD_WITHIN, Stock
-from assent.wiring import Link, Wiring
+from assent.config.model import Settings
+from assent.gateway.catalogue import LOAD_WITHIN, ToolCatalogueLoader
+from assent.gateway.upstream_factory import Link, UpstreamFactory
+from assent.upstreams.openapi.link import OpenApiLink
 
 
-async def survey(settings: Settings, within: float = LOAD_WITHIN) -> Stock:
+async def survey(settings: Settings, within: float = LOAD_WITHIN) -> ToolCatalogueLoader:
     """The catalogue, what is wrong with which upstream, and which contracts are bound to which tools."""
     links: dict[str, Link] = {}
-    stock = Stock(settings, links, lambda: None, lambda name, before, now: None)
-    wiring = Wiring()
+    tool_loader = ToolCatalogueLoader(settings, links, lambda: None, lambda name, before, now: None)
+    upstream_factory = UpstreamFactory()
     try:
         for name, upstream in settings.upstreams.items():
-            links[name] = wiring.link(name, upstream, relayed=len(settings.upstreams) == 1)
-        await asyncio.gather(*(_ask(stock, name, within) for name in links))
+            links[name] = upstream_factory.link(name, upstream, relayed=len(settings.upstreams) == 1)
+        await asyncio.gather(*(_ask(tool_loader, name, within) for name in links))
     finally:
         await asyncio.gather(*(link.close() for link in links.values() if not isinstance(link, OpenApiLink)))
-        await wiring.close()
-    return stock
+        await upstream_factory.close()
+    return tool_loader
 
 
-async def _ask(stock: Stock, name: str, within: float) -> None:
+async def _ask(tool_loader: ToolCatalogueLoader, name: str, within: float) -> None:
     try:
         async with asyncio.timeout(within):
-            await stock.refresh(name)
+            await tool_loader.refresh(name)
     except TimeoutError:
-        stock.troubles[name] = "no answer in time"
+        tool_loader.troubles[name] = "no answer in time"

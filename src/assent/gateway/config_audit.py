@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from assent.config.model import Settings
 from assent.contract.digest import canonical, digest_of
 from assent.core.audit import Entry
 from assent.core.pins import pin_digest
 from assent.errors import StoreError
-from assent.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ Said = tuple[list[dict[str, Any]], dict[str, str]]
 _POLICY = ("mode", "without_contract", "guards", "policies", "limits", "budgets", "approvals", "pins")
 
 
-class Chronicle:
+class ConfigAuditLog:
     """Configuration and definitions in the log. `digest` is keyed: a configuration holds what must not be guessed."""
 
     def __init__(self, note: Callable[[Entry], None], now: Callable[[], float], digest: Callable[[bytes], str]) -> None:

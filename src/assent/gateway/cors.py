@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assent.edges.http import Headers, Message, Send, respond
+from assent.web.asgi import Headers, Message, Send
+from assent.web.http import respond
 
 _SENT = frozenset(
     {

@@ -10,31 +10,15 @@ import orjson
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 from assent.core.call import Presence
-from assent.edges import json_boundary
-from assent.edges.cors import Cors
-from assent.edges.doors import KNOWN_NAMES, Doors
-from assent.edges.envelope import rebuild
-from assent.edges.eventlog import EventLogs
-from assent.edges.http import (
-    App,
-    BodyTooLarge,
-    Disconnected,
-    Headers,
-    Patrol,
-    Receive,
-    Scope,
-    Send,
-    Watch,
-    read_body,
-    respond,
-    respond_error,
-)
-from assent.edges.inbound import (
+from assent.gateway.auth.challenges import Challenge
+from assent.gateway.auth.host_origin import KNOWN_NAMES, HostOriginPolicy
+from assent.gateway.cors import Cors
+from assent.gateway.fair_share import NoPlace, Places
+from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
+from assent.gateway.requests import (
     NOTICE,
-    Era,
-    Head,
-    Inbound,
     NotAcceptable,
+    RequestHeaders,
     check_params,
     check_post,
     http_status,
@@ -45,17 +29,30 @@ from assent.edges.inbound import (
     read_head,
     read_modern,
 )
-from assent.edges.json_boundary import Bounds, Malformed
-from assent.edges.places import NoPlace, Places
-from assent.edges.relay import UPSTREAM_FAULT, fault_problem
-from assent.edges.reply import STREAM, Reply, Way
-from assent.edges.rpc import RpcError, error_body, malformed_body, result_body
-from assent.edges.sessions import Session, SessionTable, TooManySessions
-from assent.edges.tasks import strip_request
-from assent.edges.upstreams.breaker import current_caller
-from assent.edges.upstreams.faults import Fault
-from assent.edges.upstreams.line import SessionLost
-from assent.edges.vigil import keep_vigil
+from assent.gateway.responses import STREAM, ResponseWriter
+from assent.gateway.sessions.reauthorize import end_when_unauthorized
+from assent.gateway.sessions.table import SessionTable, TooManySessions
+from assent.mcp import strict_json
+from assent.mcp.envelope import rebuild
+from assent.mcp.event_log import EventLogs
+from assent.mcp.jsonrpc import RpcError, error_body, malformed_body, result_body
+from assent.mcp.requests import Era, McpRequest, ParsedRequest
+from assent.mcp.session import McpSession
+from assent.mcp.strict_json import JsonLimits, Malformed
+from assent.upstreams.errors import UpstreamError
+from assent.upstreams.http.circuit_breaker import current_caller
+from assent.upstreams.http.transport import SessionLost
+from assent.upstreams.tasks import strip_request
+from assent.web.asgi import App, Headers, Receive, Scope, Send
+from assent.web.http import (
+    BodyTooLarge,
+    Disconnected,
+    DisconnectWatcher,
+    SlowRequestTimer,
+    read_body,
+    respond,
+    respond_error,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -64,65 +61,40 @@ MOST_STREAMS_OF_ONE = 256
 _SERVED = frozenset({"tools/call", "tools/list"})
 
 
-class Challenge(Exception):
-    """The caller must prove more before anything is read: 401 or 403, with a problem and headers."""
-
-    def __init__(self, status: int, problem: dict[str, Any], fields: Headers) -> None:
-        super().__init__(problem.get("title"))
-        self.status = status
-        self.problem = problem
-        self.fields = fields
-
-
 @dataclass(slots=True)
-class Incoming:
-    """One request with everything its answer may need, and the way back to the caller."""
-
-    inbound: Inbound
-    caller: Hashable
-    headers: Headers
-    session: Session | None
-    reply: Way
-    key: str | None = None
-    mirrors: Headers = field(default_factory=list)
-    presence: Presence | None = None
-    """The caller's, where its leaving is all that could end this request: within a session it can be cancelled too."""
-
-
-@dataclass(slots=True)
-class Exchange:
+class HttpExchange:
     """One HTTP request that is passed on rather than served here."""
 
     scope: Scope
     receive: Receive
     send: Send
     caller: Hashable
-    head: Head
+    head: RequestHeaders
 
 
-class Passage(Protocol):
+class NonToolHandler(Protocol):
     """Where everything goes that is not a governed method."""
 
     @property
     def most_streams(self) -> int:
         """How many streams without an end there is room for, of all callers together."""
 
-    async def begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
+    async def begin(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """A handshake-era `initialize`: open a session of this caller."""
 
-    async def forward(self, exchange: Exchange, message: Any, session: Session | None) -> None:
+    async def forward(self, exchange: HttpExchange, message: Any, session: McpSession | None) -> None:
         """Any other message, or the opening of a stream (GET, no message)."""
 
-    async def end(self, exchange: Exchange, session: Session) -> None:
+    async def end(self, exchange: HttpExchange, session: McpSession) -> None:
         """The client ends its session."""
 
 
 Authenticate = Callable[[Headers, Scope], Awaitable[Hashable]]
-Serve = Callable[[Incoming], Awaitable[bytes]]
+Serve = Callable[[McpRequest], Awaitable[bytes]]
 
 
 @dataclass(slots=True)
-class Gateway:
+class McpEndpoint:
     """The MCP endpoint: `call` and `listing` answer with the JSON of a result, `passage` takes the rest.
 
     `call` and `listing` raise `RpcError`, `Challenge` or an upstream's `Fault`; anything else is a defect and
@@ -132,25 +104,25 @@ class Gateway:
     authenticate: Authenticate
     listing: Serve
     call: Serve
-    passage: Passage
+    non_tool_handler: NonToolHandler
     sessions: SessionTable
     other: App
-    doors: Doors
-    bounds: Bounds = json_boundary.DEFAULT_BOUNDS
+    host_policy: HostOriginPolicy
+    bounds: JsonLimits = strict_json.DEFAULT_BOUNDS
     path: str = "/mcp"
     cors: Cors = field(default_factory=Cors)
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
     """The streams without an end that are open, by caller."""
-    _patrol: Patrol = field(default_factory=Patrol, init=False)
+    _slow_timer: SlowRequestTimer = field(default_factory=SlowRequestTimer, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
             return await self.other(scope, receive, send)
         headers: Headers = scope["headers"]
         head = read_head(headers)
-        if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
+        if (refusal := self.host_policy.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
         if self.cors.allows(head.origin):
             if scope["method"] == "OPTIONS":
@@ -159,7 +131,7 @@ class Gateway:
         try:
             caller = await self.authenticate(headers, scope)
             current_caller.set(self.sessions.owner_of(caller))
-            await self._dispatch(Exchange(scope, receive, send, caller, head))
+            await self._dispatch(HttpExchange(scope, receive, send, caller, head))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
         except NotAcceptable as error:
@@ -174,7 +146,7 @@ class Gateway:
             logger.exception("a request could not be answered")
             await respond_error(send, 500, "Internal Server Error")
 
-    async def _dispatch(self, exchange: Exchange) -> None:
+    async def _dispatch(self, exchange: HttpExchange) -> None:
         method = exchange.scope["method"]
         if method == "POST":
             await self._post(exchange)
@@ -186,36 +158,40 @@ class Gateway:
             allow = [(b"allow", b"GET, POST, DELETE")]
             await respond_error(exchange.send, 405, "Method Not Allowed", allow)
 
-    async def _post(self, exchange: Exchange) -> None:
+    async def _post(self, exchange: HttpExchange) -> None:
         check_post(exchange.head)
         raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
-        message = rebuild(json_boundary.parse(raw, self.bounds))
+        message = rebuild(strict_json.parse(raw, self.bounds))
         strip_request(message)
         if exchange.head.era is Era.MODERN:
             await self._modern(exchange, message)
         else:
             await self._handshake(exchange, message)
 
-    async def _modern(self, exchange: Exchange, message: Any) -> None:
+    async def _modern(self, exchange: HttpExchange, message: Any) -> None:
         try:
-            inbound = read_modern(message, exchange.head)
+            parsed_request = read_modern(message, exchange.head)
         except RpcError as error:
             request_id = message["id"] if is_request(message) else None
             body = error_body(request_id, error.code, error.message, error.data)
             return await respond(exchange.send, http_status(Era.MODERN, error.code), body)
-        if inbound is None:
+        if parsed_request is None:
             await respond(exchange.send, 202, b"")
-        elif inbound.method == "subscriptions/listen":
-            served = inbound.method in self.more
-            stream = self._serve(exchange, inbound, None) if served else self.passage.forward(exchange, message, None)
+        elif parsed_request.method == "subscriptions/listen":
+            served = parsed_request.method in self.more
+            stream = (
+                self._serve(exchange, parsed_request, None)
+                if served
+                else self.non_tool_handler.forward(exchange, message, None)
+            )
             await self._stream(exchange, stream)
-        elif inbound.method in _SERVED or inbound.method in self.more:
-            await self._serve(exchange, inbound, None)
+        elif parsed_request.method in _SERVED or parsed_request.method in self.more:
+            await self._serve(exchange, parsed_request, None)
         else:
-            await self.passage.forward(exchange, message, None)
+            await self.non_tool_handler.forward(exchange, message, None)
 
-    async def _handshake(self, exchange: Exchange, message: Any) -> None:
-        session: Session | None = None
+    async def _handshake(self, exchange: HttpExchange, message: Any) -> None:
+        session: McpSession | None = None
         if exchange.head.session is not None:
             session = self.sessions.find(exchange.head.session, exchange.caller)
             if session is None:
@@ -229,7 +205,9 @@ class Gateway:
         else:
             await _refuse(exchange.send, 400, INVALID_PARAMS, "Validation error: not a JSON-RPC message")
 
-    async def _handshake_request(self, exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
+    async def _handshake_request(
+        self, exchange: HttpExchange, message: dict[str, Any], session: McpSession | None
+    ) -> None:
         if message["method"] in _SERVED or (session is not None and message["method"] in self.more):
             version = (session.version if session is not None else None) or exchange.head.version
             capabilities = session.capabilities if session is not None else None
@@ -241,14 +219,16 @@ class Gateway:
         else:
             await self._pass(exchange, message, session)
 
-    async def _begin(self, exchange: Exchange, message: dict[str, Any]) -> None:
+    async def _begin(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         try:
             self.sessions.check_room(exchange.caller)
-            await self.passage.begin(exchange, message)
+            await self.non_tool_handler.begin(exchange, message)
         except TooManySessions:
             await _refuse(exchange.send, 503, INTERNAL_ERROR, "Too many open sessions")
 
-    async def _handshake_aside(self, exchange: Exchange, message: dict[str, Any], session: Session | None) -> None:
+    async def _handshake_aside(
+        self, exchange: HttpExchange, message: dict[str, Any], session: McpSession | None
+    ) -> None:
         """A notification, or a response to a question that was not ours."""
         if session is not None and message.get("method") == "notifications/cancelled":
             params = message.get("params") or {}
@@ -258,27 +238,27 @@ class Gateway:
             return await _drop(exchange, session)
         await self._pass(exchange, message, session)
 
-    async def _pass(self, exchange: Exchange, message: Any, session: Session | None) -> None:
+    async def _pass(self, exchange: HttpExchange, message: Any, session: McpSession | None) -> None:
         if session is None:
-            return await self.passage.forward(exchange, message, None)
+            return await self.non_tool_handler.forward(exchange, message, None)
         with self.sessions.using(session):
-            await self.passage.forward(exchange, message, session)
+            await self.non_tool_handler.forward(exchange, message, session)
 
-    async def _stream_or_end(self, exchange: Exchange) -> None:
+    async def _stream_or_end(self, exchange: HttpExchange) -> None:
         if exchange.head.session is None:
             return await _refuse(exchange.send, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
         session = self.sessions.find(exchange.head.session, exchange.caller)
         if session is None:
             return await _refuse(exchange.send, 404, INVALID_REQUEST, "Session not found")
         if exchange.scope["method"] == "DELETE":
-            await self.passage.end(exchange, session)
+            await self.non_tool_handler.end(exchange, session)
         elif exchange.head.last_event is not None and EventLogs.owns(exchange.head.last_event):
             with self.sessions.using(session):
                 await self._stream(exchange, _resume(exchange, session, exchange.head.last_event))
         else:
             await self._stream(exchange, self._pass(exchange, None, session))
 
-    async def _stream(self, exchange: Exchange, stream: Coroutine[Any, Any, None]) -> None:
+    async def _stream(self, exchange: HttpExchange, stream: Coroutine[Any, Any, None]) -> None:
         """Something without an end, for as long as its listener would be let in and has a place."""
 
         async def is_welcome() -> bool:
@@ -289,59 +269,70 @@ class Gateway:
             return self.sessions.is_same(caller, exchange.caller)
 
         try:
-            with self.streams.taken(self.sessions.owner_of(exchange.caller), self.passage.most_streams) as place:
-                await keep_vigil(stream, is_welcome, exchange.send, place.given_up)
+            with self.streams.taken(
+                self.sessions.owner_of(exchange.caller), self.non_tool_handler.most_streams
+            ) as place:
+                await end_when_unauthorized(stream, is_welcome, exchange.send, place.given_up)
         except NoPlace:
             stream.close()
             sentence = "Too many open streams: close one, or wait until others are closed"
             await _refuse(exchange.send, 429, INTERNAL_ERROR, sentence)
 
-    async def _serve(self, exchange: Exchange, inbound: Inbound, session: Session | None) -> None:
+    async def _serve(self, exchange: HttpExchange, parsed_request: ParsedRequest, session: McpSession | None) -> None:
         """The governed way: one request, one answer, cancelled when the caller hangs up."""
-        watch = Watch(exchange.receive, after=None)
-        reply = Reply(exchange.send, watch, self._patrol, session)
+        watch = DisconnectWatcher(exchange.receive, after=None)
+        reply = ResponseWriter(exchange.send, watch, self._slow_timer, session)
         try:
             if session is not None:
-                with self.sessions.using(session), session.running(inbound.id):
-                    await self._answer(exchange, inbound, session, reply, None)
+                with self.sessions.using(session), session.running(parsed_request.id):
+                    await self._answer(exchange, parsed_request, session, reply, None)
             else:
-                await self._answer(exchange, inbound, None, reply, watch)
+                await self._answer(exchange, parsed_request, None, reply, watch)
         except asyncio.CancelledError:
-            if session is None or not session.was_cancelled(inbound.id):
+            if session is None or not session.was_cancelled(parsed_request.id):
                 if not watch.gone:
                     raise
                 return
-            await reply.finish(error_body(inbound.id, REQUEST_CANCELLED, "Request cancelled"))
+            await reply.finish(error_body(parsed_request.id, REQUEST_CANCELLED, "Request cancelled"))
         finally:
             watch.stop()
             reply.stop()
 
     async def _answer(
-        self, exchange: Exchange, inbound: Inbound, session: Session | None, reply: Reply, presence: Presence | None
+        self,
+        exchange: HttpExchange,
+        parsed_request: ParsedRequest,
+        session: McpSession | None,
+        reply: ResponseWriter,
+        presence: Presence | None,
     ) -> None:
         try:
-            check_params(inbound)
-            incoming = Incoming(
-                inbound, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
+            check_params(parsed_request)
+            mcp_request = McpRequest(
+                parsed_request, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
                 exchange.head.mirrors, presence,
             )  # fmt: skip
-            serve = self.call if inbound.method == "tools/call" else self.more.get(inbound.method, self.listing)
-            body, status = result_body(inbound.id, await serve(incoming)), 200
+            serve = (
+                self.call
+                if parsed_request.method == "tools/call"
+                else self.more.get(parsed_request.method, self.listing)
+            )
+            body, status = result_body(parsed_request.id, await serve(mcp_request)), 200
         except Challenge as challenge:
             return await reply.finish(orjson.dumps(challenge.problem), challenge.status, challenge.fields)
         except RpcError as error:
-            body = error_body(inbound.id, error.code, error.message, error.data)
-            status = http_status(inbound.era, error.code)
+            body = error_body(parsed_request.id, error.code, error.message, error.data)
+            status = http_status(parsed_request.era, error.code)
         except SessionLost:
             body, status = error_body(None, INVALID_REQUEST, "Session not found"), 404
-        except Fault as fault:
+        except UpstreamError as fault:
             body, status = (
-                error_body(inbound.id, UPSTREAM_FAULT, str(fault), fault_problem(fault)),
+                error_body(parsed_request.id, UPSTREAM_FAULT, str(fault), fault_problem(fault)),
                 fault.status,
             )
         except Exception:
             logger.exception("a request could not be answered")
-            body, status = error_body(inbound.id, INTERNAL_ERROR, "Internal server error"), 200
+            body, status = error_body(parsed_request.id, INTERNAL_ERROR, "Internal server error"), 200
         await reply.finish(body, status)
 
 
@@ -349,21 +340,21 @@ async def _refuse(send: Send, status: int, code: int, message: str) -> None:
     await respond(send, status, error_body(None, code, message))
 
 
-async def _drop(exchange: Exchange, session: Session | None) -> None:
+async def _drop(exchange: HttpExchange, session: McpSession | None) -> None:
     """A request without an id asks for no answer, but some upstreams would run it all the same: it goes nowhere."""
     if session is None:
         return await _refuse(exchange.send, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
     await respond(exchange.send, 202, b"")
 
 
-async def _resume(exchange: Exchange, session: Session, last_event: str) -> None:
+async def _resume(exchange: HttpExchange, session: McpSession, last_event: str) -> None:
     """The rest of a stream of ours that the client lost or was sent away from."""
     found = session.logs.find(last_event)
     if found is None:
         return await _refuse(exchange.send, 404, INVALID_REQUEST, "Nothing to resume: the stream is gone")
     log, last = found
     headers = [*STREAM, (b"mcp-session-id", session.id.encode())]
-    watch = Watch(exchange.receive)
+    watch = DisconnectWatcher(exchange.receive)
     try:
         await exchange.send({"type": "http.response.start", "status": 200, "headers": headers})
         primer = b"id: %b\r\ndata: \r\n\r\n" % last_event.encode("latin-1")

@@ -26,7 +26,7 @@ MOST_FRAMES = 30
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
-class Plain(logging.Formatter):
+class PlainFormatter(logging.Formatter):
     """One line with its time in UTC, and the places an exception came through."""
 
     def __init__(self, form: str = "%(asctime)s %(levelname)s %(name)s: %(message)s") -> None:
@@ -43,7 +43,7 @@ class Plain(logging.Formatter):
         return "\n".join(places(ei[1]))
 
 
-class JsonLines(logging.Formatter):
+class JsonLinesFormatter(logging.Formatter):
     """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -79,12 +79,12 @@ def places(error: BaseException | None) -> list[str]:
 
 def begin(form: str, level: str) -> None:
     """Log to standard error from now on."""
-    _write(JsonLines() if form == "json" else Plain(), level)
+    _write(JsonLinesFormatter() if form == "json" else PlainFormatter(), level)
 
 
 def begin_brief(prefix: str) -> None:
     """Log warnings to standard error from now on, each as one line after a prefix."""
-    _write(Plain(f"{prefix}: %(message)s"), "warning")
+    _write(PlainFormatter(f"{prefix}: %(message)s"), "warning")
 
 
 def _write(formatter: logging.Formatter, level: str) -> None:

@@ -19,7 +19,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
-class Tally:
+class CallCounters:
     """What has been counted since the start."""
 
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -44,7 +44,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GatewayStatus:
     """How the gateway is right now."""
 
     tools: int
@@ -53,7 +53,7 @@ class Standing:
     """Whether each answered when it was last asked, and how often it failed since it last did."""
 
 
-def render(tally: Tally, standing: Standing) -> bytes:
+def render(tally: CallCounters, standing: GatewayStatus) -> bytes:
     """The page that Prometheus reads."""
     up = {_labels(upstream=name): int(answers) for name, (answers, _) in standing.upstreams.items()}
     failing = {_labels(upstream=name): failures for name, (_, failures) in standing.upstreams.items()}
@@ -73,7 +73,7 @@ def render(tally: Tally, standing: Standing) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def observed(tally: Tally) -> list[str]:
+def observed(tally: CallCounters) -> list[str]:
     """What enforcing would have stopped, for the person who decides whether to begin with it."""
     calls = sum(tally.calls.values())
     if not tally.would:
@@ -103,7 +103,7 @@ def _metric(name: str, kind: str, text: str, samples: Mapping[Labels, float]) ->
         yield f"{name}{_written(labels)} {value}"
 
 
-def _histogram(name: str, text: str, tally: Tally) -> Iterator[str]:
+def _histogram(name: str, text: str, tally: CallCounters) -> Iterator[str]:
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} histogram"
     so_far = 0

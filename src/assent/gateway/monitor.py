@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from assent.edges.http_links import HttpLink
-from assent.edges.notices import TOOLS_CHANGED
-from assent.edges.rpc import RpcError
-from assent.edges.stdio_links import StdioLink
-from assent.edges.upstreams.faults import Fault, words
-from assent.edges.upstreams.hearing import Ear, Hearing
-from assent.edges.upstreams.line import SessionLost
-from assent.edges.upstreams.stdio_hearing import StdioEar
+from assent.gateway.sessions.notifications import TOOLS_CHANGED
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import UpstreamError, safe_error_text
+from assent.upstreams.http.link import HttpLink
+from assent.upstreams.http.subscriptions import HttpSubscriptions, Subscriptions
+from assent.upstreams.http.transport import SessionLost
+from assent.upstreams.stdio.link import StdioLink
+from assent.upstreams.stdio.subscriptions import StdioSubscriptions
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ LISTEN_AGAIN = 1.0
 LISTEN_AT_LAST = 60.0
 
 
-class Attention:
+class UpstreamMonitor:
     """Reads an upstream's tools anew now and then, and at once when it says that they changed; passes on the rest."""
 
     def __init__(
@@ -43,30 +43,30 @@ class Attention:
         self._rest = rest
         self._stale: dict[str, asyncio.Event] = {}
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
-        self.ears: dict[str, Hearing] = {}
+        self.ears: dict[str, Subscriptions] = {}
 
     def begin(self, name: str, link: Any) -> None:
         """Attend to one upstream; one that speaks the protocol may say something unasked."""
         self._stale[name] = asyncio.Event()
         self._tasks[name] = [asyncio.create_task(self._keep_fresh(name))]
         if isinstance(link, HttpLink | StdioLink):
-            self.ears[name] = ear = self._ear(name, link)
-            self._tasks[name].append(asyncio.create_task(self._keep_listening(link, ear)))
+            self.ears[name] = upstream_subscriptions = self._upstream_subscriptions(name, link)
+            self._tasks[name].append(asyncio.create_task(self._keep_listening(link, upstream_subscriptions)))
 
-    def _ear(self, name: str, link: HttpLink | StdioLink) -> Hearing:
+    def _upstream_subscriptions(self, name: str, link: HttpLink | StdioLink) -> Subscriptions:
         if isinstance(link, HttpLink):
-            return Ear(link.live, lambda message: self._hear(name, message))
-        return StdioEar(link.upstream, lambda message: self._hear(name, message))
+            return HttpSubscriptions(link.live, lambda message: self._hear(name, message))
+        return StdioSubscriptions(link.upstream, lambda message: self._hear(name, message))
 
     async def leave(self, name: str) -> None:
         tasks = self._tasks.pop(name, [])
-        if (ear := self.ears.pop(name, None)) is not None:
-            ear.close()
+        if (upstream_subscriptions := self.ears.pop(name, None)) is not None:
+            upstream_subscriptions.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def look_at(self, name: str) -> None:
+    def refresh_now(self, name: str) -> None:
         """Read an upstream's tools anew now: what it is made of may have changed."""
         if name in self._tasks:
             self._stale[name].set()
@@ -92,16 +92,16 @@ class Attention:
             busy = await self._refresh(name)
             await self._rest(pause(busy))
 
-    async def _keep_listening(self, link: HttpLink | StdioLink, ear: Hearing) -> None:
+    async def _keep_listening(self, link: HttpLink | StdioLink, upstream_subscriptions: Subscriptions) -> None:
         """Listen again whenever a stream ends; ever more seldom to an upstream that cannot be listened to."""
         pause = LISTEN_AGAIN
         while True:
             if link.described is not None:
                 try:
-                    await ear.listen(link.described)
-                except (Fault, RpcError, SessionLost) as error:
-                    logger.debug("upstream %s is not heard: %s", link.name, words(error))
-                pause = LISTEN_AGAIN if ear.was_heard else min(pause * 2, LISTEN_AT_LAST)
+                    await upstream_subscriptions.listen(link.described)
+                except (UpstreamError, RpcError, SessionLost) as error:
+                    logger.debug("upstream %s is not heard: %s", link.name, safe_error_text(error))
+                pause = LISTEN_AGAIN if upstream_subscriptions.was_heard else min(pause * 2, LISTEN_AT_LAST)
             await asyncio.sleep(pause)
 
 

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
+from assent.config.model import Settings
 from assent.contract.files import contract_paths
 from assent.errors import AssentError, Fault, SettingsError
-from assent.house import House
-from assent.settings import Settings
-from assent.stock import contracts_of
+from assent.gateway.app import GatewayApp
+from assent.gateway.catalogue import contracts_of
 
 logger = logging.getLogger(__name__)
 
@@ -31,12 +31,14 @@ Pause = Callable[[float], Awaitable[object]]
 Signature = tuple[tuple[str, int, int, int], ...]
 
 
-class Reloading:
+class ConfigReloader:
     """Keeps a running gateway to what its files say."""
 
-    def __init__(self, house: House, file: Path, load: Load, seen: Signature, *, pause: Pause = asyncio.sleep) -> None:
+    def __init__(
+        self, gateway_app: GatewayApp, file: Path, load: Load, seen: Signature, *, pause: Pause = asyncio.sleep
+    ) -> None:
         """`seen` was taken with the settings, so that no change in between is missed."""
-        self._house, self._file, self._load, self._seen, self._pause = house, file, load, seen, pause
+        self._gateway_app, self._file, self._load, self._seen, self._pause = gateway_app, file, load, seen, pause
         self._turn = asyncio.Lock()
 
     async def keep(self, every: float = LOOK_EVERY) -> None:
@@ -60,12 +62,12 @@ class Reloading:
         logger.warning("the new configuration is not used yet: its files do not stop changing")
 
     async def _signature(self) -> Signature:
-        return await asyncio.to_thread(lambda: signature(watched_files(self._file, self._house.settings)))
+        return await asyncio.to_thread(lambda: signature(watched_files(self._file, self._gateway_app.settings)))
 
     async def reload(self) -> bool:
         """Use what the files say now; if they do not hold, say why and go on as before."""
         used = await self._reload()
-        self._house.tally.reloaded(used)
+        self._gateway_app.tally.reloaded(used)
         return used
 
     async def _reload(self) -> bool:
@@ -73,19 +75,19 @@ class Reloading:
             async with self._turn:
                 before = await self._signature()
                 settings = await asyncio.to_thread(self._load)
-                check_fixed(self._house.settings, settings)
+                check_fixed(self._gateway_app.settings, settings)
                 contracts = await asyncio.to_thread(contracts_of, settings)
                 if await self._signature() != before:
                     logger.warning("the new configuration is not used yet: a file changed while it was read")
                     return False
-                await self._house.adopt(settings, contracts)
+                await self._gateway_app.apply_settings(settings, contracts)
         except AssentError as error:
             logger.error("the new configuration is not used: %s", error)
             return False
         except Exception:
             logger.exception("the new configuration is not used")
             return False
-        logger.info("the new configuration is used: %d tools", len(self._house.catalogue().tools))
+        logger.info("the new configuration is used: %d tools", len(self._gateway_app.catalogue().tools))
         return True
 
 

@@ -4,7 +4,6 @@ Statuses, codes and their order are those of the official SDK's server; tests co
 """
 
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -31,20 +30,16 @@ from mcp_types.methods import validate_client_request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from assent.edges.http import Headers
-from assent.edges.rpc import RequestId, RpcError
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import Era, ParsedRequest
+from assent.web.asgi import Headers
 
 NOTICE = "notifications/"
 _PARAM_PREFIX = b"mcp-param-"
 
 
-class Era(Enum):
-    HANDSHAKE = "handshake"
-    MODERN = "modern"
-
-
 @dataclass(slots=True)
-class Head:
+class RequestHeaders:
     """What the headers of a request say, read in one pass."""
 
     era: Era
@@ -64,18 +59,6 @@ class Head:
     duplicated: str | None
 
 
-@dataclass(slots=True)
-class Inbound:
-    """One JSON-RPC request as it was sent; nothing in it is believed yet."""
-
-    era: Era
-    version: str
-    id: RequestId
-    method: str
-    params: dict[str, Any]
-    capabilities: dict[str, Any] | None
-
-
 class NotAcceptable(Exception):
     """An answer about HTTP itself: a status and a sentence."""
 
@@ -91,7 +74,7 @@ _READ = _ROUTING | {
 }  # fmt: skip
 
 
-def read_head(headers: Headers) -> Head:
+def read_head(headers: Headers) -> RequestHeaders:
     """Read the headers that decide what happens.
 
     Repeated ones are joined by commas as HTTP has it, which makes two hosts or two sessions none we know; a
@@ -114,7 +97,7 @@ def read_head(headers: Headers) -> Head:
         elif name.startswith(_PARAM_PREFIX):
             mirrors.append(field)
     version = _text(fields.get(b"mcp-protocol-version"))
-    return Head(
+    return RequestHeaders(
         Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
         version,
         _text(fields.get(b"mcp-method")),
@@ -135,7 +118,7 @@ def _text(value: bytes | None) -> str | None:
     return value.decode("latin-1") if value is not None else None
 
 
-def check_post(head: Head) -> None:
+def check_post(head: RequestHeaders) -> None:
     """A POST carries JSON and takes JSON or a stream of events; anything else is told so."""
     if not head.content_type.lower().startswith(b"application/json"):
         raise NotAcceptable(400, "Invalid Content-Type header: send application/json")
@@ -157,7 +140,7 @@ def accepts(accept: bytes) -> tuple[bool, bool]:
 _NOT_ONE_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 
-def read_modern(message: Any, head: Head) -> Inbound | None:
+def read_modern(message: Any, head: RequestHeaders) -> ParsedRequest | None:
     """The request in a modern POST; None for a notification, which is acknowledged and dropped."""
     if (plain := _plain_modern(message, head)) is not None:
         return plain
@@ -171,13 +154,13 @@ def read_modern(message: Any, head: Head) -> Inbound | None:
     route = classify_inbound_request(message, headers=_routing_headers(head))
     if isinstance(route, InboundLadderRejection):
         raise RpcError(route.code, route.message, route.data)
-    return Inbound(
+    return ParsedRequest(
         Era.MODERN, route.protocol_version, message["id"], message["method"], message["params"],
         route.client_capabilities if isinstance(route.client_capabilities, dict) else None,
     )  # fmt: skip
 
 
-def _plain_modern(message: Any, head: Head) -> Inbound | None:
+def _plain_modern(message: Any, head: RequestHeaders) -> ParsedRequest | None:
     """A request in which headers and message agree letter for letter, so that no rung of the ladder could object."""
     if message.__class__ is not dict or message.get("jsonrpc") != "2.0" or head.duplicated is not None:
         return None
@@ -192,10 +175,10 @@ def _plain_modern(message: Any, head: Head) -> Inbound | None:
         return None
     if named is not None and (params.get(named) != head.name or head.name is None or head.name.startswith("=?")):
         return None
-    return Inbound(Era.MODERN, head.version, request_id, method, params, capabilities)
+    return ParsedRequest(Era.MODERN, head.version, request_id, method, params, capabilities)
 
 
-def _check_notification(message: dict[str, Any], head: Head) -> None:
+def _check_notification(message: dict[str, Any], head: RequestHeaders) -> None:
     if not _has_envelope(message):
         raise RpcError(INVALID_REQUEST, _NOT_ONE_MESSAGE)
     rejection = unsupported_protocol_version_rejection(head.version or "")
@@ -203,7 +186,7 @@ def _check_notification(message: dict[str, Any], head: Head) -> None:
         raise RpcError(rejection.code, rejection.message, rejection.data)
 
 
-def _routing_headers(head: Head) -> dict[str, str]:
+def _routing_headers(head: RequestHeaders) -> dict[str, str]:
     headers = {"mcp-protocol-version": head.version, "mcp-method": head.method, "mcp-name": head.name}
     return {name: value for name, value in headers.items() if value is not None}
 
@@ -239,9 +222,9 @@ def _has_envelope(message: dict[str, Any]) -> bool:
     )
 
 
-def read_handshake(message: dict[str, Any], version: str | None, capabilities: dict[str, Any] | None) -> Inbound:
+def read_handshake(message: dict[str, Any], version: str | None, capabilities: dict[str, Any] | None) -> ParsedRequest:
     """A request of the handshake era, inside a session or without one."""
-    return Inbound(
+    return ParsedRequest(
         Era.HANDSHAKE, version or DEFAULT_NEGOTIATED_VERSION, message["id"], message["method"],
         message.get("params") or {}, capabilities,
     )  # fmt: skip
@@ -254,7 +237,7 @@ _seen_clients: set[bytes] = set()
 _SEEN_LIMIT = 1024
 
 
-def check_params(request: Inbound) -> None:
+def check_params(request: ParsedRequest) -> None:
     """Parameters must have the shape that the request's revision gives them."""
     if request.method == "tools/call" and _is_plain_call(request):
         return
@@ -270,7 +253,7 @@ def check_params(request: Inbound) -> None:
         _seen_clients.add(client)
 
 
-def _is_plain_call(request: Inbound) -> bool:
+def _is_plain_call(request: ParsedRequest) -> bool:
     params = request.params
     return (
         params.keys() <= _PLAIN_CALL

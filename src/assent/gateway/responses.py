@@ -1,16 +1,17 @@
 """How does an answer leave: as one JSON body, or as a stream once there is something to say before it?"""
 
 import asyncio
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
-from assent.edges.eventlog import EventLog
-from assent.edges.http import Headers, Patrol, Send, Watch, respond
-from assent.edges.rpc import RpcError
-from assent.edges.sessions import Session
-from assent.edges.upstreams.line import Audience
-from assent.edges.upstreams.sse import render
+from assent.mcp.channel import CannotAsk, can_answer
+from assent.mcp.event_log import EventLog
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.session import McpSession
+from assent.mcp.sse import render
+from assent.web.asgi import Headers, Send
+from assent.web.http import DisconnectWatcher, SlowRequestTimer, respond
 
 _PING = b": ping\r\n\r\n"
 STREAM: Headers = [
@@ -21,18 +22,7 @@ STREAM: Headers = [
 _RESUMABLE_SINCE = "2025-11-25"
 
 
-class CannotAsk(Exception):
-    """This caller cannot be asked on its stream: no session, or it never said that it answers."""
-
-
-class Way(Audience, Protocol):
-    """The way back to a caller, as whoever serves its request uses it."""
-
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the client and wait for its answer; raises CannotAsk, or RpcError as the client sent it."""
-
-
-class Reply:
+class ResponseWriter:
     """The way back to the caller while its request is under way.
 
     Nothing is sent before it must be: an answer that comes at once is plain JSON with its status. The first
@@ -41,12 +31,29 @@ class Reply:
     """
 
     __slots__ = (
-        "_begun", "_ended", "_fields", "_log", "_patience", "_patrol", "_pinging", "_send", "_session", "_streaming",
-        "_timer", "_turn", "_watch", "ask_within",
+        "_begun",
+        "_ended",
+        "_fields",
+        "_log",
+        "_patience",
+        "_pinging",
+        "_send",
+        "_session",
+        "_slow_timer",
+        "_streaming",
+        "_timer",
+        "_turn",
+        "_watch",
+        "ask_within",
     )  # fmt: skip
 
     def __init__(
-        self, send: Send, watch: Watch, patrol: Patrol, session: Session | None = None, patience: float = 15.0
+        self,
+        send: Send,
+        watch: DisconnectWatcher,
+        slow_timer: SlowRequestTimer,
+        session: McpSession | None = None,
+        patience: float = 15.0,
     ) -> None:
         self.ask_within = 300.0
         self._send = send
@@ -59,8 +66,8 @@ class Reply:
         self._pinging: asyncio.Task[None] | None = None
         self._fields: Headers = [(b"mcp-session-id", session.id.encode())] if session is not None else []
         self._timer: asyncio.TimerHandle | None = None
-        self._patrol = patrol
-        patrol.enter(self)
+        self._slow_timer = slow_timer
+        slow_timer.enter(self)
 
     async def open(self) -> None:
         """Become a stream now, because the answer will be one."""
@@ -156,7 +163,7 @@ class Reply:
 
     def _rest(self) -> None:
         """Nothing happens by itself until a timer is set again."""
-        self._patrol.leave(self)
+        self._slow_timer.leave(self)
         if self._timer is not None:
             self._timer.cancel()
 
@@ -168,11 +175,3 @@ class Reply:
     def _on_silence(self) -> None:
         # A proxy in between would end a silent response, and that would cancel the call.
         self._pinging = asyncio.ensure_future(self._event(_PING))
-
-
-_NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-
-
-def can_answer(capabilities: dict[str, Any] | None, method: str) -> bool:
-    need = _NEEDS.get(method)
-    return need is None or need in (capabilities or {})

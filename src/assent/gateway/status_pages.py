@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import orjson
 
-from assent.edges.http import Headers, Receive, Scope, Send, respond, respond_error
+from assent.web.asgi import Headers, Receive, Scope, Send
+from assent.web.http import respond, respond_error
 
 _NOTHING_HERE = "There is nothing at this path. MCP is spoken at /mcp; /api/openapi.json describes the API."
 _NO_ISSUER = "No issuer of tokens is configured (auth.jwt); callers bring an API key."
@@ -25,7 +26,7 @@ class Status(Protocol):
     async def metrics(self, headers: Headers, scope: Scope) -> bytes | None: ...
 
 
-class Pages:
+class StatusPages:
     """Health, readiness and what OAuth clients need to know; everything else is not found."""
 
     def __init__(self, status: Status) -> None:

@@ -14,28 +14,28 @@ from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
 from opentelemetry.trace import Span
 
 from assent.core.approval import Approval
-from assent.core.call import Action, Call, Reply, Request, Resume
+from assent.core.call import Action, Call, Request, Resume, UserAnswer
 from assent.core.catalogue import Catalogue, absent_for
-from assent.core.mentions import Mentions, absent_mentions
 from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.edges.asking import asked_in_turn
-from assent.edges.challenges import challenge
-from assent.edges.gateway import Challenge, Incoming
-from assent.edges.idempotency_key import keys_of
-from assent.edges.inbound import Era, check_param_headers
-from assent.edges.links import header_map
-from assent.edges.questions import CONFIRM
-from assent.edges.reply import CannotAsk
-from assent.edges.rpc import RpcError
-from assent.edges.sealing import Seal
-from assent.edges.tasks import check_no_task
-from assent.edges.tracing import Tracing, describe
+from assent.core.tool_mentions import Mentions, absent_mentions
+from assent.gateway.auth.challenges import Challenge, challenge
+from assent.gateway.requests import check_param_headers
+from assent.mcp.channel import CannotAsk
+from assent.mcp.confirmation import CONFIRM
+from assent.mcp.idempotency_key import keys_of
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.request_state import RequestStateCodec
+from assent.mcp.requests import Era, McpRequest
+from assent.mcp.tracing import Tracing, describe
+from assent.pipeline.ask import confirm_on_stream
 from assent.pipeline.authorize import may_see
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
-from assent.ports import Ports, Unreached
+from assent.ports import NotReached, Ports
+from assent.upstreams.base import header_map
+from assent.upstreams.tasks import check_no_task
 
 calls_log = logging.getLogger("assent.calls")
 
@@ -45,7 +45,7 @@ BESIDE = "dev.assent/inputResponses"
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-class Link(Protocol):
+class UpstreamLink(Protocol):
     """The way to one upstream."""
 
     name: str
@@ -53,47 +53,49 @@ class Link(Protocol):
     @property
     def streams(self) -> bool: ...
 
-    async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]: ...
+    async def run(
+        self, call: Call, key: str | None, mcp_request: McpRequest, asked: dict[str, Any]
+    ) -> dict[str, Any]: ...
 
     async def read(
-        self, tool: Tool, arguments: Mapping[str, Any], call: Call, incoming: Incoming
+        self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
     ) -> dict[str, Any]: ...
 
 
-class OneCall:
+class UpstreamForCall:
     """The upstreams as one call sees them."""
 
-    __slots__ = ("_asked", "_catalogue", "_incoming", "_links")
+    __slots__ = ("_asked", "_catalogue", "_links", "_mcp_request")
 
     def __init__(
-        self, links: Mapping[str, Link], catalogue: Catalogue, incoming: Incoming, asked: dict[str, Any]
+        self, links: Mapping[str, UpstreamLink], catalogue: Catalogue, mcp_request: McpRequest, asked: dict[str, Any]
     ) -> None:
-        self._links, self._catalogue, self._incoming, self._asked = links, catalogue, incoming, asked
+        self._links, self._catalogue, self._mcp_request, self._asked = links, catalogue, mcp_request, asked
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        return await self._link(call.tool).run(call, key, self._incoming, self._asked)
+        return await self._link(call.tool).run(call, key, self._mcp_request, self._asked)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         other = self._catalogue.beside(call.tool, tool)
         if other is None or other.contract.side_effect != "read":  # withheld, perhaps: no longer what it was
-            raise Unreached(f"upstream {call.tool.upstream!r} has no read {tool!r} that is served")
-        return await self._link(call.tool).read(other, arguments, call, self._incoming)
+            raise NotReached(f"upstream {call.tool.upstream!r} has no read {tool!r} that is served")
+        return await self._link(call.tool).read(other, arguments, call, self._mcp_request)
 
-    def _link(self, tool: Tool) -> Link:
+    def _link(self, tool: Tool) -> UpstreamLink:
         link = self._links.get(tool.upstream)
         if link is None:
-            raise Unreached(f"upstream {tool.upstream!r} is gone")
+            raise NotReached(f"upstream {tool.upstream!r} is gone")
         return link
 
 
-class Governed:
+class ToolService:
     """`call` and `listing` of the gateway, and who the caller is."""
 
     def __init__(
         self,
         ports: Ports,
-        links: Mapping[str, Link],
-        seal: Seal,
+        links: Mapping[str, UpstreamLink],
+        seal: RequestStateCodec,
         *,
         server_info: dict[str, Any],
         metadata_url: str | None = None,
@@ -111,15 +113,15 @@ class Governed:
         self._ports, self._server_info, self._metadata_url = ports, server_info, metadata_url
         self._listed = None
 
-    async def listing(self, incoming: Incoming) -> bytes:
+    async def listing(self, mcp_request: McpRequest) -> bytes:
         """The first three verbs over the catalogue, as bytes prepared once for everybody who sees the same."""
-        principal, catalogue = _caller(incoming), self._ports.catalogue()
+        principal, catalogue = _caller(mcp_request), self._ports.catalogue()
         if catalogue is not self._listed:
             self._listed = catalogue
             self._lists.clear()
-        if incoming.session is not None and any(link.streams for link in self._links.values()):
-            await incoming.reply.open()
-        modern = incoming.inbound.era is Era.MODERN
+        if mcp_request.session is not None and any(link.streams for link in self._links.values()):
+            await mcp_request.reply.open()
+        modern = mcp_request.parsed_request.era is Era.MODERN
         sees = (modern, principal.has_agent, principal.mode, principal.scopes)
         prepared = self._lists.get(sees)
         if prepared is None:
@@ -136,41 +138,43 @@ class Governed:
             result["_meta"] = {SERVER_INFO_META_KEY: self._server_info}
         return orjson.dumps(result)
 
-    async def call(self, incoming: Incoming) -> bytes:
+    async def call(self, mcp_request: McpRequest) -> bytes:
         """One call, timed and traced."""
         begun = perf_counter()
         try:
             if not self._tracing.is_on:
-                return await self._call(incoming, None)
-            with self._tracing.span("tools/call", incoming.inbound.params.get("_meta"), incoming.headers) as span:
-                return await self._call(incoming, span)
+                return await self._call(mcp_request, None)
+            with self._tracing.span(
+                "tools/call", mcp_request.parsed_request.params.get("_meta"), mcp_request.headers
+            ) as span:
+                return await self._call(mcp_request, span)
         finally:
             self._took(perf_counter() - begun)
 
-    async def _call(self, incoming: Incoming, span: Span | None) -> bytes:
+    async def _call(self, mcp_request: McpRequest, span: Span | None) -> bytes:
         """One call through the sentence; asked in band where the contract wants a user and the client has one."""
-        params, principal = incoming.inbound.params, _caller(incoming)
-        if incoming.inbound.era is Era.HANDSHAKE:
+        params, principal = mcp_request.parsed_request.params, _caller(mcp_request)
+        if mcp_request.parsed_request.era is Era.HANDSHAKE:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
-        self._check_headers(incoming, principal)
-        reply, resume, asked, beside = self._unwrap(incoming, principal)
+        self._check_headers(mcp_request, principal)
+        reply, resume, asked, beside = self._unwrap(mcp_request, principal)
         request = Request(
             tool=params["name"],
             arguments=params.get("arguments"),
             credentials=principal,
-            keys=keys_of(incoming.key, params.get("_meta")),
+            keys=keys_of(mcp_request.key, params.get("_meta")),
             reply=reply,
             resume=resume,
-            can_ask=_can_ask(incoming),
-            presence=incoming.presence,
+            can_ask=_can_ask(mcp_request),
+            presence=mcp_request.presence,
             beside=beside,
         )
-        ports = self._ports.towards(OneCall(self._links, self._ports.catalogue(), incoming, asked))
+        ports = self._ports.towards(UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, asked))
         outcome = await govern(request, ports)
-        if isinstance(outcome, Pause) and incoming.inbound.era is Era.HANDSHAKE:
-            outcome = await self._asked(request, outcome, ports, incoming)
+        if isinstance(outcome, Pause) and mcp_request.parsed_request.era is Era.HANDSHAKE:
+            outcome = await self._asked(request, outcome, ports, mcp_request)
         self._describe(outcome, request.tool, span)
-        return orjson.dumps(self._on_wire(outcome, incoming, principal, beside))
+        return orjson.dumps(self._on_wire(outcome, mcp_request, principal, beside))
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
         """Tell traces and the debug log how a call ended; a name that was not found is only what the caller wrote."""
@@ -181,40 +185,42 @@ class Governed:
         describe(span, tool, code, failed=isinstance(outcome, Refusal))
         calls_log.debug("tools/call", extra={"tool": tool, "outcome": code})
 
-    def _check_headers(self, incoming: Incoming, principal: Principal) -> None:
+    def _check_headers(self, mcp_request: McpRequest, principal: Principal) -> None:
         """`Mcp-Param-*` headers must mirror the arguments, but only of a tool that this caller can see anyway."""
-        if incoming.inbound.era is not Era.MODERN:
+        if mcp_request.parsed_request.era is not Era.MODERN:
             return
-        tool = self._ports.catalogue().find(incoming.inbound.params["name"])
-        if tool is None or not (incoming.mirrors or header_map(tool)):
+        tool = self._ports.catalogue().find(mcp_request.parsed_request.params["name"])
+        if tool is None or not (mcp_request.mirrors or header_map(tool)):
             return
         if absent_for(tool, principal) is None and may_see(principal, tool):
-            arguments = incoming.inbound.params.get("arguments") or {}
-            check_param_headers(tool.definition["inputSchema"], arguments, incoming.mirrors)
+            arguments = mcp_request.parsed_request.params.get("arguments") or {}
+            check_param_headers(tool.definition["inputSchema"], arguments, mcp_request.mirrors)
 
-    async def _asked(self, request: Request, outcome: Outcome, ports: Ports, incoming: Incoming) -> Outcome:
+    async def _asked(self, request: Request, outcome: Outcome, ports: Ports, mcp_request: McpRequest) -> Outcome:
         """Ask on the open stream, and say the sentence again with the answer."""
 
-        async def ask(approval: Approval) -> Reply | None:
+        async def ask(approval: Approval) -> UserAnswer | None:
             try:
-                answer = await incoming.reply.ask("elicitation/create", _form(approval, incoming.inbound.version))
+                answer = await mcp_request.reply.ask(
+                    "elicitation/create", _form(approval, mcp_request.parsed_request.version)
+                )
             except (CannotAsk, RpcError):
                 return None
-            return Reply(approval.id, _action(answer) or "cancel")
+            return UserAnswer(approval.id, _action(answer) or "cancel")
 
-        return await asked_in_turn(request, outcome, ports, ask)
+        return await confirm_on_stream(request, outcome, ports, ask)
 
     def _unwrap(
-        self, incoming: Incoming, principal: Principal
-    ) -> tuple[Reply | None, Resume | None, dict[str, Any], dict[str, Any]]:
+        self, mcp_request: McpRequest, principal: Principal
+    ) -> tuple[UserAnswer | None, Resume | None, dict[str, Any], dict[str, Any]]:
         """What a retry answers: our question, or the tool's own; what goes to the upstream; what a call states beside.
 
         State must be sealed by us, and says which questions were asked: only answers to those are the tool's own.
         Answers that come without state are stated by the caller, as arguments are.
         """
-        params = incoming.inbound.params
+        params = mcp_request.parsed_request.params
         given, state = params.get("inputResponses"), params.get("requestState")
-        if incoming.inbound.era is Era.HANDSHAKE:
+        if mcp_request.parsed_request.era is Era.HANDSHAKE:
             return None, None, {}, {}
         responses = given if isinstance(given, dict) else {}
         if state is None:
@@ -225,7 +231,7 @@ class Governed:
             raise RpcError(INVALID_PARAMS, "requestState: it is not of this call, or too old; call again without it")
         if "approval" in ours:
             action = _action(responses.get(CONFIRM))
-            return (Reply(ours["approval"], action) if action else None, None, *_beside(ours["beside"]))
+            return (UserAnswer(ours["approval"], action) if action else None, None, *_beside(ours["beside"]))
         if ours["claim"] is None and ours["arguments"] != _digest(params.get("arguments")):
             raise RpcError(INVALID_PARAMS, "requestState: it belongs to other arguments; call again without it")
         asked: dict[str, Any] = {}
@@ -237,11 +243,14 @@ class Governed:
         return None, resume, asked, ours["beside"]
 
     def _on_wire(
-        self, outcome: Outcome, incoming: Incoming, principal: Principal, beside: dict[str, Any]
+        self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, beside: dict[str, Any]
     ) -> dict[str, Any]:
-        modern, name = incoming.inbound.era is Era.MODERN, incoming.inbound.params["name"]
+        modern, name = mcp_request.parsed_request.era is Era.MODERN, mcp_request.parsed_request.params["name"]
         if isinstance(outcome, Pause):
-            ask = {"method": "elicitation/create", "params": _form(outcome.approval, incoming.inbound.version)}
+            ask = {
+                "method": "elicitation/create",
+                "params": _form(outcome.approval, mcp_request.parsed_request.version),
+            }
             state = self._seal.close({"approval": outcome.approval.id, "beside": beside}, principal, name)
             return {
                 "resultType": "input_required",
@@ -252,7 +261,7 @@ class Governed:
             return self._refused(outcome, name, principal, modern)
         result = outcome.on_wire()
         if result.get("resultType") == INPUT_REQUIRED:
-            state = self._seal.close({**_question(outcome, incoming), "beside": beside}, principal, name)
+            state = self._seal.close({**_question(outcome, mcp_request), "beside": beside}, principal, name)
             return {**result, "requestState": state}
         return self._complete(result, name, modern)
 
@@ -278,13 +287,13 @@ def _beside(beside: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"inputResponses": beside[BESIDE]} if BESIDE in beside else {}, beside
 
 
-def _question(answer: Answer, incoming: Incoming) -> dict[str, Any]:
+def _question(answer: Answer, mcp_request: McpRequest) -> dict[str, Any]:
     """What we must know of a tool's own question when its answer comes: a read has no claim, only its arguments."""
     resume, questions = answer.resume, answer.result.get("inputRequests")
     return {
         "claim": resume.claim if resume is not None else None,
         "epoch": resume.epoch if resume is not None else 0,
-        "arguments": _digest(incoming.inbound.params.get("arguments")),
+        "arguments": _digest(mcp_request.parsed_request.params.get("arguments")),
         "asked": list(questions) if isinstance(questions, Mapping) else [],
         "state": answer.result.get("requestState"),
     }
@@ -309,16 +318,16 @@ def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
     return {**old, "_meta": meta} if meta else old
 
 
-def _caller(incoming: Incoming) -> Principal:
-    return cast("Principal", incoming.caller)
+def _caller(mcp_request: McpRequest) -> Principal:
+    return cast("Principal", mcp_request.caller)
 
 
-def _can_ask(incoming: Incoming) -> bool:
+def _can_ask(mcp_request: McpRequest) -> bool:
     """Whether the client can show a form and bring the answer back."""
-    elicitation = (incoming.inbound.capabilities or {}).get("elicitation")
+    elicitation = (mcp_request.parsed_request.capabilities or {}).get("elicitation")
     if not isinstance(elicitation, Mapping) or ("url" in elicitation and "form" not in elicitation):
         return False
-    return incoming.inbound.era is Era.MODERN or incoming.session is not None
+    return mcp_request.parsed_request.era is Era.MODERN or mcp_request.session is not None
 
 
 def _form(approval: Approval, version: str) -> dict[str, Any]:

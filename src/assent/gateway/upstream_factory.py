@@ -11,20 +11,20 @@ from typing import Any
 
 from mcp.client.stdio import get_default_environment
 
-from assent.edges.api_links import OpenApiLink
-from assent.edges.http_links import HttpLink
-from assent.edges.stdio_links import StdioLink
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.child import Launch
-from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.openapi.exchange import Send
-from assent.edges.upstreams.openapi.pooled import send_over
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.stdio import StdioUpstream
-from assent.edges.upstreams.target import BadTarget, Target
+from assent.config.model import UpstreamSettings
 from assent.errors import Fault, SettingsError
-from assent.fetching import fetch_text
-from assent.settings import UpstreamSettings
+from assent.upstreams.http.address import BadAddress, UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.fetch import fetch_text
+from assent.upstreams.http.link import HttpLink
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import HttpUpstream
+from assent.upstreams.openapi.http import SendHttp
+from assent.upstreams.openapi.link import OpenApiLink
+from assent.upstreams.openapi.pooled_http import send_over
+from assent.upstreams.stdio.link import StdioLink
+from assent.upstreams.stdio.process import LaunchSpec
+from assent.upstreams.stdio.server import StdioUpstream
 
 Link = HttpLink | OpenApiLink | StdioLink
 
@@ -32,7 +32,7 @@ _STREAMS = Limits(connections=1000)
 _RETIRE = 300.0
 
 
-class Wiring:
+class UpstreamFactory:
     """The connections behind the links: made with them, and closed with the house or when their upstream is gone."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Wiring:
     def failures(self, name: str) -> int:
         return max((pool.health.failures for pool in self.pools_of(name)), default=0)
 
-    async def hush(self) -> None:
+    async def close_streams(self) -> None:
         """End the streams that have no end of their own; calls go on."""
         for pool in self.pools:
             if pool.limits is _STREAMS:
@@ -76,7 +76,7 @@ class Wiring:
         made, self.pools[:] = self.pools[len(before) :], before
         await asyncio.gather(*(pool.close() for pool in made), *map(_close, links))
 
-    def take_out(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
+    def detach(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
         """The pools of upstreams that are gone, which no new call finds any more."""
         gone = [pool for pool in before if pool.name.removesuffix(" (test)") not in kept]
         self.pools[:] = [pool for pool in self.pools if pool not in gone]
@@ -97,7 +97,7 @@ class Wiring:
 
     def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
         # Our own environment holds the credentials of every upstream: each gets what it is given and the harmless rest.
-        launch = Launch(name, command, get_default_environment() | upstream.env, upstream.cwd)
+        launch = LaunchSpec(name, command, get_default_environment() | upstream.env, upstream.cwd)
         server = StdioUpstream(
             launch,
             {"name": "assent", "version": version("assent")},
@@ -115,16 +115,16 @@ class Wiring:
             test = self._api_end(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
         return OpenApiLink(name, source, live, test, fetch=fetch_text if "://" in source else None)
 
-    def _api_end(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, Send]:
-        target, breaker = _target(name, base, headers), Breaker(name, time.monotonic)
-        pool = Pool(name, target, Limits(silence=float(timeout)), breaker)
+    def _api_end(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, SendHttp]:
+        target, circuit_breaker = _target(name, base, headers), CircuitBreaker(name, time.monotonic)
+        pool = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
         self.pools.append(pool)
         return base, send_over(pool)
 
     def _server(self, name: str, url: str, headers: Mapping[str, str], timeout: int) -> HttpUpstream:
-        target, breaker = _target(name, url, headers), Breaker(name, time.monotonic)
-        calls = Pool(name, target, Limits(silence=float(timeout)), breaker)
-        streams = Pool(name, target, _STREAMS, breaker)
+        target, circuit_breaker = _target(name, url, headers), CircuitBreaker(name, time.monotonic)
+        calls = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
+        streams = Pool(name, target, _STREAMS, circuit_breaker)
         self.pools += [calls, streams]
         return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
 
@@ -135,8 +135,8 @@ async def _close(link: Link) -> None:
         await link.close()
 
 
-def _target(name: str, url: str, headers: Mapping[str, str]) -> Target:
+def _target(name: str, url: str, headers: Mapping[str, str]) -> UpstreamAddress:
     try:
-        return Target.of(url, headers)
-    except BadTarget as error:
+        return UpstreamAddress.of(url, headers)
+    except BadAddress as error:
         raise SettingsError(Fault(str(error), "Correct the address", f"upstreams.{name}")) from None

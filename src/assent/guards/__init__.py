@@ -7,17 +7,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assent.contract.explaining import explain
+from assent.contract.explanations import explain
 from assent.errors import Fault, SettingsError
 from assent.guards.allow_domains import AllowDomains
 from assent.guards.block_keywords import BlockKeywords
 from assent.guards.bounds import Bounds
-from assent.guards.rule import Rule
+from assent.guards.rule import GuardRule
 
-RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (AllowDomains, BlockKeywords, Bounds)}
+RULES: dict[str, type[GuardRule]] = {rule.name: rule for rule in (AllowDomains, BlockKeywords, Bounds)}
 
 
-def build_guard(given: Mapping[str, Any]) -> Rule:
+def build_guard(given: Mapping[str, Any]) -> GuardRule:
     """The guard a line of configuration describes: `{match: ..., rule: NAME, ...parameters}`."""
     fields = dict(given)
     name = fields.pop("rule", None)

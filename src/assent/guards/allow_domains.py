@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from assent.guards.addresses import as_configured, hosts_in
-from assent.guards.rule import Rule
+from assent.guards.rule import GuardRule
 
 Domain = Annotated[str, Field(min_length=1, pattern=r"^[^\s@/:]+$"), AfterValidator(as_configured)]
 
 
-class AllowDomains(Rule):
+class AllowDomains(GuardRule):
     """Every mail address and every link must lie in one of `domains` or below it.
 
     A text is read as browsers, HTTP clients and mail programs read it. Where two of them would find different hosts,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, ConfigDict, Field
 
 from assent.core.render import BLANK
-from assent.guards.rule import Rule
+from assent.guards.rule import GuardRule
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _GAP = re.compile(r"\s+")
@@ -42,7 +42,7 @@ def _visible(keyword: str) -> str:
 Keyword = Annotated[str, Field(min_length=1), AfterValidator(_visible)]
 
 
-class BlockKeywords(Rule):
+class BlockKeywords(GuardRule):
     """No text may contain one of `keywords`, in whatever case, across lines, and whatever invisible or control
     characters stand in between."""
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from assent.guards.rule import Rule
+from assent.guards.rule import GuardRule
 
 
-class Bounds(Rule):
+class Bounds(GuardRule):
     """Every number of the fields lies between `least` and `most`; a number written as text counts as a number."""
 
     name: ClassVar[str] = "bounds"

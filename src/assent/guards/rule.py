@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from assent.core.call import Call
-from assent.core.matching import Match
+from assent.core.match import Match
 
 Denial = tuple[str, str]
 
 
-class Rule(BaseModel):
+class GuardRule(BaseModel):
     """A parameterised rule on arguments. `fields` names the arguments it looks at; none means all of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

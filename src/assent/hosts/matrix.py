@@ -12,14 +12,15 @@ import yaml
 
 from assent.contract.profiles import profile
 from assent.contract.wire import read_claims
-from assent.lint import Finding, Subject, Target, lint
+from assent.lint import Finding, Target, lint
+from assent.lint.target import LintedTool
 
 DOES = ("runs", "may_run", "asks", "ignores")
 WORDS = {"runs": "runs", "may_run": "may run", "asks": "asks", "ignores": "ignores hints"}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReviewStep:
     """One line of a host's behaviour: when it fits, what the host does, and why."""
 
     when: Mapping[str, tuple[bool | None, ...]]
@@ -39,9 +40,9 @@ class Host:
     source: str
     checked: str
     says: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ReviewStep, ...] = ()
 
-    def judge(self, hints: Mapping[str, bool | None]) -> Step:
+    def judge(self, hints: Mapping[str, bool | None]) -> ReviewStep:
         return next(step for step in self.steps if step.fits(hints))
 
 
@@ -51,7 +52,7 @@ class Row:
 
     tool: str
     hints: Mapping[str, bool | None]
-    hosts: Mapping[str, Step]
+    hosts: Mapping[str, ReviewStep]
     directories: Mapping[str, tuple[Finding, ...]]
     notes: tuple[str, ...]
 
@@ -90,7 +91,7 @@ def directories() -> tuple[Host, ...]:
 
 def _host(given: Mapping[str, Any]) -> Host:
     steps = tuple(
-        Step(
+        ReviewStep(
             {name: tuple(None if value == "absent" else value for value in values) for name, values in when.items()},
             step["does"],
             step["because"],
@@ -103,7 +104,7 @@ def _host(given: Mapping[str, Any]) -> Host:
     )
 
 
-def hints_of(tool: Subject) -> dict[str, bool | None]:
+def hints_of(tool: LintedTool) -> dict[str, bool | None]:
     """The hints as written (None where absent, or under a name that hosts do not read), and the levers of hosts."""
     plain = {**tool.annotations}
     for foreign in ("readOnly", "destructive", "idempotent", "openWorld"):
@@ -127,7 +128,7 @@ def matrix(target: Target) -> tuple[Row, ...]:
     )
 
 
-def _row(tool: Subject, said: Mapping[str, Sequence[Finding]]) -> Row:
+def _row(tool: LintedTool, said: Mapping[str, Sequence[Finding]]) -> Row:
     hints = hints_of(tool)
     return Row(
         tool.name,
@@ -150,7 +151,7 @@ def _by_tool(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     return found
 
 
-def _notes(tool: Subject, hints: Mapping[str, bool | None]) -> list[str]:
+def _notes(tool: LintedTool, hints: Mapping[str, bool | None]) -> list[str]:
     notes = []
     if hints["read_only"] and not tool.inference.read_only and tool.confident:
         notes.append(f"readOnlyHint is probably wrong ({tool.because}): it removes the person in every host")

@@ -7,7 +7,7 @@ from html import escape
 
 from assent.core.render import visible
 from assent.hosts.matrix import WORDS, Row, directories, hosts
-from assent.lint.document import written
+from assent.lint.json_text import written
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1b1b1b}table{border-collapse:collapse}"

@@ -8,7 +8,8 @@ from typing import Any
 from assent.contract.tiers import Risk, Tier
 from assent.errors import Fault, SettingsError
 from assent.hosts.matrix import hints_of, objections
-from assent.lint import Subject, Target
+from assent.lint import Target
+from assent.lint.target import LintedTool
 
 _OPENAI = "https://developers.openai.com/apps-sdk/schemas/chatgpt-app-submission.v1.json"
 _DOES = {
@@ -31,7 +32,7 @@ def submission(target: Target, directory: str) -> dict[str, Any]:
     return makers[directory](replace(target, subjects=seen))
 
 
-def is_unseen(tool: Subject) -> bool:
+def is_unseen(tool: LintedTool) -> bool:
     """Whether nobody is shown it: its contract forbids or hides it."""
     contract = tool.contract
     return contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden")
@@ -48,7 +49,7 @@ def _openai(target: Target) -> dict[str, Any]:
     }
 
 
-def _for_openai(tool: Subject) -> dict[str, Any]:
+def _for_openai(tool: LintedTool) -> dict[str, Any]:
     hints, said = hints_of(tool), justify(tool)
     return {
         "annotations": {
@@ -104,7 +105,7 @@ def _demand(target: Target, wanted: tuple[str, ...], directory: str) -> None:
         raise SettingsError(faults)
 
 
-def justify(tool: Subject) -> dict[str, str]:
+def justify(tool: LintedTool) -> dict[str, str]:
     """A sentence for each hint, from the contract where there is one, else from what the definition shows."""
     hints = hints_of(tool)
     does = _does(tool)
@@ -118,7 +119,7 @@ def justify(tool: Subject) -> dict[str, str]:
     } | _told(tool)
 
 
-def _open_world(tool: Subject, said: bool | None) -> str:
+def _open_world(tool: LintedTool, said: bool | None) -> str:
     """What a contract leaves unsaid is not said for it."""
     if tool.contract is not None and tool.contract.open_world is None:
         return "Nothing rules out that it reaches others." if said else "Nothing is declared that it reaches outside."
@@ -127,7 +128,7 @@ def _open_world(tool: Subject, said: bool | None) -> str:
     return "It works only on the caller's own account and reaches nobody outside it."
 
 
-def _told(tool: Subject) -> dict[str, str]:
+def _told(tool: LintedTool) -> dict[str, str]:
     """What the contract says of the hints that it sets by itself."""
     said = tool.contract.hints if tool.contract else None
     if said is None or not said.because:
@@ -136,7 +137,7 @@ def _told(tool: Subject) -> dict[str, str]:
     return {name: because for name in ("destructive", "idempotent", "open_world") if getattr(said, name) is not None}
 
 
-def _does(tool: Subject) -> str:
+def _does(tool: LintedTool) -> str:
     if tool.contract is not None and tool.contract.side_effects:
         return tool.contract.side_effects[0].rstrip(".")
     if tool.tier is Tier.WRITE and (tool.contract.overwrites if tool.contract else tool.inference.overwrites):
@@ -146,13 +147,13 @@ def _does(tool: Subject) -> str:
     return _DOES[tool.tier]
 
 
-def _always_asked(tool: Subject) -> bool:
+def _always_asked(tool: LintedTool) -> bool:
     """Whether a person sees every single call, and not only those that are unclear or the first of several."""
     contract = tool.contract
     return contract is not None and contract.asked_by(ambiguous=False) != "none" and contract.confirmation.uses == 1
 
 
-def _destructive(tool: Subject, said: bool | None, does: str) -> str:
+def _destructive(tool: LintedTool, said: bool | None, does: str) -> str:
     if said:
         added = does == _DOES[Tier.WRITE]
         told = f"{does}; every change is taken for one that cannot be undone." if added else f"{does}."

@@ -1,8 +1,9 @@
 """What does a tool probably do when nobody says?"""
 
-from assent.infer.inference import Inference, Labels
-from assent.infer.judge import classify
-from assent.infer.stream import classify_line, classify_lines, is_document, read_definitions
+from assent.infer.classifier import classify
+from assent.infer.inference import FlowLabels as Labels
+from assent.infer.inference import Inference
+from assent.infer.json_lines import classify_line, classify_lines, is_document, read_definitions
 
 __all__ = [
     "Inference",

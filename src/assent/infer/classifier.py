@@ -4,18 +4,18 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from assent.infer.declared import Declared, read_annotations
-from assent.infer.evidence import Evidence, gather
-from assent.infer.harm import Harm, judge_harm
+from assent.infer.annotations import Declared, read_annotations
+from assent.infer.features.tool import ToolFeatures, gather
 from assent.infer.inference import Inference
 from assent.infer.lexicon import DEEDS, MIXED, READING
-from assent.infer.ranking import choose_risk, choose_tier
-from assent.infer.reach import label, reaches_out
-from assent.infer.reading import judge_reading
-from assent.infer.verdict import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, Verdict
-from assent.infer.weighing import Weights, is_disguised, is_foreign, tell_readers, weigh
+from assent.infer.model import Weights, is_disguised, is_foreign, tell_readers, weigh
+from assent.infer.open_world import label, reaches_out
+from assent.infer.rules.damage import Damage, judge_harm
+from assent.infer.rules.read_only import judge_reading
+from assent.infer.tier import choose_risk, choose_tier
+from assent.infer.verdict import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, ReadOnlyVerdict
 
-_HARMLESS: Final = Harm(None, None, None)
+_HARMLESS: Final = Damage(None, None, None)
 _SILENT: Final = Declared()
 # Parameters that say what something is turned to.
 _TURNED: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent", "position", "speed", "value"})
@@ -62,7 +62,9 @@ def classify_with(
     return _conclude(str(definition.get("name") or ""), evidence, verdict, harm, declared)
 
 
-def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> tuple[Verdict, Harm]:
+def _weigh_in(
+    evidence: ToolFeatures, verdict: ReadOnlyVerdict, weights: Weights | None
+) -> tuple[ReadOnlyVerdict, Damage]:
     """Where a verdict rests on the meaning of one word, all words together may overrule it; and they find losses."""
     looks = verdict.level in {READS, LOOKS}
     harm = _HARMLESS if looks else judge_harm(evidence)
@@ -76,44 +78,44 @@ def _weigh_in(evidence: Evidence, verdict: Verdict, weights: Weights | None) -> 
     if looks:
         if not loses and _is_left(evidence, verdict, leaning.reading):
             return verdict, harm
-        verdict = Verdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
+        verdict = ReadOnlyVerdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
         harm = judge_harm(evidence)
     if loses:
         return verdict, harm if harm.destructive else harm._replace(destroys=_WORDED)
     reads = leaning.reading >= (verdict.unless if said >= _ENOUGH else SURE) and leaning.losing < _HARMED
     if reads and not _soothes(evidence):
         readers = tell_readers(evidence, weights)
-        return Verdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS
+        return ReadOnlyVerdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS
     return verdict, harm
 
 
-def _is_plain(evidence: Evidence, verdict: Verdict) -> bool:
+def _is_plain(evidence: ToolFeatures, verdict: ReadOnlyVerdict) -> bool:
     """`get_boat` that gets a boat."""
     return verdict.level == READS and evidence.confirmed and evidence.name.verb in _PLAIN
 
 
-def _regains(evidence: Evidence) -> bool:
+def _regains(evidence: ToolFeatures) -> bool:
     """`restore_user`: a deleted user comes back, and nothing else goes for it."""
     text = evidence.text[:_HEAD].lower()
     brings = evidence.name.verb in _REGAINING or _REGAINED.match(text) is not None
     return brings and _LOST_INSTEAD.search(text) is None
 
 
-def _is_left(evidence: Evidence, verdict: Verdict, reading: float) -> bool:
+def _is_left(evidence: ToolFeatures, verdict: ReadOnlyVerdict, reading: float) -> bool:
     """Whether the words make a look likely enough a read; those of another language say little."""
     if reading >= (_UNREAD if verdict.unless == FINAL else verdict.unless):
         return True
     return reading >= _UNREAD and is_foreign(evidence.text)
 
 
-def _deed_is_told(evidence: Evidence) -> bool:
+def _deed_is_told(evidence: ToolFeatures) -> bool:
     """Whether a verb is one of acting, or what is named is given: a few words beside that do not count."""
     told = not _DEEDS.isdisjoint({evidence.kind, *evidence.prose.kinds})
     said = evidence.words | evidence.prose.opening | _TURNED
     return told or not said.isdisjoint(evidence.inputs.names)
 
 
-def _soothes(evidence: Evidence) -> bool:
+def _soothes(evidence: ToolFeatures) -> bool:
     """Whether a deed is told in passing, to somebody, or in another language: then the other words are no answer."""
     said = evidence.prose.statements
     if _HANDED_IN.match(evidence.text):
@@ -121,12 +123,14 @@ def _soothes(evidence: Evidence) -> bool:
     return "in_passing" in said or "traces" in said or is_foreign(evidence.text) or is_disguised(evidence.text)
 
 
-def _agrees(evidence: Evidence) -> bool:
+def _agrees(evidence: ToolFeatures) -> bool:
     """Whether name and description say the same."""
     return evidence.confirmed or (evidence.kind in READING and evidence.prose.kind in READING)
 
 
-def _conclude(name: str, evidence: Evidence, verdict: Verdict, harm: Harm, declared: Declared) -> Inference:
+def _conclude(
+    name: str, evidence: ToolFeatures, verdict: ReadOnlyVerdict, harm: Damage, declared: Declared
+) -> Inference:
     """Destructive evidence beats everything; a trusted declaration takes the place of our own conclusion."""
     destructive = harm.destructive if declared.destructive is None else declared.destructive
     looks = verdict.level in {READS, LOOKS} if declared.read_only is None else declared.read_only
@@ -151,7 +155,7 @@ def _conclude(name: str, evidence: Evidence, verdict: Verdict, harm: Harm, decla
     )
 
 
-def _confidence(evidence: Evidence, verdict: Verdict, harm: Harm) -> float:
+def _confidence(evidence: ToolFeatures, verdict: ReadOnlyVerdict, harm: Damage) -> float:
     """How often a verdict reached this way was right on servers that nobody had seen, both flags together."""
     if verdict.level == UNCLEAR:
         return 0.3

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 
-class Labels(NamedTuple):
+class FlowLabels(NamedTuple):
     """What flow control wants to know: private data in, untrusted content in, a way out."""
 
     reads_private: bool
@@ -28,7 +28,7 @@ class Inference(NamedTuple):
     destructive: bool
     overwrites: bool
     open_world: bool
-    labels: Labels
+    labels: FlowLabels
     confidence: float
     reasons: tuple[str, ...]
 

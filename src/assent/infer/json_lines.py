@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from assent.errors import Fault, FaultsError
-from assent.infer.judge import classify
+from assent.infer.classifier import classify
 
 _REMEDY = "Write one tool definition per line, or a tools/list result"
 _UNREADABLE: Final = object()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final
 
-from assent.infer.words import plain_forms
+from assent.infer.features.words import plain_forms
 
 Table = Mapping[str, frozenset[str]]
 

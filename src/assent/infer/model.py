@@ -9,7 +9,7 @@ from importlib import resources
 from itertools import chain, islice, pairwise
 from typing import Any, Final, NamedTuple
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import ELSEWHERE, HERE
 
 _BODY: Final = 2500
@@ -38,7 +38,7 @@ Words = str | tuple[str, str]
 Traits = Mapping[str, Iterable[Words]]
 
 
-class Leaning(NamedTuple):
+class WordScore(NamedTuple):
     """How likely it is, by its words, that a tool only reads, and that it loses something."""
 
     reading: float
@@ -62,7 +62,7 @@ class Weights(NamedTuple):
 SILENT: Final = Weights(0.0, 0.0, {})
 
 
-def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
+def weigh(evidence: ToolFeatures, weights: Weights | None = None) -> WordScore:
     """Add up the words, however many there are."""
     scales = weights or load_weights()
     places = scales.places
@@ -75,10 +75,10 @@ def weigh(evidence: Evidence, weights: Weights | None = None) -> Leaning:
     ]
     reading, losing, share = map(sum, zip(*heard, strict=True)) if heard else (0.0, 0.0, 0.0)
     size = math.sqrt(share) or 1.0
-    return Leaning(_likelihood(reading / size + scales.reading), _likelihood(losing / size + scales.losing))
+    return WordScore(_likelihood(reading / size + scales.reading), _likelihood(losing / size + scales.losing))
 
 
-def tell_readers(evidence: Evidence, weights: Weights | None = None) -> str:
+def tell_readers(evidence: ToolFeatures, weights: Weights | None = None) -> str:
     """The words that spoke most for reading; their stems, where none is known as it is written."""
     traits, scales = list_traits(evidence), weights or load_weights()
     heard = _hear(traits, scales, _VERBATIM) or _hear(traits, scales, _STEMMED)
@@ -108,7 +108,7 @@ def is_disguised(text: str) -> bool:
     return _DISGUISED.search(text[:_BODY].lower()) is not None
 
 
-def list_traits(evidence: Evidence, stem: Callable[[str], Any] | None = None) -> Traits:
+def list_traits(evidence: ToolFeatures, stem: Callable[[str], Any] | None = None) -> Traits:
     """Every word that is said, by the place where it is said; a `stem` that is given may know none of some."""
     stem = stem or _stem
     lines = _list_lines(evidence.text[:_BODY].lower())

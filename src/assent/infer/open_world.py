@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from assent.infer.evidence import Evidence
-from assent.infer.inference import Labels
+from assent.infer.features.tool import ToolFeatures
+from assent.infer.inference import FlowLabels
 from assent.infer.lexicon import NOUNS, READING
 
 _OUTWARD: Final = frozenset({"send", "share", "drive"})
@@ -17,7 +17,7 @@ _POSTED: Final = NOUNS["posted"] | NOUNS["mail"]
 _ONLINE: Final = frozenset({"internet", "web", "website", "websites", "webpage", "webpages", "online"})
 
 
-def reaches_out(evidence: Evidence, *, executes: bool) -> bool:
+def reaches_out(evidence: ToolFeatures, *, executes: bool) -> bool:
     """Whether the call touches systems or people outside the account it works for."""
     if evidence.kind == "drive" or ("browser" in evidence.words and not evidence.words & _OWN_BROWSER):
         return True
@@ -28,20 +28,20 @@ def reaches_out(evidence: Evidence, *, executes: bool) -> bool:
     return _acts_outside(evidence)
 
 
-def _runs_outside(evidence: Evidence) -> bool:
+def _runs_outside(evidence: ToolFeatures) -> bool:
     """A shell or a program on a host; not a statement in a store, nor what runs inside a product."""
     around = evidence.words | evidence.prose.opening
     return "sql" not in evidence.inputs.flags and not around & (NOUNS["inside"] | NOUNS["database"])
 
 
-def _looks_outside(evidence: Evidence) -> bool:
+def _looks_outside(evidence: ToolFeatures) -> bool:
     """The web, an address, and what anybody can look up."""
     words, prose = evidence.words, evidence.prose
     address = "url" in evidence.inputs.flags and prose.opening & NOUNS["web"]
     return bool(address or words & _ABROAD or prose.opening & _ONLINE or prose.object & NOUNS["public"])
 
 
-def _acts_outside(evidence: Evidence) -> bool:
+def _acts_outside(evidence: ToolFeatures) -> bool:
     """What is sent or shown to others, and what is fetched from elsewhere; not what is done to a letter one has."""
     words, prose = evidence.words, evidence.prose
     if evidence.kind in _OUTWARD or prose.kind == "send":
@@ -54,21 +54,21 @@ def _acts_outside(evidence: Evidence) -> bool:
     return bool(posts or fetches or hears or words & _ABROAD or (words | prose.opening) & NOUNS["square"])
 
 
-def label(evidence: Evidence, *, read_only: bool, open_world: bool, executes: bool) -> Labels:
+def label(evidence: ToolFeatures, *, read_only: bool, open_world: bool, executes: bool) -> FlowLabels:
     """The three labels of flow control, as far as names and words give them away."""
     words, around = evidence.words, evidence.words | evidence.prose.opening
     web = not around.isdisjoint(NOUNS["web"])
     returns = read_only or executes or evidence.kind in {"drive", "session"}
     private = not around.isdisjoint(NOUNS["private"]) and words.isdisjoint(NOUNS["guide"])
     posted = not words.isdisjoint(_POSTED) or (open_world and (web or not around.isdisjoint(NOUNS["public"])))
-    return Labels(
+    return FlowLabels(
         reads_private=not web and (executes or (returns and private)),
         sees_untrusted=returns and posted,
         public_sink=_lets_out(evidence, read_only=read_only, open_world=open_world, executes=executes),
     )
 
 
-def _lets_out(evidence: Evidence, *, read_only: bool, open_world: bool, executes: bool) -> bool:
+def _lets_out(evidence: ToolFeatures, *, read_only: bool, open_world: bool, executes: bool) -> bool:
     """Whether what the caller knows can leave: sent, shared, or written into an address."""
     if open_world and (executes or "url" in evidence.inputs.flags):
         return True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from assent.infer.evidence import gather
+from assent.infer.features.tool import gather
 from assent.infer.lexicon import NOUNS
 
 _TURNING: Final = frozenset({"browse", "go", "goto", "navigate", "scroll", "visit"})

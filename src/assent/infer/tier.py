@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DEEDS, NOUNS, SPENDING
 
 _CREATING: Final = frozenset({"add", "make", "share", "change", "run", "send"})
@@ -17,7 +17,7 @@ _VARIABLES = re.compile(r"\benvironment variables?\b|\bprocess(?:'s)? environmen
 _WHOLE: Final = frozenset({"full", "entire", "whole", "complete"})
 
 
-def choose_tier(evidence: Evidence, *, read_only: bool, destructive: bool) -> str:
+def choose_tier(evidence: ToolFeatures, *, read_only: bool, destructive: bool) -> str:
     """Destruction outranks reading, spending outranks sharing, sharing outranks the rest."""
     if destructive:
         return "destructive"
@@ -31,7 +31,7 @@ def choose_tier(evidence: Evidence, *, read_only: bool, destructive: bool) -> st
     return "compute" if works else "write"
 
 
-def choose_risk(evidence: Evidence, tier: str) -> tuple[str, str | None]:
+def choose_risk(evidence: ToolFeatures, tier: str) -> tuple[str, str | None]:
     """The level of the tier, moved by what the tool touches, and the reason where it was moved."""
     forbidden = _forbidden(evidence, tier)
     if forbidden:
@@ -52,7 +52,7 @@ def choose_risk(evidence: Evidence, tier: str) -> tuple[str, str | None]:
     return _risk_of_writing(evidence)
 
 
-def _risk_of_writing(evidence: Evidence) -> tuple[str, str | None]:
+def _risk_of_writing(evidence: ToolFeatures) -> tuple[str, str | None]:
     if evidence.kind in {"send", "share"}:
         return "high", "affects other people"
     if evidence.kind == "change" and evidence.words & NOUNS["consequential"]:
@@ -62,7 +62,7 @@ def _risk_of_writing(evidence: Evidence) -> tuple[str, str | None]:
     return "medium", None
 
 
-def _speaks(evidence: Evidence) -> bool:
+def _speaks(evidence: ToolFeatures) -> bool:
     """`post_message`, `add_comment`, `create_review`: the words reach other people; those of a draft do not yet."""
     verb, words = evidence.name.verb, evidence.words
     if verb in _ANSWERING and evidence.kind != "read":
@@ -71,7 +71,7 @@ def _speaks(evidence: Evidence) -> bool:
     return not words.isdisjoint(spoken) and words.isdisjoint(_UNSAID)
 
 
-def _forbidden(evidence: Evidence, tier: str) -> str | None:
+def _forbidden(evidence: ToolFeatures, tier: str) -> str | None:
     words, verb = evidence.words, evidence.name.verb
     given = evidence.kind != "make" and verb not in DEEDS["surveying"]
     if tier == "read" and given and _names_credential(evidence):
@@ -85,7 +85,7 @@ def _forbidden(evidence: Evidence, tier: str) -> str | None:
     return None
 
 
-def _names_credential(evidence: Evidence) -> bool:
+def _names_credential(evidence: ToolFeatures) -> bool:
     words = evidence.words
     named = words & NOUNS["secret"] or (words & _SECRET_HEADS and any(parts <= words for parts in _SECRET_PARTS))
     if not named or words & NOUNS["about_secrets"]:
@@ -93,7 +93,7 @@ def _names_credential(evidence: Evidence) -> bool:
     return "hides_values" not in evidence.prose.statements
 
 
-def _dumps_environment(evidence: Evidence) -> bool:
+def _dumps_environment(evidence: ToolFeatures) -> bool:
     """`get-env`, `printEnv`, `dump_environment`: all variables of a process; not one of the places called so."""
     words, text = frozenset(evidence.name.words), evidence.text[:300].lower()
     if evidence.kind not in {"look", "make", "none", "noun", "read"} or "hides_values" in evidence.prose.statements:
@@ -103,7 +103,7 @@ def _dumps_environment(evidence: Evidence) -> bool:
     return bool(named or told) and words.isdisjoint(NOUNS["about_secrets"])
 
 
-def _spends(evidence: Evidence) -> bool:
+def _spends(evidence: ToolFeatures) -> bool:
     words, verb, kind = evidence.words, evidence.name.verb, evidence.kind
     if kind == "spend":
         return verb != "place" or bool(words & {"order", "orders", "bid", "bet", "trade"})
@@ -121,7 +121,7 @@ def _spends(evidence: Evidence) -> bool:
     return "spends" in evidence.prose.statements
 
 
-def _shares(evidence: Evidence) -> bool:
+def _shares(evidence: ToolFeatures) -> bool:
     words, verb = evidence.words, evidence.name.verb
     if verb in {"share", "presign", "expose", "publish", "export", "download"}:
         return True

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DETERMINER, NOUN_TOO, READING
 
 READS, LOOKS, UNCLEAR, ACTS = "reads", "looks", "unclear", "acts"
@@ -27,7 +27,7 @@ _REFUSED = re.compile(
 _WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
 
 
-class Verdict(NamedTuple):
+class ReadOnlyVerdict(NamedTuple):
     """How sure we are that the tool only reads, and the sentence that says why.
 
     `unless`: how likely a read the words must make it, an act to be overruled, a look to be left alone. A look that
@@ -39,14 +39,14 @@ class Verdict(NamedTuple):
     unless: float = FINAL
 
 
-def _without_refusals(evidence: Evidence) -> str:
+def _without_refusals(evidence: ToolFeatures) -> str:
     """The title and the first lines, but for the sentences that say what is refused."""
     sentences = _SENTENCE.split(evidence.text[:_LINES].lower())
     told = " ".join(one for one in sentences if _REFUSED.fullmatch(one) is None)
     return f"{evidence.title}. {told[:_HEAD]}".lower()
 
 
-def claims_reading(evidence: Evidence) -> bool:
+def claims_reading(evidence: ToolFeatures) -> bool:
     """Only a claim in the title or the first lines counts, not beside a word of writing, nor where settings decide."""
     headline = evidence.headline
     claims = any(claim in headline for claim in _CLAIMS)
@@ -56,7 +56,7 @@ def claims_reading(evidence: Evidence) -> bool:
     return titled or "opens_up" not in evidence.prose.statements
 
 
-def unless_told(evidence: Evidence, unless: float) -> float:
+def unless_told(evidence: ToolFeatures, unless: float) -> float:
     """What it takes to overrule the description's verb, which may be a thing: `Text allowance`, not `Sends a text`."""
     prose = evidence.prose
     first, second = [*evidence.text[:80].lower().split(maxsplit=2), "", ""][:2]

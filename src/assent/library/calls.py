@@ -12,9 +12,9 @@ from mcp.shared.exceptions import MCPError
 from assent.core.call import Request
 from assent.core.catalogue import Catalogue
 from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result, fit_to_listing
-from assent.edges import questions
-from assent.edges.asking import asked_in_turn
-from assent.edges.idempotency_key import header_of, keys_of
+from assent.mcp import confirmation
+from assent.mcp.idempotency_key import header_of, keys_of
+from assent.pipeline.ask import confirm_on_stream
 from assent.pipeline.govern import govern
 from assent.ports import Ports
 
@@ -26,7 +26,7 @@ def request_of(
     params: types.CallToolRequestParams, ctx: ServerRequestContext[Any, Any] | None, meta: Mapping[str, Any] | None
 ) -> Request:
     """What is asked for; without a context, by nobody. Our part of a retry's state is taken out of the parameters."""
-    reply, resume = questions.unwrap(params)
+    reply, resume = confirmation.unwrap(params)
     return Request(
         tool=params.name,
         arguments=params.arguments,
@@ -34,22 +34,22 @@ def request_of(
         keys=keys_of(header_of(getattr(ctx and ctx.request, "headers", None)), meta),
         reply=reply,
         resume=resume,
-        can_ask=ctx is not None and questions.can_ask(ctx),
+        can_ask=ctx is not None and confirmation.can_ask(ctx),
     )
 
 
 async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestContext[Any, Any] | None) -> Outcome:
     """One call through the sentence, asking on the stream where the era has it so."""
     outcome = await govern(request, ports)
-    if ctx is None or questions.is_modern(ctx.protocol_version):
+    if ctx is None or confirmation.is_modern(ctx.protocol_version):
         return outcome
-    return await asked_in_turn(request, outcome, ports, lambda approval: questions.on_stream(approval, ctx))
+    return await confirm_on_stream(request, outcome, ports, lambda approval: confirmation.on_stream(approval, ctx))
 
 
 def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallToolResult | types.InputRequiredResult:
     """The outcome as the protocol has it; raises MCPError for what is no result."""
     if isinstance(outcome, Pause):
-        return questions.as_result(outcome.approval)
+        return confirmation.as_result(outcome.approval)
     tool = catalogue.find(name)
     definition = {} if tool is None else tool.definition
     if isinstance(outcome, Refusal):
@@ -59,7 +59,7 @@ def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallTool
         return result_of(fit_to_listing(error_result(problem), definition))
     if outcome.result.get("resultType") == INPUT_REQUIRED:
         asked = types.InputRequiredResult.model_validate(outcome.result)
-        return asked.model_copy(update={"request_state": questions.wrap_state(outcome.resume, asked.request_state)})
+        return asked.model_copy(update={"request_state": confirmation.wrap_state(outcome.resume, asked.request_state)})
     return result_of(fit_to_listing(outcome.on_wire(), definition))
 
 

@@ -35,15 +35,15 @@ from pydantic import ValidationError as PydanticError
 from assent.contract.model import Contract
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
-from assent.core.mentions import Mentions, absent_mentions
 from assent.core.outcome import Refusal
 from assent.core.tool import Tool
-from assent.edges.adoption import Adoption, Compile
-from assent.edges.in_band import govern_in_band, on_wire, protocol_error, raw_of, request_of
-from assent.edges.inprocess import IDENTIFIER
-from assent.edges.watching import Ran, watched, watching
+from assent.core.tool_mentions import Mentions, absent_mentions
+from assent.library.calls import govern_in_band, on_wire, protocol_error, raw_of, request_of
+from assent.library.function_outcome import FunctionOutcome, watched, watching
+from assent.library.registry import Compile, ToolRegistry
+from assent.library.sdk import IDENTIFIER
 from assent.pipeline.discover import visible_tools
-from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
+from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 
 logger = logging.getLogger(__name__)
 _MOUNTED = "Apply Assent to that server, or put the gateway in front"
@@ -57,7 +57,7 @@ class GovernedCalls(ServerExtension):
 
     identifier = IDENTIFIER
 
-    def __init__(self, edge: FastMCPEdge) -> None:
+    def __init__(self, edge: FastMCPIntegration) -> None:
         self.edge = edge
 
     async def intercept_tool_call(
@@ -66,13 +66,13 @@ class GovernedCalls(ServerExtension):
         return await self.edge.call(params, _sdk_context(context), call_next)
 
 
-class FastMCPEdge:
+class FastMCPIntegration:
     """One server of FastMCP, governed."""
 
     def __init__(self, ports: Ports, compile_tools: Compile) -> None:
         self._ports = ports
         self._server: FastMCP[Any] | None = None
-        self._adopted: Adoption[FunctionTool] = Adoption(compile_tools, stamp)
+        self._adopted: ToolRegistry[FunctionTool] = ToolRegistry(compile_tools, stamp)
         self._told: set[str] = set()
 
     def catalogue(self) -> Catalogue:
@@ -138,7 +138,7 @@ class FastMCPEdge:
 class _Filter(Middleware):
     """Lists for each caller what they may see. A listing by the server's own process is its own."""
 
-    def __init__(self, edge: FastMCPEdge) -> None:
+    def __init__(self, edge: FastMCPIntegration) -> None:
         self._edge = edge
 
     async def on_list_tools(
@@ -156,7 +156,7 @@ class FastMCPFunctions:
     def __init__(
         self,
         server: FastMCP[Any],
-        adopted: Adoption[FunctionTool],
+        adopted: ToolRegistry[FunctionTool],
         params: types.CallToolRequestParams,
         ctx: SdkContext | None,
         call_next: Continue,
@@ -181,7 +181,7 @@ class FastMCPFunctions:
             with self._as_the_tool_sees_it():
                 return _wire_form(await self._server.call_tool(tool, dict(arguments), run_middleware=False))
         except Exception as error:
-            raise Unreached(type(error).__name__) from error
+            raise NotReached(type(error).__name__) from error
 
     async def _find(self, name: str) -> Callable[..., Any]:
         """What runs under this name, which must be what the contract was put on: transforms can put another there."""
@@ -269,7 +269,7 @@ def _wire_form(result: Any) -> dict[str, Any]:
     if isinstance(result, InputRequiredToolResult):
         return raw_of(result.input_required)
     if not isinstance(result, ToolResult):
-        raise Lost("another extension answered in the tool's place")
+        raise OutcomeUnknown("another extension answered in the tool's place")
     said = result.to_mcp_result()
     if isinstance(said, types.CallToolResult):
         return raw_of(said)
@@ -277,16 +277,16 @@ def _wire_form(result: Any) -> dict[str, Any]:
     return raw_of(types.CallToolResult(content=content, structured_content=structured))
 
 
-def _ending(error: Exception, ran: Ran) -> dict[str, Any]:
+def _ending(error: Exception, ran: FunctionOutcome) -> dict[str, Any]:
     """What an exception says of the call: a refusal of the tool's own, a failure without effect, or nothing."""
     if isinstance(ran.raised, ToolFailed):
         raise ran.raised
     if isinstance(ran.raised, MCPError):
-        raise Lost(ran.raised.message, ran.raised) from None
+        raise OutcomeUnknown(ran.raised.message, ran.raised) from None
     if isinstance(ran.raised, ToolError | ResourceError):
         return raw_of(types.CallToolResult(content=[types.TextContent(text=str(ran.raised))], is_error=True))
     if ran.entered:
-        raise Lost(type(ran.raised or error).__name__) from error
+        raise OutcomeUnknown(type(ran.raised or error).__name__) from error
     if isinstance(error, MCPError):
         raise NotRun(error.message, error) from None
     raise NotRun(_refused(error)) from None

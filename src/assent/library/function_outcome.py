@@ -15,7 +15,7 @@ from assent.ports import ToolFailed
 
 
 @dataclass(slots=True)
-class Ran:
+class FunctionOutcome:
     """Whether it ran, and how it ended."""
 
     entered: bool = False
@@ -23,13 +23,13 @@ class Ran:
     returned: Any = None
 
 
-_ran: ContextVar[Ran | None] = ContextVar("assent_ran", default=None)
+_ran: ContextVar[FunctionOutcome | None] = ContextVar("assent_ran", default=None)
 
 
 @contextmanager
-def watching() -> Iterator[Ran]:
+def watching() -> Iterator[FunctionOutcome]:
     """Watch the one function that runs within."""
-    ran = Ran()
+    ran = FunctionOutcome()
     token = _ran.set(ran)
     try:
         yield ran
@@ -62,8 +62,8 @@ def watched(function: Callable[..., Any], is_async: bool, failure: type[Exceptio
 
 
 @contextmanager
-def _running(failure: type[Exception]) -> Iterator[Ran]:
-    ran = _ran.get() or Ran()
+def _running(failure: type[Exception]) -> Iterator[FunctionOutcome]:
+    ran = _ran.get() or FunctionOutcome()
     token = _ran.set(None)
     ran.entered = True
     try:

@@ -18,26 +18,26 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
 
+from assent.config.keyring import Keyring
 from assent.contract.decorator import contract_of
 from assent.contract.files import contract_paths, load_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile as named_profile
 from assent.contract.wire import CONTRACT_KEY, dropped_hints
 from assent.core.catalogue import Catalogue, catalogue_of
-from assent.core.dues import Budget, Limit
-from assent.core.ids import new_id
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.quotas import RateLimit, SpendBudget
 from assent.core.tool import Tool, compile_tool
-from assent.edges.adoption import Registered
-from assent.edges.foreign import NO_CONTRACT, Terms, take_in
-from assent.edges.inprocess import Governed, InProcessEdge, ServerFunctions
 from assent.errors import ContractError, Fault
-from assent.keyring import Keyring
-from assent.pipeline.work import Work
+from assent.library.registry import Registered
+from assent.library.sdk import AssentExtension, SdkIntegration, ServerFunctions
+from assent.pipeline.effects import EffectRunner
 from assent.ports import Guard, Ports, Store, approvals_command, no_command
-from assent.stores.address import open_lazily
+from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
+from assent.stores.open import open_lazily
+from assent.upstreams.compiled_tools import NO_CONTRACT, UpstreamPolicy, compile_tools
 
 logger = logging.getLogger("assent")
 
@@ -75,8 +75,8 @@ class Governance(ABC, Generic[E]):
         mode: Literal["enforce", "observe"] = "enforce",
         without_contract: Literal["infer", "error", "withhold"] = "error",
         guards: Iterable[Guard] = (),
-        limits: Iterable[Limit] = (),
-        budgets: Iterable[Budget] = (),
+        limits: Iterable[RateLimit] = (),
+        budgets: Iterable[SpendBudget] = (),
         stdio: Principal | None = LOCAL,
         anonymous: Principal | None = None,
         principal: Identify | None = None,
@@ -93,7 +93,7 @@ class Governance(ABC, Generic[E]):
         self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
         keyring = Keyring(Path(secrets) if secrets is not None else None)
-        self.work = Work(self.store, now, blind=keyring.blind)
+        self.work = EffectRunner(self.store, now, keyed_hash=keyring.keyed_hash)
         self._ports = Ports(
             catalogue=self._catalogue,
             store=self.store,
@@ -103,7 +103,7 @@ class Governance(ABC, Generic[E]):
             new_id=new_id,
             work=self.work,
             derive_key=keyring.derive,
-            blind=keyring.blind,
+            keyed_hash=keyring.keyed_hash,
             guards=tuple(guards),
             limits=tuple(limits),
             budgets=tuple(budgets),
@@ -142,8 +142,8 @@ class Governance(ABC, Generic[E]):
                 definition = _definition(function)
                 tools.append(compile_tool(contract, profile=self._profile, upstream=server, definition=definition))
             elif self._without == "infer":
-                terms = Terms(server, self._profile, trust="annotations")
-                taken = take_in([{**_definition(function), "annotations": _annotations(function)}], {}, terms)
+                terms = UpstreamPolicy(server, self._profile, trust="annotations")
+                taken = compile_tools([{**_definition(function), "annotations": _annotations(function)}], {}, terms)
                 tools += taken.tools
                 faults += [Fault(reason, "Write a contract for it", name) for reason in taken.withheld.values()]
             else:
@@ -206,7 +206,7 @@ class Governance(ABC, Generic[E]):
         return get_access_token()
 
 
-class Assent(Governance[InProcessEdge]):
+class Assent(Governance[SdkIntegration]):
     """Contracts for one server of the official SDK.
 
         assent = Assent(store="sqlite:///shop.db")
@@ -221,16 +221,16 @@ class Assent(Governance[InProcessEdge]):
     The keywords are those of `Governance`.
     """
 
-    def _make_edge(self) -> InProcessEdge:
-        return InProcessEdge(self._ports, self._compile)
+    def _make_edge(self) -> SdkIntegration:
+        return SdkIntegration(self._ports, self._compile)
 
     def extension(self) -> Extension:
         """What `MCPServer(extensions=[...])` takes: from then on every call is governed."""
-        return Governed(self._edge)
+        return AssentExtension(self._edge)
 
     def apply(self, server: MCPServer[Any]) -> None:
         """Derive titles, hints, `_meta` and schemas of the server's tools, and filter its list per caller."""
-        if not any(isinstance(one, Governed) and one.edge is self._edge for one in server._extensions):
+        if not any(isinstance(one, AssentExtension) and one.edge is self._edge for one in server._extensions):
             raise ContractError(
                 Fault(
                     "the server does not have this extension, so its calls would not be governed",

@@ -39,7 +39,7 @@ class Compile(Protocol):
     def __call__(self, server: str, functions: Sequence[Any], *, late: bool) -> Catalogue: ...
 
 
-class Adoption(Generic[One]):
+class ToolRegistry(Generic[One]):
     """The functions of one server; what is registered later is adopted when it is first listed or called."""
 
     def __init__(self, compile_tools: Compile, stamp: Callable[[One, Tool], None]) -> None:

@@ -21,24 +21,24 @@ from mcp.shared.exceptions import MCPError
 
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
-from assent.core.mentions import Mentions, absent_mentions
 from assent.core.outcome import Refusal
 from assent.core.tool import Tool
-from assent.edges.adoption import Adoption, Compile
-from assent.edges.in_band import govern_in_band, on_wire, protocol_error, raw_of, request_of, text_of
-from assent.edges.watching import watched, watching
+from assent.core.tool_mentions import Mentions, absent_mentions
+from assent.library.calls import govern_in_band, on_wire, protocol_error, raw_of, request_of, text_of
+from assent.library.function_outcome import watched, watching
+from assent.library.registry import Compile, ToolRegistry
 from assent.pipeline.discover import visible_tools
-from assent.ports import Lost, NotRun, Ports, ToolFailed, Unreached
+from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 
 IDENTIFIER = "dev.assent/contracts"
 
 
-class Governed(Extension):
+class AssentExtension(Extension):
     """The extension that puts the sentence around every `tools/call`."""
 
     identifier = IDENTIFIER
 
-    def __init__(self, edge: InProcessEdge) -> None:
+    def __init__(self, edge: SdkIntegration) -> None:
         self.edge = edge
 
     async def intercept_tool_call(
@@ -47,13 +47,13 @@ class Governed(Extension):
         return await self.edge.call(params, ctx, call_next)
 
 
-class InProcessEdge:
+class SdkIntegration:
     """One server of the official SDK, governed."""
 
     def __init__(self, ports: Ports, compile_tools: Compile) -> None:
         self._ports = ports
         self._server: MCPServer[Any] | None = None
-        self._adopted: Adoption[SdkTool] = Adoption(compile_tools, stamp)
+        self._adopted: ToolRegistry[SdkTool] = ToolRegistry(compile_tools, stamp)
 
     def catalogue(self) -> Catalogue:
         return self._adopted.catalogue
@@ -125,22 +125,22 @@ class ServerFunctions:
         except MCPError as error:
             if not ran.entered:
                 raise NotRun(error.message, error) from None
-            raise Lost(error.message, error) from None
+            raise OutcomeUnknown(error.message, error) from None
         if not ran.entered and result.get("isError"):
             raise NotRun("The tool refused the arguments: " + text_of(result))
         if isinstance(ran.raised, ToolFailed):
             raise ran.raised
         if ran.raised is not None and not isinstance(ran.raised, ToolError | ResourceError):
-            raise Lost(type(ran.raised).__name__) from ran.raised
+            raise OutcomeUnknown(type(ran.raised).__name__) from ran.raised
         if ran.raised is None and result.get("isError") and not isinstance(ran.returned, types.CallToolResult):
-            raise Lost("the tool ran to its end, and what it returned is no result")
+            raise OutcomeUnknown("the tool ran to its end, and what it returned is no result")
         return result
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         try:
             return raw_of(await self._server.call_tool(tool, dict(arguments)))
         except Exception as error:
-            raise Unreached(type(error).__name__) from error
+            raise NotReached(type(error).__name__) from error
 
 
 def _without_mentions(tool: types.Tool, absent: Mentions) -> types.Tool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assent.errors import Fault, SettingsError
-from assent.lint.document import written
+from assent.lint.json_text import written
 from assent.lint.rule import Finding
 from assent.lint.run import Report
 

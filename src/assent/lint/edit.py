@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Edit:
     """A value put under a key, a key taken away, or a key that gets another name.
 
     The path begins at the tool: its definition in a file of definitions, its fields in a file of contracts.
@@ -19,7 +19,7 @@ class Change:
     path: tuple[Any, ...]
     value: Any = None
 
-    def rooted(self, fields: Any) -> Change:
+    def rooted(self, fields: Any) -> Edit:
         """The same change where the enclosing objects may have to be put as well."""
         for depth in range(1, len(self.path)):
             key = self.path[depth - 1]
@@ -28,7 +28,7 @@ class Change:
                 value = self.value
                 for key in reversed(self.path[depth:]):
                     value = {key: value}
-                return Change("put", self.path[:depth], value)
+                return Edit("put", self.path[:depth], value)
         return self
 
     def applied(self, fields: Any) -> Any:
@@ -54,13 +54,13 @@ def _apart(value: Any) -> Any:
     return [_apart(inner) for inner in value] if isinstance(value, list) else copy.deepcopy(value)
 
 
-def put(value: Any, *path: str) -> Change:
-    return Change("put", path, value)
+def put(value: Any, *path: str) -> Edit:
+    return Edit("put", path, value)
 
 
-def remove(*path: str) -> Change:
-    return Change("remove", path)
+def remove(*path: str) -> Edit:
+    return Edit("remove", path)
 
 
-def rename(name: str, *path: str) -> Change:
-    return Change("rename", path, name)
+def rename(name: str, *path: str) -> Edit:
+    return Edit("rename", path, name)

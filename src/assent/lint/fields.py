@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from assent.infer.words import split_name
+from assent.infer.features.words import split_name
 
 _DEEPEST = 6
 _MOST = 2_000

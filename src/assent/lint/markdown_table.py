@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from assent.contract.profiles import WIRE_NAMES
 from assent.errors import Fault, SettingsError
 from assent.lint.rules.hidden_characters import hidden_in
-from assent.lint.target import Subject
+from assent.lint.target import LintedTool
 
 BEGIN = "<!-- assent:tools -->"
 END = "<!-- /assent:tools -->"
@@ -23,7 +23,7 @@ _PIPE = re.compile(r"(\\*)\|")
 _INDENTED = re.compile(r" {4}| {0,3}\t")
 
 
-def table(subjects: Sequence[Subject]) -> str:
+def table(subjects: Sequence[LintedTool]) -> str:
     """A Markdown table with a row for every tool: its tier and risk under contract, its hints, what it does."""
     governed = any(subject.contract is not None for subject in subjects)
     head = [
@@ -38,7 +38,7 @@ def table(subjects: Sequence[Subject]) -> str:
     return "\n".join(_line(row, widths) for row in [head, rule, *rows])
 
 
-def _row(subject: Subject, governed: bool) -> list[str]:
+def _row(subject: LintedTool, governed: bool) -> list[str]:
     contract = subject.contract
     effect = [contract.side_effect.value, contract.risk.value] if contract else [_NOTHING, _NOTHING]
     hints = [_hint(getattr(subject.claims, name)) for name in WIRE_NAMES]
@@ -50,7 +50,7 @@ def _row(subject: Subject, governed: bool) -> list[str]:
     ]
 
 
-def _warnings(subject: Subject) -> list[str]:
+def _warnings(subject: LintedTool) -> list[str]:
     """What a reader must know before the description: the tool is not served, or it says two things."""
     served = [f"**Not served: {subject.withheld}.**"] if subject.withheld else []
     return [*served, *(f"**Contradiction: {message}.**" for message in subject.contradictions)]

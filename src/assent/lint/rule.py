@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assent.lint.change import Change
-from assent.lint.target import Subject, Target
+from assent.lint.edit import Edit
+from assent.lint.target import LintedTool, Target
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -18,7 +18,7 @@ Example = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RawFinding:
     """What a rule says about one tool: the sentence, where in its definition, and what to do this time."""
 
     message: str
@@ -42,10 +42,10 @@ class Rule:
     fix: str
     flags: tuple[Example, ...]
     passes: tuple[Example, ...]
-    each: Callable[[Subject], Iterable[Said]] | None = None
-    whole: Callable[[Target], Iterable[tuple[str, Said]]] | None = None
+    each: Callable[[LintedTool], Iterable[RawFinding]] | None = None
+    whole: Callable[[Target], Iterable[tuple[str, RawFinding]]] | None = None
     profiles: tuple[str, ...] = ()
-    mend: Callable[[Subject, str], Iterable[Change]] | None = None
+    mend: Callable[[LintedTool, str], Iterable[Edit]] | None = None
 
     def asked(self, target: Target) -> bool:
         return not self.profiles or target.profile.name in self.profiles

@@ -9,9 +9,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from assent.lint import rules as _home
-from assent.lint.rule import SEVERITIES, Finding, Rule, Said, Severity
+from assent.lint.rule import SEVERITIES, Finding, RawFinding, Rule, Severity
 from assent.lint.suppressions import Suppression
-from assent.lint.target import Subject, Target
+from assent.lint.target import LintedTool, Target
 
 
 @cache
@@ -26,7 +26,7 @@ class Report:
     """What was found, gravest first within each tool's place, and what was found but does not count."""
 
     target: str
-    tools: tuple[Subject, ...]
+    tools: tuple[LintedTool, ...]
     findings: tuple[Finding, ...]
     suppressed: tuple[tuple[Finding, str], ...] = ()
     known: tuple[Finding, ...] = ()
@@ -110,7 +110,7 @@ def _findings(rule: Rule, target: Target) -> Iterator[Finding]:
             yield _finding(rule, tool, said, homes.get(tool), target.name if not tool else "")
 
 
-def _finding(rule: Rule, tool: str, said: Said, subject: Subject | None, file: str = "") -> Finding:
+def _finding(rule: Rule, tool: str, said: RawFinding, subject: LintedTool | None, file: str = "") -> Finding:
     place, line = (subject.file, subject.line) if subject else (file, 0)
     if said.at.startswith("line "):
         line = int(said.at.removeprefix("line "))

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from assent.contract.profiles import WIRE_NAMES
 from assent.contract.wire import SPECIFIED_DEFAULTS
-from assent.lint.change import Change, put
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.target import LintedTool
 
 _SHORT = {wire: short for short, wire in WIRE_NAMES.items()}
 
 
-def deserved(tool: Subject, hint: str, value: bool) -> bool:
+def deserved(tool: LintedTool, hint: str, value: bool) -> bool:
     """Whether a hint of this value, under its wire name, guards no less than the definition deserves."""
     inference = tool.inference
     match _SHORT[hint], value:
@@ -31,7 +31,7 @@ def deserved(tool: Subject, hint: str, value: bool) -> bool:
     return True
 
 
-def spelled_out(tool: Subject, hint: str) -> Iterator[Change]:
+def spelled_out(tool: LintedTool, hint: str) -> Iterator[Edit]:
     """An absent hint written as what its absence means already, where the definition says the same."""
     short = _SHORT[hint]
     value = SPECIFIED_DEFAULTS[short]

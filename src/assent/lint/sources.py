@@ -14,15 +14,15 @@ from typing import Any, Literal
 from assent.contract.files import contract_paths, load_written, parse_written
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile, profile_names
-from assent.contract.yaml_lines import Document
+from assent.contract.yaml_lines import YamlDocument
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.infer import read_definitions
-from assent.lint.places import lines_of_names
+from assent.lint.json_positions import lines_of_names
 from assent.lint.suppressions import Suppression, in_comments
-from assent.lint.target import Subject, Target, subject_of
+from assent.lint.target import LintedTool, Target, subject_of
 
 Kind = Literal["definitions", "contracts", "openapi", "configuration"]
-ReadApi = Callable[[Path, Profile], Sequence[Subject]]
+ReadApi = Callable[[Path, Profile], Sequence[LintedTool]]
 """What turns an API description into subjects; given from above, since reading one is the edge's work."""
 
 _CONFIGURES = {"upstreams", "auth", "store", "mcpServers", "contracts", "guards", "public_url"}
@@ -31,7 +31,7 @@ _HOMES = (("result", "tools"), ("tools",), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LintInput:
     """A target, the suppressions that stand beside its contracts, and the name a server gives itself."""
 
     target: Target
@@ -49,7 +49,7 @@ def read_file(
     overlays: Mapping[str, Contract] | None = None,
     read_api: ReadApi | None = None,
     own_profile: bool = False,
-) -> Read:
+) -> LintInput:
     """The target in a file, whatever kind of file it is; with `own_profile` a configuration's own comes first."""
     text = _text(path)
     return read_text(
@@ -66,7 +66,7 @@ def read_text(
     overlays: Mapping[str, Contract] | None = None,
     read_api: ReadApi | None = None,
     own_profile: bool = False,
-) -> Read:
+) -> LintInput:
     """The target in the text of a file."""
     name = str(path)
     kind, value = kind_of(text, name)
@@ -83,15 +83,15 @@ def read_text(
         case "openapi":
             if read_api is None:
                 raise SettingsError(Fault("API descriptions cannot be read here", "Lint the server's URL", file=name))
-            return Read(Target(name, tuple(replace(one, file=name) for one in read_api(path, said_by)), said_by))
+            return LintInput(Target(name, tuple(replace(one, file=name) for one in read_api(path, said_by)), said_by))
     yaml = _is_yaml(text)
     definitions = _definitions(json.dumps(value, default=str) if yaml else text, name)
-    lines = _lines_in_yaml(Document(text), len(definitions)) if yaml else lines_of_names(text)
+    lines = _lines_in_yaml(YamlDocument(text), len(definitions)) if yaml else lines_of_names(text)
     subjects = tuple(
         _under(definition, overlays or {}, said_by, name, line)
         for definition, line in zip(definitions, chain(lines, repeat(0)), strict=False)
     )
-    return Read(Target(name, subjects, said_by))
+    return LintInput(Target(name, subjects, said_by))
 
 
 def _is_yaml(text: str) -> bool:
@@ -110,7 +110,7 @@ def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
     """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
     value = _json(text)
     if value is None:
-        value = Document(text, file).value
+        value = YamlDocument(text, file).value
     if isinstance(value, list):
         return "definitions", value
     value = value if isinstance(value, dict) else {}
@@ -129,35 +129,35 @@ def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
 
 def under_contract(
     definitions: Sequence[Mapping[str, Any]], contracts: Mapping[str, Contract], said_by: Profile, file: str = ""
-) -> tuple[Subject, ...]:
+) -> tuple[LintedTool, ...]:
     """Definitions as they go out: each under the contract written for it, the others as they are."""
     return tuple(_under(definition, contracts, said_by, file, 0) for definition in definitions)
 
 
 def _under(
     definition: Mapping[str, Any], contracts: Mapping[str, Contract], said_by: Profile, file: str, line: int
-) -> Subject:
+) -> LintedTool:
     contract = contracts.get(str(definition.get("name")))
     return subject_of(definition, contract, said_by=said_by, file=file, line=line)
 
 
-def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> Read:
+def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> LintInput:
     subjects = tuple(
         subject_of({}, one.contract, said_by=said_by, file=name, line=one.line, upstream=one.upstream)
         for one in parse_written(text, name)
     )
-    return Read(Target(name, subjects, said_by), tuple(in_comments(text, Document(text, name), known)))
+    return LintInput(Target(name, subjects, said_by), tuple(in_comments(text, YamlDocument(text, name), known)))
 
 
 def suppressions_beside(files: Sequence[Path], known: Sequence[str]) -> list[Suppression]:
     """The suppressions in the comments of contract files."""
     texts = {str(file): _text(file) for file in files}
-    return [one for name, text in texts.items() for one in in_comments(text, Document(text, name), known)]
+    return [one for name, text in texts.items() for one in in_comments(text, YamlDocument(text, name), known)]
 
 
-def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profile, known: Sequence[str]) -> Read:
+def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profile, known: Sequence[str]) -> LintInput:
     """A configuration as it is written, and the contracts it names; its upstreams are not contacted."""
-    subjects: list[Subject] = []
+    subjects: list[LintedTool] = []
     suppressions: list[Suppression] = []
     files = _named_files(path, value)
     load_written(files)
@@ -165,7 +165,7 @@ def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profil
         read = _contracts(_text(file), str(file), said_by, known)
         subjects += read.target.subjects
         suppressions += read.suppressions
-    return Read(Target(str(path), tuple(subjects), said_by, configuration=text), tuple(suppressions))
+    return LintInput(Target(str(path), tuple(subjects), said_by, configuration=text), tuple(suppressions))
 
 
 def _named_files(path: Path, value: dict[str, Any]) -> list[Path]:
@@ -220,7 +220,7 @@ def _json(text: str) -> Any:
     return None
 
 
-def _lines_in_yaml(document: Document, count: int) -> list[int]:
+def _lines_in_yaml(document: YamlDocument, count: int) -> list[int]:
     """The line on which each tool's name stands."""
     return [
         next((document.lines[path] for home in _HOMES if (path := (*home, index, "name")) in document.lines), 1)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assent.contract.files import homes_of
-from assent.contract.yaml_lines import Document, without_values
+from assent.contract.yaml_lines import YamlDocument, without_values
 from assent.errors import Fault, FaultsError, SettingsError
 
 _COMMENT = re.compile(r"#\s*assent:\s*allow\b\s*(?P<rule>[^\s]*)\s*(?:because\s+(?P<because>\S.*?))?\s*$")
@@ -36,7 +36,7 @@ class Suppression:
         return rule == self.rule and fnmatchcase(tool, self.tool)
 
 
-def in_comments(text: str, document: Document, known: Collection[str]) -> list[Suppression]:
+def in_comments(text: str, document: YamlDocument, known: Collection[str]) -> list[Suppression]:
     """The suppressions in the comments of a contract file."""
     homes = {place for _, place in homes_of(document)}
     starts = sorted((line, path[-1]) for path, line in document.lines.items() if path[:-1] in homes)
@@ -84,7 +84,7 @@ def _indent(line: str) -> int:
 def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:
     """A file of suppressions: `suppressions:` and a list of rule, tool (a pattern; all of them without it), because."""
     try:
-        document = Document(path.read_text(encoding="utf-8"), str(path))
+        document = YamlDocument(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file of suppressions", file=str(path))) from None

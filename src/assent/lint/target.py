@@ -10,20 +10,20 @@ from typing import Any
 
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.tiers import Tier
 from assent.contract.wire import CONTRACT_KEY, Claims, read_claims
 from assent.core.tool import compile_tool
 from assent.infer import Inference, classify
 from assent.lint.fields import Field, fields_of
-from assent.lint.texts import texts_in
+from assent.lint.model_visible_text import texts_in
 
 CONFIDENT = 0.8
 _TIERS = frozenset(Tier)
 
 
 @dataclass(frozen=True)
-class Subject:
+class LintedTool:
     """One tool: its definition as it goes out, its contract where there is one, and where both stand."""
 
     definition: Mapping[str, Any]
@@ -116,7 +116,7 @@ class Target:
     """The tools of one server, contract file, document or configuration."""
 
     name: str
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[LintedTool, ...] = ()
     profile: Profile = field(default_factory=lambda: profile("spec"))
     configuration: str = ""
     """The text of a configuration file, as it was written."""
@@ -135,12 +135,12 @@ def subject_of(
     file: str = "",
     line: int = 0,
     upstream: str = "",
-) -> Subject:
+) -> LintedTool:
     """A definition as it goes out: as it is, or as its contract derives it under a profile."""
     partial = contract is not None and not definition
     if contract is not None:
         definition = compile_tool(contract, profile=said_by, definition=definition).definition
-    return Subject(definition, contract, method, file, line, partial, upstream=upstream)
+    return LintedTool(definition, contract, method, file, line, partial, upstream=upstream)
 
 
 def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:
@@ -151,7 +151,7 @@ def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:
     contracts = {name: read_contract(name, fields) for name, fields in example.get("contracts", {}).items()}
     definitions = {tool["name"]: tool for tool in example.get("tools", ())}
     subjects = [
-        Subject(tool, method=tool.get("method", ""))
+        LintedTool(tool, method=tool.get("method", ""))
         for tool in example.get("tools", ())
         if tool["name"] not in contracts
     ]

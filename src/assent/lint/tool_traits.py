@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assent.lint.fields import Field
-from assent.lint.target import Subject
+from assent.lint.target import LintedTool
 
 _KEYS = frozenset(
     (
@@ -22,7 +22,7 @@ _LOOSE = frozenset(("selector", "pattern", "glob"))
 _MANY = frozenset(("items", "records", "files", "paths", "messages", "entries", "documents", "rows", "keys", "names"))
 
 
-def takes_key(tool: Subject) -> bool:
+def takes_key(tool: LintedTool) -> bool:
     """Whether a repetition can be known by a key, as an argument or as the server's own contract wants it."""
     idempotency = tool.projection.get("idempotency")
     if tool.contract is None and isinstance(idempotency, Mapping) and idempotency.get("key") == "required":
@@ -30,7 +30,7 @@ def takes_key(tool: Subject) -> bool:
     return any(field.plain in _KEYS for field in tool.inputs)
 
 
-def rehearses(tool: Subject) -> bool:
+def rehearses(tool: LintedTool) -> bool:
     """Whether a call can be rehearsed, by its contract or by an argument."""
     if tool.contract is not None and tool.contract.dry_run.mode != "none":
         return True
@@ -40,17 +40,17 @@ def rehearses(tool: Subject) -> bool:
     return any(field.plain in _REHEARSALS for field in tool.inputs)
 
 
-def presses(tool: Subject) -> bool:
+def presses(tool: LintedTool) -> bool:
     """Whether what it may lose is whatever stands under a finger: nobody can say that beforehand."""
     return any("live screen" in reason for reason in tool.inference.reasons)
 
 
-def restarts(tool: Subject) -> bool:
+def restarts(tool: LintedTool) -> bool:
     """Whether what it loses is only what runs at the moment: on that, unlike on deleting, vendors differ."""
     return any("interrupts what runs" in reason for reason in tool.inference.reasons)
 
 
-def selection(tool: Subject) -> Field | None:
+def selection(tool: LintedTool) -> Field | None:
     """The argument that names many things at once; in a tool that only changes, a list is what it is changed to."""
     selects = set(tool.contract.selects) if tool.contract else set()
     loses = tool.inference.destructive or tool.tier == "destructive"

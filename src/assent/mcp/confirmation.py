@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from assent.core.approval import Approval
-from assent.core.call import Reply, Resume
+from assent.core.call import Resume, UserAnswer
 
 CONFIRM = "dev.assent/confirm"
 LONGEST_WAIT = 300.0
@@ -43,7 +43,7 @@ def as_result(approval: Approval) -> types.InputRequiredResult:
     return types.InputRequiredResult(input_requests={CONFIRM: ask}, request_state=json.dumps({"approval": approval.id}))
 
 
-async def on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> Reply | None:
+async def on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> UserAnswer | None:
     """The answer to a question asked on the open stream; None if the client could not be asked after all."""
     try:
         ask = types.ElicitRequest(params=types.ElicitRequestFormParams(message=approval.text, requested_schema=_SCHEMA))
@@ -57,7 +57,7 @@ async def on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> 
         )
     except (MCPError, ValueError):
         return None
-    return Reply(approval.id, answer.action)
+    return UserAnswer(approval.id, answer.action)
 
 
 def wrap_state(resume: Resume | None, state: str | None) -> str:
@@ -66,7 +66,7 @@ def wrap_state(resume: Resume | None, state: str | None) -> str:
     return json.dumps({**claim, "state": state})
 
 
-def unwrap(params: types.CallToolRequestParams) -> tuple[Reply | None, Resume | None]:
+def unwrap(params: types.CallToolRequestParams) -> tuple[UserAnswer | None, Resume | None]:
     """Our part of a retry's state and answers, taken out so that the tool sees only its own."""
     responses = dict(params.input_responses or {})
     answer = responses.pop(CONFIRM, None)
@@ -79,7 +79,7 @@ def unwrap(params: types.CallToolRequestParams) -> tuple[Reply | None, Resume | 
         return None, Resume(said["claim"], int(said.get("epoch", 0)))
     action = getattr(answer, "action", None)
     if isinstance(said.get("approval"), str) and action is not None:
-        return Reply(said["approval"], action), None
+        return UserAnswer(said["approval"], action), None
     return None, None
 
 

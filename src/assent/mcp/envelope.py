@@ -11,8 +11,8 @@ from typing import Any
 
 from mcp_types.methods import SPEC_CLIENT_METHODS, SPEC_CLIENT_NOTIFICATION_METHODS
 
-from assent.core.spelling import fold
-from assent.edges.json_boundary import Malformed
+from assent.core.member_names import fold
+from assent.mcp.strict_json import Malformed
 
 _REQUEST = ("jsonrpc", "id", "method", "params")
 _RESPONSE = ("jsonrpc", "id", "result", "error")

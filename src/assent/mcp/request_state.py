@@ -13,7 +13,7 @@ from assent.core.principal import Principal
 LASTS = 3600.0
 
 
-class Seal:
+class RequestStateCodec:
     """Sealed `requestState`: ours to open, for one principal and one tool, for a while. Single use is the store's."""
 
     def __init__(self, key: bytes, now: Callable[[], float]) -> None:

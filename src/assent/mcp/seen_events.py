@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 
-from assent.edges.http import Message, Send
+from assent.web.asgi import Message, Send
 
 MOST_KEPT = 512
 MOST_ID = 256
@@ -16,7 +16,7 @@ _ID = re.compile(rb"(?:\A|[\r\n])id: ?([^\r\n]{1,%d})(?=[\r\n])" % MOST_ID)
 _LONGEST_START = MOST_ID + len(b"id: ")
 
 
-class Heard:
+class SeenEventIds:
     """The ids of the last events that one session was told, whichever of its streams they came on."""
 
     def __init__(self) -> None:

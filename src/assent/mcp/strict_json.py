@@ -18,17 +18,17 @@ class Malformed(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class JsonLimits:
     """How large and how deep a document may be."""
 
     size: int = 4 * 1024 * 1024
     depth: int = 64
 
 
-DEFAULT_BOUNDS = Bounds()
+DEFAULT_BOUNDS = JsonLimits()
 
 
-def parse(text: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
+def parse(text: bytes, bounds: JsonLimits = DEFAULT_BOUNDS) -> Any:
     """Read one JSON document; refuse what two parsers could read differently.
 
     Refused: duplicate keys, NaN and infinities, lone surrogates, invalid UTF-8, integers beyond
@@ -45,7 +45,7 @@ def parse(text: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> Any:
     return value
 
 
-def _is_compact_and_plain(text: bytes, value: Any, bounds: Bounds) -> bool:
+def _is_compact_and_plain(text: bytes, value: Any, bounds: JsonLimits) -> bool:
     """Prove in a few microseconds that the slow inspection would find nothing.
 
     What comes out again byte for byte lost no key on the way in; too few brackets cannot nest too deep.
@@ -57,7 +57,7 @@ def _is_compact_and_plain(text: bytes, value: Any, bounds: Bounds) -> bool:
     )
 
 
-def _inspect(text: bytes, value: Any, bounds: Bounds) -> None:
+def _inspect(text: bytes, value: Any, bounds: JsonLimits) -> None:
     _check_depth(value, bounds.depth)
     _DECODER.decode(text.decode())
 

@@ -14,7 +14,7 @@ from typing import Any
 from opentelemetry import propagate, trace
 from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, Status, StatusCode, TracerProvider
 
-from assent.edges.http import Headers
+from assent.web.asgi import Headers
 
 CARRIED = ("traceparent", "tracestate", "baggage")
 LONGEST = 8192
@@ -54,7 +54,7 @@ def describe(span: Span | None, tool: str | None, outcome: str, failed: bool) ->
         span.set_status(Status(StatusCode.ERROR, outcome))
 
 
-def carried(meta: dict[str, Any]) -> dict[str, Any]:
+def inject_trace_context(meta: dict[str, Any]) -> dict[str, Any]:
     """The `_meta` of a request to an upstream: with the span we are in, where there is one."""
     if not trace.get_current_span().get_span_context().is_valid:
         return meta

@@ -6,7 +6,7 @@ from assent.core.approval import Approval, ApprovalState, Decision, Verdict
 from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal, person_of
-from assent.core.reach import APPROVER, OPERATOR, is_operator, reach_of
+from assent.core.record_scope import APPROVER, OPERATOR, is_operator, record_scope_of
 from assent.ports import Ports
 
 __all__ = ["APPROVER", "OPERATOR", "approve", "find"]
@@ -43,7 +43,7 @@ async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports:
 async def find(person: Principal, approval_id: str, ports: Ports) -> Approval:
     """The approval, if this principal may read it; another's is as unknown as none."""
     approval = await _known(person, approval_id, ports)
-    if not reach_of(person).covers(approval.tenant, approval.requester):
+    if not record_scope_of(person).covers(approval.tenant, approval.requester):
         raise _unknown(approval_id)
     return approval
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from assent.core.approval import Approval
-from assent.core.call import Reply, Request
+from assent.core.call import Request, UserAnswer
 from assent.core.outcome import Outcome, Pause
 from assent.pipeline.govern import govern
 from assent.ports import Ports
@@ -15,8 +15,8 @@ MOST_QUESTIONS: Final = 3
 """What changes under every answer is left to be decided elsewhere."""
 
 
-async def asked_in_turn(
-    request: Request, outcome: Outcome, ports: Ports, ask: Callable[[Approval], Awaitable[Reply | None]]
+async def confirm_on_stream(
+    request: Request, outcome: Outcome, ports: Ports, ask: Callable[[Approval], Awaitable[UserAnswer | None]]
 ) -> Outcome:
     """Say the sentence again with the answer, and ask anew about what has changed meanwhile, such as the price; a
     client that cannot answer waits out of band."""

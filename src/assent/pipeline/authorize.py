@@ -8,18 +8,18 @@ from assent.core.call import Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.pipeline.journal import Journal
+from assent.pipeline.trace import CallTrace
 
 
-def authorize(request: Request, principal: Principal, tool: Tool, journal: Journal) -> tuple[str, ...]:
+def authorize(request: Request, principal: Principal, tool: Tool, trace: CallTrace) -> tuple[str, ...]:
     """The permissions that are missing, which is none unless the call only rehearses a locked tool; else refused."""
     if principal.mode == "test" and not tool.has_test:  # observing too: a test caller reaches nothing that is live
         raise Refusal("authorize.no_test_endpoint")
     missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
     if missing and not _rehearses_locked(request, tool):
-        journal.object("authorize", lacking(tool, missing))
+        trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing))
     else:
-        journal.passed("authorize", "%s", _Reason(tool.contract.permissions, missing))
+        trace.passed("authorize", "%s", _Reason(tool.contract.permissions, missing))
     return missing
 
 
@@ -30,7 +30,7 @@ def may_see(principal: Principal, tool: Tool, *, observing: bool = False) -> boo
     return observing or tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
 
 
-def lacking(tool: Tool, missing: tuple[str, ...]) -> Refusal:
+def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...]) -> Refusal:
     """The refusal that names everything the operation needs in one challenge."""
     return Refusal(
         "authorize.missing_permissions",

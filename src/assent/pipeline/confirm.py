@@ -12,36 +12,36 @@ from assent.core.call import Call
 from assent.core.outcome import Pause, Refusal
 from assent.core.render import question
 from assent.core.risk import ambiguous, asked_by
-from assent.pipeline.journal import Journal
 from assent.pipeline.rehearse import Rehearsed
+from assent.pipeline.trace import CallTrace
 from assent.ports import CoolingDown, Ports, TooManyPending
 
 _AGAIN = "once it is approved, call again with the same arguments."
 
 
-async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, journal: Journal) -> Approval | None:
+async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTrace) -> Approval | None:
     """An approval for exactly this call, None where nobody need be asked; otherwise ask: in band, or out of band."""
     why = ambiguous(call.tool.contract, call.arguments)
     by = asked_by(call, why)
     if by in ("none", "host"):
-        journal.passed("confirm", "nobody need be asked" if by == "none" else "the host asks")
+        trace.passed("confirm", "nobody need be asked" if by == "none" else "the host asks")
         return None
     draft = _draft(call, rehearsed, why, by, ports, await ports.leads_to(call))
     approval = await ports.store.approval_for(draft.binding, ports.now())
-    if journal.observing:
-        journal.object("confirm", Pause(approval or draft))
+    if trace.observing:
+        trace.refuse_or_note("confirm", Pause(approval or draft))
         return None
     if approval is None:
         approval = await _ask(draft, call, ports)
     if _replies(call, approval):
         approval = await _answered(approval, call, ports)
-    return _judge(approval, call, ports, journal)
+    return _judge(approval, call, ports, trace)
 
 
-def _judge(approval: Approval, call: Call, ports: Ports, journal: Journal) -> Approval:
+def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Approval:
     match approval.state_at(ports.now()):
         case ApprovalState.APPROVED:
-            journal.passed("confirm", f"approval {approval.id}")
+            trace.passed("confirm", f"approval {approval.id}")
             return approval
         case ApprovalState.DECLINED:
             raise _declined(approval, ports)

@@ -8,20 +8,20 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.pipeline.authorize import may_see
-from assent.pipeline.journal import Journal
+from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
 
-def discover(request: Request, principal: Principal, ports: Ports, journal: Journal) -> Tool:
+def discover(request: Request, principal: Principal, ports: Ports, trace: CallTrace) -> Tool:
     """The tool of that name. A hidden one is refused exactly as an unknown one is; observing changes nothing here."""
     catalogue = ports.catalogue()
     tool = catalogue.find(request.tool)
     reason = why_absent(catalogue, tool, request.tool, principal)
     if tool is None or reason is not None:
-        journal.stopped("discover", reason or "unknown")
+        trace.stopped("discover", reason or "unknown")
         raise Refusal("discover.unknown_tool", f"Unknown tool: {request.tool}")
-    journal.tool = tool
-    journal.passed("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
+    trace.tool = tool
+    trace.passed("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
     return tool
 
 

@@ -12,19 +12,19 @@ from assent.core.call import Presence
 from assent.core.claims import Settlement, State
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
-from assent.pipeline.sweep import EVERY, sweep
 from assent.ports import Store
+from assent.stores.cleanup import EVERY, sweep
 
 T = TypeVar("T")
 RETENTION = 30 * 86400.0
 
 
-class _Held:
+class _LeaseGuard:
     """A lease while it is held."""
 
     __slots__ = ("_lease", "_work")
 
-    def __init__(self, work: Work, lease: tuple[str, int]) -> None:
+    def __init__(self, work: EffectRunner, lease: tuple[str, int]) -> None:
         self._work, self._lease = work, lease
 
     def __enter__(self) -> None:
@@ -54,7 +54,7 @@ async def _carry(effect: Coroutine[Any, Any, T], end: asyncio.Future[T]) -> None
             end.set_result(result)
 
 
-class Work:
+class EffectRunner:
     """The tasks that run effects, and the leases they hold."""
 
     def __init__(
@@ -63,9 +63,15 @@ class Work:
         now: Callable[[], float],
         lease: float = 15.0,
         retention: float = RETENTION,
-        blind: Callable[[str], str] = str,
+        keyed_hash: Callable[[str], str] = str,
     ) -> None:
-        self._store, self._now, self._lease, self._retention, self._blind = store, now, lease, retention, blind
+        self._store, self._now, self._lease, self._retention, self._keyed_hash = (
+            store,
+            now,
+            lease,
+            retention,
+            keyed_hash,
+        )
         self._tasks: set[asyncio.Task[Any]] = set()
         self._held: dict[tuple[str, int], None] = {}
         self._heart: asyncio.Task[None] | None = None
@@ -123,7 +129,7 @@ class Work:
 
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
         """Keep a claim's lease alive while its effect runs."""
-        return _NOTHING_HELD if claim_id is None else _Held(self, (claim_id, epoch))
+        return _NOTHING_HELD if claim_id is None else _LeaseGuard(self, (claim_id, epoch))
 
     def hold(self, lease: tuple[str, int]) -> None:
         self._held[lease] = None
@@ -168,7 +174,7 @@ class Work:
             return
         now = self._now()
         facts = {
-            "claim": self._blind(claim_id),
+            "claim": self._keyed_hash(claim_id),
             "tool": record.tool,
             "contract": record.contract,
             "state": State.IN_DOUBT.value,

@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeVar
 
 from assent.core.call import Call, Presence, Request
 from assent.core.outcome import Answer, Outcome, Pause
-from assent.pipeline.govern import sentence
-from assent.pipeline.journal import Journal, Note
-from assent.pipeline.onlooker import Onlooker
+from assent.pipeline.govern import run_stages
 from assent.pipeline.record import record
+from assent.pipeline.trace import CallTrace, StageNote
 from assent.ports import Ports, Upstream
+from assent.stores.dry_run import DryRunStore
 
 T = TypeVar("T")
 STAGES = (
@@ -41,7 +41,7 @@ _WEIGHT = ("pass", "would stop", "unknown", "stop")
 class Explanation:
     """One note for every stage in order, and how the request would end."""
 
-    stages: tuple[Note, ...]
+    stages: tuple[StageNote, ...]
     outcome: Literal["answer", "pause", "refusal", "unknown"]
     code: str | None = None
     runs: bool = False
@@ -67,55 +67,57 @@ async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Exp
 
     A price or a look-up is another tool's answer: without `reads` it is not asked for, and what hangs on it is unknown.
     """
-    journal = Journal(observing=ports.mode == "observe")
+    trace = CallTrace(observing=ports.mode == "observe")
     looking = ports._replace(
-        store=Onlooker(ports.store),
+        store=DryRunStore(ports.store),
         upstream=_Untouched(ports.upstream if reads else None),
         work=_Idle(),
         new_id=lambda: NOT_ASKED_YET,
         seen=lambda *_: None,
     )
     try:
-        outcome = await record(request, looking, sentence, journal)
+        outcome = await record(request, looking, run_stages, trace)
     except _Reached as reached:
-        return _at_the_tool(reached, journal)
-    return _ended(outcome, journal)
+        return _at_the_tool(reached, trace)
+    return _ended(outcome, trace)
 
 
-def _ended(outcome: Outcome, journal: Journal) -> Explanation:
+def _ended(outcome: Outcome, trace: CallTrace) -> Explanation:
     if isinstance(outcome, Answer):
-        return Explanation(_in_order(journal), "answer", would=tuple(journal.would))
+        return Explanation(_in_order(trace), "answer", would=tuple(trace.would))
     kind: Literal["pause", "refusal"] = "pause" if isinstance(outcome, Pause) else "refusal"
     reason = "a person is asked" if isinstance(outcome, Pause) else outcome.problem()["detail"]
-    stop = Note(_next(journal), "stop", f"{outcome.code}: {reason}")
-    return Explanation(_in_order(journal, stop), kind, outcome.code, would=tuple(journal.would))
+    stop = StageNote(_next(trace), "stop", f"{outcome.code}: {reason}")
+    return Explanation(_in_order(trace, stop), kind, outcome.code, would=tuple(trace.would))
 
 
-def _at_the_tool(reached: _Reached, journal: Journal) -> Explanation:
+def _at_the_tool(reached: _Reached, trace: CallTrace) -> Explanation:
     if reached.other is not None:
-        depends = Note(_next(journal), "unknown", f"it depends on what {reached.other} says, which was not asked")
-        return Explanation(_in_order(journal, depends), "unknown", would=tuple(journal.would))
-    rehearsal = journal.call is not None and journal.call.dry_run
+        depends = StageNote(_next(trace), "unknown", f"it depends on what {reached.other} says, which was not asked")
+        return Explanation(_in_order(trace, depends), "unknown", would=tuple(trace.would))
+    rehearsal = trace.call is not None and trace.call.dry_run
     run = (
-        Note("rehearse", "pass", "the tool would preview it") if rehearsal else Note("execute", "pass", "it would run")
+        StageNote("rehearse", "pass", "the tool would preview it")
+        if rehearsal
+        else StageNote("execute", "pass", "it would run")
     )
-    return Explanation(_in_order(journal, run), "answer", runs=True, would=tuple(journal.would))
+    return Explanation(_in_order(trace, run), "answer", runs=True, would=tuple(trace.would))
 
 
-def _next(journal: Journal) -> str:
+def _next(trace: CallTrace) -> str:
     """The first stage that has said nothing: where a request that ended must have ended."""
-    heard = {note.stage for note in journal.notes if note.verdict != "stop"}
+    heard = {note.stage for note in trace.notes if note.verdict != "stop"}
     return next(stage for stage in STAGES if stage not in heard)
 
 
-def _in_order(journal: Journal, *more: Note) -> tuple[Note, ...]:
+def _in_order(trace: CallTrace, *more: StageNote) -> tuple[StageNote, ...]:
     """One note for each stage: its weightiest, the first of equals."""
-    said: dict[str, Note] = {}
-    for note in (*journal.notes, *more):
+    said: dict[str, StageNote] = {}
+    for note in (*trace.notes, *more):
         standing = said.get(note.stage)
         if standing is None or _WEIGHT.index(note.verdict) > _WEIGHT.index(standing.verdict):
             said[note.stage] = note
-    return tuple(said.get(stage, Note(stage, "not reached", "")) for stage in STAGES)
+    return tuple(said.get(stage, StageNote(stage, "not reached", "")) for stage in STAGES)
 
 
 class _Reached(BaseException):

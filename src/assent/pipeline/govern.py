@@ -13,45 +13,45 @@ from assent.pipeline.confirm import confirm
 from assent.pipeline.discover import discover
 from assent.pipeline.execute import execute
 from assent.pipeline.guard import guard
-from assent.pipeline.journal import Journal
-from assent.pipeline.recall import overtaken, recall
+from assent.pipeline.recall import await_concurrent_result, recall
 from assent.pipeline.record import record
 from assent.pipeline.rehearse import rehearse
 from assent.pipeline.step_up import step_up
+from assent.pipeline.trace import CallTrace
 from assent.pipeline.validate import validate
-from assent.ports import Ports, Taken
+from assent.ports import ClaimExists, Ports
 
 
 async def govern(request: Request, ports: Ports) -> Outcome:
     """The one path of every call. Its order is fixed; extension happens inside a verb, never between verbs."""
-    return await record(request, ports, sentence)
+    return await record(request, ports, run_stages)
 
 
-async def sentence(request: Request, ports: Ports, journal: Journal) -> Answer:
-    principal = await authenticate(request, ports, journal)
-    tool = discover(request, principal, ports, journal)
-    missing = authorize(request, principal, tool, journal)
+async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer:
+    principal = await authenticate(request, ports, trace)
+    tool = discover(request, principal, ports, trace)
+    missing = authorize(request, principal, tool, trace)
     if is_large(request.arguments):
         await ports.work.turn()
-    call = validate(request, principal, tool, journal)
-    if known := await recall(call, ports, journal):
+    call = validate(request, principal, tool, trace)
+    if known := await recall(call, ports, trace):
         return known
-    guard(call, ports, journal)
-    rehearsal = await rehearse(call, missing, ports, journal)
+    guard(call, ports, trace)
+    rehearsal = await rehearse(call, missing, ports, trace)
     if rehearsal.answer:
         return rehearsal.answer
-    approval = await confirm(call, rehearsal, ports, journal)
-    step_up(call, ports, journal)
+    approval = await confirm(call, rehearsal, ports, trace)
+    step_up(call, ports, trace)
     if call.is_read and approval is None:
-        return await _commit(call, None, rehearsal.price, ports, journal)
-    journal.handed_over = True
+        return await _commit(call, None, rehearsal.price, ports, trace)
+    trace.handed_over = True
     try:
-        return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, journal), request.presence)
-    except Taken:
-        journal.handed_over = False
-        return await overtaken(call, ports, journal)
+        return await ports.work.shield(_commit(call, approval, rehearsal.price, ports, trace), request.presence)
+    except ClaimExists:
+        trace.handed_over = False
+        return await await_concurrent_result(call, ports, trace)
 
 
-async def _commit(call: Call, approval: Approval | None, price: str | None, ports: Ports, journal: Journal) -> Answer:
+async def _commit(call: Call, approval: Approval | None, price: str | None, ports: Ports, trace: CallTrace) -> Answer:
     """The last two verbs, out of reach of a caller who leaves: once written down, the effect runs on."""
-    return await execute(await claim(call, approval, price, ports, journal), ports, journal)
+    return await execute(await claim(call, approval, price, ports, trace), ports, trace)

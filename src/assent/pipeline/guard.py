@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from assent.core.call import Call
 from assent.core.outcome import Refusal
-from assent.pipeline.journal import Journal
+from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
 
-def guard(call: Call, ports: Ports, journal: Journal) -> None:
+def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
     """Refuse at the first rule that denies, naming the rule and the field."""
     applied = 0
     arguments = {**call.arguments, **call.beside} if call.beside else call.arguments
@@ -19,9 +19,9 @@ def guard(call: Call, ports: Ports, journal: Journal) -> None:
         denied = rule.denies(arguments)
         if denied is not None:
             field, reason = denied
-            journal.object("guard", Refusal("guard.denied", f"{field}: {reason}.", rule=rule.rule, field=field))
+            trace.refuse_or_note("guard", Refusal("guard.denied", f"{field}: {reason}.", rule=rule.rule, field=field))
             return
     if applied:
-        journal.passed("guard", "%d rules hold", applied)
+        trace.passed("guard", "%d rules hold", applied)
     else:
-        journal.passed("guard", "no rule applies")
+        trace.passed("guard", "no rule applies")

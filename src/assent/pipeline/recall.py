@@ -9,61 +9,61 @@ from assent.core.claims import FINISHED, ClaimRecord, State, claim_name, derives
 from assent.core.outcome import Answer, Refusal
 from assent.core.refusals import KEY_REMEDY
 from assent.core.secrets import ALREADY_DELIVERED
-from assent.pipeline.journal import Journal
-from assent.pipeline.recover import own, recover, resume
+from assent.pipeline.recover import recover, require_same_call, resume
+from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
 RETRY_AFTER_MS = 1000
 
 
-async def recall(call: Call, ports: Ports, journal: Journal) -> Answer | None:
+async def recall(call: Call, ports: Ports, trace: CallTrace) -> Answer | None:
     """The stored answer of a call already made, the doubt about it, or None: go on. Nobody is asked a second time."""
     contract = call.tool.contract
     if call.resume is None and (call.is_read or call.dry_run):
-        journal.passed("recall", "nothing to recall for a read or a rehearsal")
+        trace.passed("recall", "nothing to recall for a read or a rehearsal")
         return None
     if call.resume is None and call.key is None and contract.idempotency.key == "required":
-        journal.object("recall", _key_missing(contract.idempotency.argument))
+        trace.refuse_or_note("recall", _key_missing(contract.idempotency.argument))
     name = call.resume.claim if call.resume else claim_name(call)
-    if name is None or (journal.observing and call.resume is None and derives_key(call)):
-        journal.passed("recall", "no key was sent")
+    if name is None or (trace.observing and call.resume is None and derives_key(call)):
+        trace.passed("recall", "no key was sent")
         return None
     record = await ports.store.recall(name)
     if call.resume is not None:
-        record = own(call, record)
+        record = require_same_call(call, record)
     if record is not None and record.state_at(ports.now()) is State.STARTED:
         record = await ports.store.ended(name, ports.attach)
-    return await _settled(call, record, ports, journal)
+    return await _settled(call, record, ports, trace)
 
 
-async def overtaken(call: Call, ports: Ports, journal: Journal) -> Answer:
+async def await_concurrent_result(call: Call, ports: Ports, trace: CallTrace) -> Answer:
     """Another call with the same key was faster: its answer is this one's too, or there is none yet."""
-    known = await recall(call, ports, journal)
+    known = await recall(call, ports, trace)
     if known is None:
         raise Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS)
     return known
 
 
-async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, journal: Journal) -> Answer | None:
+async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, trace: CallTrace) -> Answer | None:
     now, natural = ports.now(), call.tool.contract.natural is not None
     if record is None or record.is_stale(now):
-        journal.passed("recall", "never called with this key" if record is None else "what it named is no longer valid")
+        trace.passed("recall", "never called with this key" if record is None else "what it named is no longer valid")
         return None
     if not natural and record.fingerprint != call.fingerprint:
-        journal.object("recall", Refusal("recall.key_mismatch"))
+        trace.refuse_or_note("recall", Refusal("recall.key_mismatch"))
         return None
     state = record.state_at(now)
     if record.is_tombstone(now) and state is not State.IN_DOUBT:  # a doubt does not end by waiting
-        journal.object("recall", Refusal("recall.expired"))
+        trace.refuse_or_note("recall", Refusal("recall.expired"))
         return None
     if state in FINISHED:
-        journal.passed("recall", f"answered before: {state}")
+        trace.passed("recall", f"answered before: {state}")
         return _replay(call, record)
     if state is State.IN_DOUBT:
-        return await recover(call, record, ports, journal)
+        return await recover(call, record, ports, trace)
     if state is State.SUSPENDED and call.resume is not None:
-        return await resume(call, record, call.resume.epoch, ports, journal)
-    journal.object("recall", Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS))
+        return await resume(call, record, call.resume.epoch, ports, trace)
+    trace.refuse_or_note("recall", Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS))
     return None
 
 

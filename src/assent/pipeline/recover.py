@@ -7,46 +7,46 @@ from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Answer, Refusal
-from assent.pipeline.claim import Claim, reclaimed
+from assent.pipeline.claim import Claim, claim_from_record
 from assent.pipeline.execute import execute, keep
-from assent.pipeline.journal import Journal
+from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
 
-async def recover(call: Call, record: ClaimRecord, ports: Ports, journal: Journal) -> Answer | None:
+async def recover(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer | None:
     """Re-drive, look up or refuse, as the contract's `recovery` says. `none` is never run again."""
     recovery = call.tool.contract.idempotency.recovery
     if recovery == "none":
-        await _doubt(call, record, ports, journal)
-        journal.object("recall", Refusal("recall.in_doubt"))
+        await _doubt(call, record, ports, trace)
+        trace.refuse_or_note("recall", Refusal("recall.in_doubt"))
         return None
     done = await _look_up(call, ports) if recovery == "reconcile" else "not_done"
     if done == "unknown":
-        await _doubt(call, record, ports, journal)
-        journal.object("recall", Refusal("recall.in_doubt"))
+        await _doubt(call, record, ports, trace)
+        trace.refuse_or_note("recall", Refusal("recall.in_doubt"))
         return None
-    journal.handed_over = True
-    return await ports.work.shield(_again(call, record, done, ports, journal))
+    trace.handed_over = True
+    return await ports.work.shield(_again(call, record, done, ports, trace))
 
 
 async def _again(
-    call: Call, record: ClaimRecord, done: str | dict[str, object], ports: Ports, journal: Journal
+    call: Call, record: ClaimRecord, done: str | dict[str, object], ports: Ports, trace: CallTrace
 ) -> Answer:
     """Take a claim in doubt over and bring it to its end, out of reach of a caller who leaves."""
     recovery = call.tool.contract.idempotency.recovery
-    claim = await _taken(call, record.id, record.epoch, recovery, ports, journal)
-    journal.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
-    return await (keep(claim, done, ports, journal) if isinstance(done, dict) else execute(claim, ports, journal))
+    claim = await _taken(call, record.id, record.epoch, recovery, ports, trace)
+    trace.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
+    return await (keep(claim, done, ports, trace) if isinstance(done, dict) else execute(claim, ports, trace))
 
 
-async def _taken(call: Call, claim_id: str, epoch: int, why: str, ports: Ports, journal: Journal) -> Claim:
+async def _taken(call: Call, claim_id: str, epoch: int, why: str, ports: Ports, trace: CallTrace) -> Claim:
     now = ports.now()
-    entry = _intent_again(call, ports.blind(claim_id), why, epoch, now)
+    entry = _intent_again(call, ports.keyed_hash(claim_id), why, epoch, now)
     taken = await ports.store.retake(claim_id, epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
-    journal.started = True
-    return reclaimed(call, taken, ports, begun=why != "reconcile")  # the look-up has said what was done
+    trace.started = True
+    return claim_from_record(call, taken, ports, begun=why != "reconcile")  # the look-up has said what was done
 
 
 def _intent_again(call: Call, name: str, why: str, epoch: int, now: float) -> Entry:
@@ -54,14 +54,14 @@ def _intent_again(call: Call, name: str, why: str, epoch: int, now: float) -> En
     return Entry("intent", now, facts, call_values(call))
 
 
-async def _doubt(call: Call, record: ClaimRecord, ports: Ports, journal: Journal) -> None:
+async def _doubt(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> None:
     """Write down what the caller is about to be told: an owner who comes back late can no longer say otherwise."""
-    if record.state is State.IN_DOUBT or journal.observing:
+    if record.state is State.IN_DOUBT or trace.observing:
         return
     now = ports.now()
     facts = {
         **call_facts(call),
-        "claim": ports.blind(record.id),
+        "claim": ports.keyed_hash(record.id),
         "state": State.IN_DOUBT.value,
         "epoch": record.epoch + 1,
     }
@@ -69,7 +69,7 @@ async def _doubt(call: Call, record: ClaimRecord, ports: Ports, journal: Journal
         raise Refusal("recall.in_flight", retry_after_ms=1000)
 
 
-def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:
+def require_same_call(call: Call, record: ClaimRecord | None) -> ClaimRecord:
     """The claim that a resumed call says is its own; refused unless it is the same call's, and no other's."""
     if (
         call.dry_run
@@ -86,16 +86,16 @@ def own(call: Call, record: ClaimRecord | None) -> ClaimRecord:
     return record
 
 
-async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, journal: Journal) -> Answer:
+async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, trace: CallTrace) -> Answer:
     """Go on with a claim that the tool's own question had suspended."""
-    journal.handed_over = True
-    return await ports.work.shield(_on(call, record, epoch, ports, journal))
+    trace.handed_over = True
+    return await ports.work.shield(_on(call, record, epoch, ports, trace))
 
 
-async def _on(call: Call, record: ClaimRecord, epoch: int, ports: Ports, journal: Journal) -> Answer:
-    claim = await _taken(call, record.id, epoch, "resumed", ports, journal)
-    journal.passed("recall", "the tool's own question was answered")
-    return await execute(claim, ports, journal)
+async def _on(call: Call, record: ClaimRecord, epoch: int, ports: Ports, trace: CallTrace) -> Answer:
+    claim = await _taken(call, record.id, epoch, "resumed", ports, trace)
+    trace.passed("recall", "the tool's own question was answered")
+    return await execute(claim, ports, trace)
 
 
 async def _look_up(call: Call, ports: Ports) -> str | dict[str, object]:

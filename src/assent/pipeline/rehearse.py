@@ -13,9 +13,9 @@ from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
 from assent.pipeline.claim import admit
-from assent.pipeline.journal import Journal
-from assent.pipeline.validate import without_own
-from assent.ports import NotRun, Ports, Rehearsal, ToolFailed, Unreached
+from assent.pipeline.trace import CallTrace
+from assent.pipeline.validate import strip_control_arguments
+from assent.ports import NotReached, NotRun, Ports, Rehearsal, ToolFailed
 
 
 class Rehearsed(NamedTuple):
@@ -27,20 +27,20 @@ class Rehearsed(NamedTuple):
     price: str | None = None
 
 
-async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, journal: Journal) -> Rehearsed:
+async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Rehearsed:
     """Answer a dry run; refuse a call whose required dry run did not happen; name the price of a spend."""
     if call.dry_run:
-        await admit(call, None, ports, (), journal)  # it spends nothing, but its place in the rate it takes
-        return Rehearsed(await _preview(call, missing, ports, journal))
+        await admit(call, None, ports, (), trace)  # it spends nothing, but its place in the rate it takes
+        return Rehearsed(await _preview(call, missing, ports, trace))
     spec = call.tool.contract.dry_run
     earlier = await _earlier(call, ports) if spec.mode != "none" else None
     if earlier is None and spec.mode == "required":
-        journal.object("rehearse", Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument))
-    price = await _price(call, ports, journal)
+        trace.refuse_or_note("rehearse", Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument))
+    price = await _price(call, ports, trace)
     if earlier is None:
-        journal.passed("rehearse", f"price {price}" if price else "no rehearsal needed")
+        trace.passed("rehearse", f"price {price}" if price else "no rehearsal needed")
         return Rehearsed(price=price)
-    journal.passed("rehearse", "rehearsed with these arguments")
+    trace.passed("rehearse", "rehearsed with these arguments")
     return Rehearsed(None, orjson.loads(earlier.preview), hashlib.sha256(earlier.preview).hexdigest(), price)
 
 
@@ -51,15 +51,15 @@ async def _earlier(call: Call, ports: Ports) -> Rehearsal | None:
     return rehearsal
 
 
-async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, journal: Journal) -> Answer:
+async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Answer:
     """The upstream's own preview where it has one, completed from the contract; otherwise the contract's alone."""
     native = call.tool.rehearses and not missing
     result = await _run(call, ports) if native else {"content": []}
     if result.get("isError") or result.get("resultType") == INPUT_REQUIRED:
-        journal.passed("rehearse", "the tool's own dry run gave no preview")
+        trace.passed("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
     preview = _completed(call, result.get("structuredContent"), missing, simulated=not native)
-    price = await _price(call, ports, journal) if not missing else None
+    price = await _price(call, ports, trace) if not missing else None
     if price is not None:
         preview["price"] = price
     text = orjson.dumps(preview, option=orjson.OPT_INDENT_2).decode()
@@ -67,8 +67,8 @@ async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, journal: 
     if not missing:
         entry = Entry("rehearsal", ports.now(), call_facts(call), call_values(call))
         await ports.store.remember(Rehearsal(call.digest, orjson.dumps(preview), ports.now()), entry)
-        journal.rehearsed = True
-    journal.passed("rehearse", "previewed by the tool" if native else "previewed from the contract")
+        trace.rehearsed = True
+    trace.passed("rehearse", "previewed by the tool" if native else "previewed from the contract")
     return answer
 
 
@@ -89,7 +89,7 @@ def _completed(call: Call, given: Any, missing: tuple[str, ...], *, simulated: b
 async def _run(call: Call, ports: Ports) -> dict[str, Any]:
     try:
         return await ports.upstream.run(call, None)
-    except Unreached:
+    except NotReached:
         raise Refusal("execute.unavailable") from None
     except NotRun as refused:
         raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
@@ -102,7 +102,7 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
         raise Refusal("rehearse.failed") from None
 
 
-async def _price(call: Call, ports: Ports, journal: Journal) -> str | None:
+async def _price(call: Call, ports: Ports, trace: CallTrace) -> str | None:
     """What the contract's estimate says, as a person reads it; a price that cannot be had stops the call."""
     estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
     currency = f" {cost.currency}" if cost and cost.currency else ""
@@ -111,14 +111,14 @@ async def _price(call: Call, ports: Ports, journal: Journal) -> str | None:
         return None if amount is MISSING else f"{amount}{currency}"
     amount = await _estimated(call, estimate, ports)
     if amount is MISSING:
-        journal.object("rehearse", Refusal("rehearse.estimate_failed"))
+        trace.refuse_or_note("rehearse", Refusal("rehearse.estimate_failed"))
         return None
     return f"{amount}{currency}"
 
 
 async def _estimated(call: Call, estimate: Estimate, ports: Ports) -> Any:
     """The amount, or MISSING. The estimate is asked about the same arguments, without those that are ours."""
-    arguments = without_own(call.tool.contract, call.arguments)
+    arguments = strip_control_arguments(call.tool.contract, call.arguments)
     try:
         result = await ports.upstream.read(estimate.tool, arguments, call)
     except Exception:

@@ -86,7 +86,12 @@ async def _fenced(record: ClaimRecord, person: Principal, ports: Ports) -> Claim
 
 
 def _facts(record: ClaimRecord, state: State, ports: Ports) -> dict[str, Any]:
-    return {"claim": ports.blind(record.id), "tool": record.tool, "contract": record.contract, "state": state.value}
+    return {
+        "claim": ports.keyed_hash(record.id),
+        "tool": record.tool,
+        "contract": record.contract,
+        "state": state.value,
+    }
 
 
 def _emptied(

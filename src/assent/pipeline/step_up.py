@@ -6,7 +6,7 @@ from assent.contract.parts import StepUp
 from assent.core.call import Call
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.pipeline.journal import Journal
+from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
 _NO_LOGIN = (
@@ -15,23 +15,23 @@ _NO_LOGIN = (
 )
 
 
-def step_up(call: Call, ports: Ports, journal: Journal) -> None:
+def step_up(call: Call, ports: Ports, trace: CallTrace) -> None:
     """Refuse with a challenge where the contract asks for more than the caller brought."""
     spec, condition = call.tool.contract.step_up, call.tool.step_up_when
     if spec is None:
-        journal.passed("step_up", "not asked for")
+        trace.passed("step_up", "not asked for")
         return
     if condition is not None and not condition.holds(call.arguments):
-        journal.passed("step_up", f"not needed: {condition.source} does not hold")
+        trace.passed("step_up", f"not needed: {condition.source} does not hold")
         return
     lacking = shortfall(spec, call.principal, ports.now())
     if lacking is None:
-        journal.passed("step_up", "fresh and strong enough")
+        trace.passed("step_up", "fresh and strong enough")
         return
     facts = {"acr_values": list(spec.acr)} if spec.acr else {}
     age = {"max_age": spec.max_age} if spec.max_age else {}
     remedy = {} if call.principal.bearer else {"remedy": _NO_LOGIN}
-    journal.object("step_up", Refusal("step_up.required", lacking, **facts, **age, **remedy))
+    trace.refuse_or_note("step_up", Refusal("step_up.required", lacking, **facts, **age, **remedy))
 
 
 def shortfall(spec: StepUp, principal: Principal, now: float) -> str | None:

@@ -11,7 +11,7 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 
 
-class Note(NamedTuple):
+class StageNote(NamedTuple):
     """One stage's verdict and its reason."""
 
     stage: str
@@ -20,7 +20,7 @@ class Note(NamedTuple):
 
 
 @dataclass(slots=True)
-class Journal:
+class CallTrace:
     """The notes of one request: kept while the sentence is said, read by `record` at its end."""
 
     observing: bool = False
@@ -37,10 +37,11 @@ class Journal:
     """Codes of what was not asked or refused because the mode is `observe`."""
 
     @property
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[StageNote]:
         """What was noted, put into words. Hardly any request is ever asked for them."""
         return [
-            Note(stage, verdict, reason % parts if parts else reason) for stage, verdict, reason, parts in self._notes
+            StageNote(stage, verdict, reason % parts if parts else reason)
+            for stage, verdict, reason, parts in self._notes
         ]
 
     def passed(self, stage: str, reason: str, *parts: object) -> None:
@@ -50,7 +51,7 @@ class Journal:
     def stopped(self, stage: str, reason: str) -> None:
         self._notes.append((stage, "stop", reason, ()))
 
-    def object(self, stage: str, ending: Ending) -> None:
+    def refuse_or_note(self, stage: str, ending: Ending) -> None:
         """Raise a pause or refusal; when only observing, write down that it would have been raised."""
         if not self.observing:
             raise ending

@@ -12,16 +12,16 @@ from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.model import Contract
 from assent.contract.schema_cost import size_of
 from assent.core.call import Call, Request
+from assent.core.member_names import Misspelt
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.core.spelling import Misspelt
 from assent.core.tool import MOST_VALUES, Tool
-from assent.pipeline.journal import Journal
+from assent.pipeline.trace import CallTrace
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
 
 
-def validate(request: Request, principal: Principal, tool: Tool, journal: Journal) -> Call:
+def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrace) -> Call:
     """The frozen call: arguments that fit the schema, their canonical form, one digest. Only this makes a Call."""
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
@@ -39,9 +39,9 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         raise Refusal("validate.malformed", f"The arguments have no canonical form: {_safe(error)}.") from None
     if tool.spelling is not None:
         for misspelt in tool.spelling.find(arguments):
-            _object_to(misspelt, journal)
+            _object_to(misspelt, trace)
     if tool.check_input is not None and (errors := tool.check_input(arguments)):
-        journal.object("validate", _unfit(errors))
+        trace.refuse_or_note("validate", _unfit(errors))
     fingerprint = hashlib.sha256(plain).hexdigest()
     call = Call(
         principal,
@@ -50,15 +50,15 @@ def validate(request: Request, principal: Principal, tool: Tool, journal: Journa
         plain,
         fingerprint,
         _digest(principal, tool, fingerprint),
-        _key(request, arguments, tool, journal),
+        _key(request, arguments, tool, trace),
         dry_run,
         request.reply,
         request.resume,
         request.can_ask,
         request.beside,
     )
-    journal.call = call
-    journal.passed("validate", "call %.12s", call.digest)
+    trace.call = call
+    trace.passed("validate", "call %.12s", call.digest)
     return call
 
 
@@ -66,10 +66,10 @@ def _stated(arguments: dict[str, Any], tool: Tool) -> tuple[bool, dict[str, Any]
     """Whether the call is a rehearsal, and the arguments that say what is done."""
     spec = tool.contract.dry_run
     dry_run = spec.mode != "none" and arguments.get(spec.argument) is True
-    return dry_run, without_own(tool.contract, arguments)
+    return dry_run, strip_control_arguments(tool.contract, arguments)
 
 
-def without_own(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def strip_control_arguments(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments but for two that speak to us: the dry-run argument, whose absence means false, and the key.
 
     A key is the same wherever it is sent, so a retry may send it elsewhere, and a rehearsal needs none.
@@ -99,7 +99,7 @@ def _who_and_what(principal: Principal, upstream: str, name: str, contract: str)
     return b"assent call v1\n" + b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 
 
-def _key(request: Request, arguments: dict[str, Any], tool: Tool, journal: Journal) -> str | None:
+def _key(request: Request, arguments: dict[str, Any], tool: Tool, trace: CallTrace) -> str | None:
     """The one idempotency key of a call, wherever it was sent; two that differ are refused."""
     sent = list(request.keys)
     argument = tool.contract.idempotency.argument
@@ -109,15 +109,15 @@ def _key(request: Request, arguments: dict[str, Any], tool: Tool, journal: Journ
         return None
     if any(other != sent[0] for other in sent):
         detail = "The idempotency keys of header, _meta and arguments differ."
-        journal.object("validate", Refusal("validate.key_invalid", detail))
+        trace.refuse_or_note("validate", Refusal("validate.key_invalid", detail))
     elif not _KEY.match(sent[0]):
-        journal.object("validate", Refusal("validate.key_invalid"))
+        trace.refuse_or_note("validate", Refusal("validate.key_invalid"))
     else:
         return sent[0]
     return None
 
 
-def _object_to(misspelt: Misspelt, journal: Journal) -> None:
+def _object_to(misspelt: Misspelt, trace: CallTrace) -> None:
     """Refuse an argument that a reader without regard to case takes for another one.
 
     Where both are there, no mode lets the call through: what was checked is not what such a reader uses.
@@ -126,7 +126,7 @@ def _object_to(misspelt: Misspelt, journal: Journal) -> None:
     if misspelt.both:
         where = f"{misspelt.pointer}: " if misspelt.pointer else ""
         raise Refusal("validate.malformed", f"{where}{reason}, and both are there.")
-    journal.object("validate", _unfit([(misspelt.pointer, reason)]))
+    trace.refuse_or_note("validate", _unfit([(misspelt.pointer, reason)]))
 
 
 def _unfit(errors: list[tuple[str, str]]) -> Refusal:

@@ -18,10 +18,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
-from assent.edges.idempotency_key import META_KEY
-from assent.edges.listing import sdk_server, unheard_noise, unread_answer
-from assent.edges.reasons import reason_of
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
+from assent.mcp.idempotency_key import META_KEY
+from assent.probe.errors import reason_of
+from assent.probe.list_tools import mute_sdk_parse_errors, sdk_server, unread_answer
 
 PATIENCE = 30.0
 _STARTING = 60.0
@@ -29,7 +29,7 @@ _MOMENT = 1.0
 _CLOSED = ("Connection closed", "SSE stream ")
 
 
-class Caller:
+class ToolCaller:
     """A connection on which tools are called, one call at a time."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
@@ -138,20 +138,20 @@ async def calling(
     headers: Mapping[str, str] | None = None,
     era: str = "auto",
     patience: float = PATIENCE,
-) -> AsyncIterator[Caller]:
+) -> AsyncIterator[ToolCaller]:
     """Connect to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client.
 
     `env` is what a command finds in its environment beside the little that every command does.
     A call that has no answer after `patience` seconds is given up. The connection is held by a task of its own: where
     it breaks, the block is not torn down with it but hears of it at its next call.
     """
-    caller, over = Caller(patience), asyncio.Event()
+    caller, over = ToolCaller(patience), asyncio.Event()
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def hold() -> None:
         async with AsyncExitStack() as stack:
             where: Any
-            stack.enter_context(unheard_noise())
+            stack.enter_context(mute_sdk_parse_errors())
             if command:
                 extra = dict(env) if env is not None else None
                 where = StdioServerParameters(

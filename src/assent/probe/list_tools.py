@@ -30,19 +30,19 @@ from assent.contract.model import Contract
 from assent.contract.wire import CONTRACT_KEY
 from assent.core.catalogue import Catalogue
 from assent.core.render import visible
-from assent.edges.inprocess import IDENTIFIER, sdk_tools
-from assent.edges.reasons import reason_of
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.child import bare_answer, torn_answer
-from assent.edges.upstreams.faults import Fault as UpstreamFault
-from assent.edges.upstreams.http import CAN_BE_ASKED, HttpUpstream
-from assent.edges.upstreams.line import Peer
-from assent.edges.upstreams.pages import all_pages
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import BadTarget
-from assent.edges.upstreams.target import Target as Address
 from assent.errors import AssentError
+from assent.library.sdk import IDENTIFIER, sdk_tools
+from assent.mcp.jsonrpc import RpcError
+from assent.probe.errors import reason_of
+from assent.upstreams.errors import UpstreamError as UpstreamFault
+from assent.upstreams.http.address import BadAddress
+from assent.upstreams.http.address import UpstreamAddress as Address
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import CAN_BE_ASKED, HttpUpstream
+from assent.upstreams.http.transport import SessionContext
+from assent.upstreams.pagination import all_pages
+from assent.upstreams.stdio.process import id_of_truncated_response, id_of_unversioned_response
 
 _CLIENT = {"name": "assent", "version": "0"}
 _CREDENTIALS = "It wants other credentials: give them with --header 'Authorization: Bearer ...'"
@@ -59,7 +59,7 @@ _SDK_LOGS = (logging.getLogger("mcp.client.stdio"), logging.getLogger("mcp.clien
 Definitions = list[dict[str, Any]]
 
 
-class Listed(list[dict[str, Any]]):
+class ToolListing(list[dict[str, Any]]):
     """The definitions a server listed, and the name it gives itself."""
 
     def __init__(self, definitions: Definitions, server: str) -> None:
@@ -71,11 +71,11 @@ class NotListedError(AssentError):
     """A server that did not list its tools; the message says why."""
 
 
-async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patience: float = 60.0) -> Listed:
+async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patience: float = 60.0) -> ToolListing:
     """The tools of a server behind a URL, in whichever era it speaks; all of it within one stretch of patience."""
     try:
-        pool = Pool("server", Address.of(url, headers), Limits(), Breaker("server", time.monotonic))
-    except BadTarget as error:
+        pool = Pool("server", Address.of(url, headers), Limits(), CircuitBreaker("server", time.monotonic))
+    except BadAddress as error:
         raise NotListedError(str(error)) from None
     try:
         async with asyncio.timeout(patience):
@@ -93,14 +93,14 @@ def _remedy(reason: str) -> str:
     return f". {_REMEDIES[status]}" if reason.startswith("answered ") and status in _REMEDIES else ""
 
 
-async def _listed(upstream: HttpUpstream) -> Listed:
+async def _listed(upstream: HttpUpstream) -> ToolListing:
     described = await upstream.describe()
     if described.version in MODERN_PROTOCOL_VERSIONS:
-        found = await upstream.list_all("tools/list", "tools", Peer(described.version, capabilities={}))
-        return Listed(found, _name_in(described.info))
+        found = await upstream.list_all("tools/list", "tools", SessionContext(described.version, capabilities={}))
+        return ToolListing(found, _name_in(described.info))
     _, peer = await upstream.open_session(CAN_BE_ASKED)
     try:
-        return Listed(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
+        return ToolListing(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
     finally:
         await upstream.close_session(peer)
 
@@ -112,7 +112,7 @@ async def listed_by(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
     patience: float = 60.0,
-) -> Listed:
+) -> ToolListing:
     """The tools of a server that a command starts and that speaks on its standard input and output."""
     extra = {**os.environ, **env} if env else None
     parameters = StdioServerParameters(
@@ -120,7 +120,7 @@ async def listed_by(
     )
     noise: list[Exception] = []
     try:
-        with unheard_noise():
+        with mute_sdk_parse_errors():
             async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
                 return await _ask(reading, writing, noise)
     except (OSError, TimeoutError, BaseExceptionGroup) as error:
@@ -137,7 +137,7 @@ def why_unlisted(error: BaseException, noise: Sequence[Exception]) -> str:
 
 
 @contextmanager
-def unheard_noise() -> Iterator[None]:
+def mute_sdk_parse_errors() -> Iterator[None]:
     """While this lasts, the SDK does not log the lines of a server that are no messages."""
     for log in _SDK_LOGS:
         log.addFilter(_is_no_noise)
@@ -152,7 +152,7 @@ def _is_no_noise(record: logging.LogRecord) -> bool:
     return record.exc_info is None
 
 
-async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
+async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> ToolListing:
     """The handshake and every page of the list, message by message; what is no message goes into `noise`."""
     numbers = count(1)
 
@@ -175,7 +175,7 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
     server = _name_in((await request("initialize", hello)).get("serverInfo"))
     await writing.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")))
     try:
-        return Listed(await all_pages("server", "tools/list", "tools", partial(request, "tools/list")), server)
+        return ToolListing(await all_pages("server", "tools/list", "tools", partial(request, "tools/list")), server)
     except UpstreamFault as error:
         raise NotListedError(error.detail) from None
 
@@ -183,7 +183,11 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> Listed:
 def unread_answer(unread: Exception) -> int | str | None:
     """Whose answer it is that the SDK could not read, if it is one."""
     given = unread.errors()[0]["input"] if isinstance(unread, ValidationError) else None
-    return torn_answer(given.encode(errors="replace")) if isinstance(given, str) else bare_answer(given)
+    return (
+        id_of_truncated_response(given.encode(errors="replace"))
+        if isinstance(given, str)
+        else id_of_unversioned_response(given)
+    )
 
 
 def _name_in(info: Any) -> str:
@@ -230,7 +234,7 @@ def _registered(server: Any) -> list[Any]:
     fastmcp = sys.modules.get("fastmcp")  # whoever has such an object has imported it
     if fastmcp is None or not isinstance(server, fastmcp.FastMCP):
         return []
-    from assent.edges.fastmcp_server import own_functions
+    from assent.library.fastmcp import own_functions
 
     return list(own_functions(server))
 

@@ -1,7 +1,7 @@
 """Where do we remember?"""
 
-from assent.stores.address import open_store
 from assent.stores.memory import MemoryStore
+from assent.stores.open import open_store
 from assent.stores.sqlite import SqliteStore
 
 __all__ = ["MemoryStore", "SqliteStore", "open_store"]

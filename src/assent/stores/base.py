@@ -13,32 +13,32 @@ from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document
-from assent.core.dues import NOTHING, Dues
 from assent.core.keys import KeyRecord
+from assent.core.quotas import NOTHING, Quotas
 from assent.ports import Pruned, Rehearsal
 from assent.stores import operations
-from assent.stores.operations import Operation, Sweep
-from assent.stores.records import Records
-from assent.stores.waiting import Waiters
+from assent.stores.change_waiter import ChangeWaiter
+from assent.stores.operations import StoreOperation, Sweep
+from assent.stores.record_rules import Records
 
 T = TypeVar("T")
 
 
-class Front(ABC):
+class BatchedStore(ABC):
     """The changing half of the port, and waiting."""
 
     def __init__(self) -> None:
-        self._waiters = Waiters()
+        self._waiters = ChangeWaiter()
 
     @abstractmethod
-    def _change(self, operation: Operation[T]) -> Awaitable[T]:
+    def _change(self, operation: StoreOperation[T]) -> Awaitable[T]:
         """Apply one operation; done when it is durable."""
 
     @abstractmethod
     async def _sweep(self, sweep: Sweep) -> Pruned: ...
 
     @abstractmethod
-    async def _loaded(self, operation: Operation[Any]) -> Records:
+    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         """The records an operation needs, to look at alone."""
 
     @abstractmethod
@@ -48,15 +48,15 @@ class Front(ABC):
     async def approval(self, approval_id: str) -> Approval | None: ...
 
     async def claim(
-        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
     ) -> ClaimRecord:
-        return await self._change(operations.claim(draft, entry, approval, now, dues))
+        return await self._change(operations.claim(draft, entry, approval, now, quotas))
 
-    async def admit(self, dues: Dues, now: float) -> None:
-        await self._change(operations.admit(dues, now))
+    async def admit(self, quotas: Quotas, now: float) -> None:
+        await self._change(operations.admit(quotas, now))
 
-    async def afford(self, dues: Dues, now: float) -> None:
-        operation = operations.admit(dues, now)
+    async def afford(self, quotas: Quotas, now: float) -> None:
+        operation = operations.admit(quotas, now)
         operation.apply(await self._loaded(operation))
 
     async def retake(

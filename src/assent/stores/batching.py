@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assent.audit.sealing import Sealed
+from assent.audit.leaf_encoder import Sealed
 from assent.errors import AssentError, StoreError
-from assent.stores.operations import Operation, Order, Sweep
-from assent.stores.records import Records
+from assent.stores.operations import Order, StoreOperation, Sweep
+from assent.stores.record_rules import Records
 
 MOST_PER_COMMIT = 1000
 MOST_NOTES = 100_000
@@ -20,7 +20,7 @@ LINGER = 0.01
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class PendingWrite:
     """An order, who waits for it, and how it ended."""
 
     order: Order
@@ -41,7 +41,7 @@ class Waiting:
         self.value, self.error = None, StoreError(str(error))
 
 
-Item = Waiting | Sealed
+Item = PendingWrite | Sealed
 
 
 def take(items: deque[Item]) -> list[Item]:
@@ -49,15 +49,15 @@ def take(items: deque[Item]) -> list[Item]:
     return [items.popleft() for _ in range(min(len(items), MOST_PER_COMMIT))]
 
 
-def orders_in(batch: Iterable[Item]) -> list[Waiting]:
-    return [item for item in batch if isinstance(item, Waiting)]
+def orders_in(batch: Iterable[Item]) -> list[PendingWrite]:
+    return [item for item in batch if isinstance(item, PendingWrite)]
 
 
-def operations_in(orders: Iterable[Waiting]) -> list[Operation[Any]]:
-    return [item.order for item in orders if isinstance(item.order, Operation)]
+def operations_in(orders: Iterable[PendingWrite]) -> list[StoreOperation[Any]]:
+    return [item.order for item in orders if isinstance(item.order, StoreOperation)]
 
 
-def sweeps_in(orders: Iterable[Waiting]) -> list[tuple[Waiting, Sweep]]:
+def sweeps_in(orders: Iterable[PendingWrite]) -> list[tuple[PendingWrite, Sweep]]:
     return [(item, item.order) for item in orders if isinstance(item.order, Sweep)]
 
 
@@ -66,11 +66,11 @@ def apply(batch: Sequence[Item], records: Records) -> None:
     for item in batch:
         if isinstance(item, Sealed):
             records.changed.entries.append(item)
-        elif isinstance(item.order, Operation):
+        elif isinstance(item.order, StoreOperation):
             _perform(item, item.order, records)
 
 
-def _perform(item: Waiting, operation: Operation[Any], records: Records) -> None:
+def _perform(item: PendingWrite, operation: StoreOperation[Any], records: Records) -> None:
     item.value = item.error = None
     try:
         item.value = operation.apply(records)

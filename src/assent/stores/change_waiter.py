@@ -12,7 +12,7 @@ FIRST_LOOK = 0.01
 SLOWEST = 0.25
 
 
-class Waiters:
+class ChangeWaiter:
     """Those who wait here are woken at once by what happens here; what happens elsewhere is seen by looking, ever
     less often, or by being told. However many wait for one thing, one look at a time serves them all."""
 

@@ -9,25 +9,25 @@ from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document
-from assent.core.dues import NOTHING, Dues
 from assent.core.keys import KeyRecord
+from assent.core.quotas import NOTHING, Quotas
 from assent.ports import (
     ApprovalGone,
+    ClaimExists,
     CoolingDown,
-    Logged,
-    Place,
+    Cursor,
+    LogEntry,
     Pruned,
+    RawLogRow,
     Rehearsal,
-    SealedRow,
     Store,
-    Taken,
     TooManyPending,
 )
 
 _MANY = 1_000_000
 
 
-class Onlooker:
+class DryRunStore:
     """A store that reads through to another and keeps nothing. Every write answers as the real one would, unwritten."""
 
     def __init__(self, store: Store) -> None:
@@ -38,15 +38,15 @@ class Onlooker:
         return await self._store.recall(claim_id)
 
     async def claim(
-        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
     ) -> ClaimRecord:
         standing = await self._store.recall(draft.id)
         if standing is not None and not standing.is_stale(now):
-            raise Taken(standing)
+            raise ClaimExists(standing)
         given = await self.approval(approval) if approval is not None else None
         if approval is not None and (given is None or given.state_at(now) is not ApprovalState.APPROVED):
             raise ApprovalGone(approval)
-        await self._store.afford(dues, now)
+        await self._store.afford(quotas, now)
         return draft if standing is None else draft._replace(epoch=standing.epoch + 1)
 
     async def retake(
@@ -63,11 +63,11 @@ class Onlooker:
             return None
         return record if record.state is State.IN_DOUBT else record._replace(state=State.IN_DOUBT, epoch=epoch + 1)
 
-    async def admit(self, dues: Dues, now: float) -> None:
-        await self._store.afford(dues, now)
+    async def admit(self, quotas: Quotas, now: float) -> None:
+        await self._store.afford(quotas, now)
 
-    async def afford(self, dues: Dues, now: float) -> None:
-        await self._store.afford(dues, now)
+    async def afford(self, quotas: Quotas, now: float) -> None:
+        await self._store.afford(quotas, now)
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
         return True
@@ -85,7 +85,7 @@ class Onlooker:
         states: Sequence[State] = (),
         tenant: str | None = None,
         principal: str | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[ClaimRecord]:
         return await self._store.claims(states=states, tenant=tenant, principal=principal, after=after, limit=limit)
@@ -131,7 +131,7 @@ class Onlooker:
         tenant: str | None = None,
         requester: str | None = None,
         pending_at: float | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[Approval]:
         return await self._store.approvals(
@@ -187,10 +187,10 @@ class Onlooker:
     def note(self, entry: Entry) -> None:
         return None
 
-    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
         return await self._store.entries(after=after, limit=limit)
 
-    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[RawLogRow]:
         return await self._store.sealed(after=after, limit=limit)
 
     async def leaves(self, start: int, stop: int) -> list[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from assent.core.randomness import randomness
+from assent.stores.randomness import randomness
 
 
 def new_id() -> str:

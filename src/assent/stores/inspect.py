@@ -9,9 +9,9 @@ from pathlib import Path
 
 from assent.core.claims import State
 from assent.ports import Store
-from assent.stores.address import is_postgres, open_lazily, open_postgres, sqlite_path
 from assent.stores.migrate import migrations, pending
-from assent.stores.sqlite.file import check_place, failure, open_reader, recognise
+from assent.stores.open import is_postgres, open_lazily, open_postgres, sqlite_path
+from assent.stores.sqlite.database_file import check_place, failure, open_reader, recognise
 
 
 async def schema_of(url: str) -> tuple[int, int]:

@@ -10,23 +10,23 @@ from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
-from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
-from assent.stores.front import Front
-from assent.stores.operations import Operation, Sweep
-from assent.stores.records import Records
+from assent.ports import Cursor, LogEntry, Pruned, RawLogRow, Rehearsal
+from assent.stores.base import BatchedStore
+from assent.stores.operations import StoreOperation, Sweep
+from assent.stores.record_rules import Records
 from assent.stores.rows import entry_row, logged
 
 T = TypeVar("T")
 
 
-class MemoryStore(Front):
+class MemoryStore(BatchedStore):
     """The specification of the store: all records at hand, and no await between a look and a change."""
 
     def __init__(self) -> None:
         super().__init__()
         self._records = Records()
 
-    async def _change(self, operation: Operation[T]) -> T:
+    async def _change(self, operation: StoreOperation[T]) -> T:
         places = operation.needs.places if operation.needs is not None else ()
         log = self._records.changed.entries
         self._records.places = {place: log[place] for place in places if 0 <= place < len(log)}
@@ -35,7 +35,7 @@ class MemoryStore(Front):
             log[place] = self._records.places[place]
         return result
 
-    async def _loaded(self, operation: Operation[Any]) -> Records:
+    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return Records(rates=dict(self._records.rates), tallies=dict(self._records.tallies))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
@@ -47,7 +47,7 @@ class MemoryStore(Front):
         states: Sequence[State] = (),
         tenant: str | None = None,
         principal: str | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[ClaimRecord]:
         chosen = [
@@ -72,7 +72,7 @@ class MemoryStore(Front):
         tenant: str | None = None,
         requester: str | None = None,
         pending_at: float | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[Approval]:
         chosen = [
@@ -167,13 +167,13 @@ class MemoryStore(Front):
     def note(self, entry: Entry) -> None:
         self._records.append([entry_row(entry)])
 
-    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
         start, rows = after + 1, self._records.changed.entries
         return [logged(start + offset, *row) for offset, row in enumerate(rows[start : start + limit])]
 
-    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[RawLogRow]:
         start, rows = after + 1, self._records.changed.entries
-        return [SealedRow(start + offset, *row) for offset, row in enumerate(rows[start : start + limit])]
+        return [RawLogRow(start + offset, *row) for offset, row in enumerate(rows[start : start + limit])]
 
     async def leaves(self, start: int, stop: int) -> list[bytes]:
         return [row.leaf for row in self._records.changed.entries[start:stop]]
@@ -185,5 +185,5 @@ class MemoryStore(Front):
         return None
 
 
-def _follows(place: Place, after: Place | None) -> bool:
+def _follows(place: Cursor, after: Cursor | None) -> bool:
     return after is None or (-place[0], place[1]) > (-after[0], after[1])

@@ -10,17 +10,17 @@ from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement
 from assent.core.document import Document, DocumentName
-from assent.core.dues import Dues
 from assent.core.keys import KeyRecord
+from assent.core.quotas import Quotas
 from assent.ports import Rehearsal
-from assent.stores.records import Records
+from assent.stores.record_rules import Records
 from assent.stores.rows import entry_row, entry_rows
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ApprovalQuery:
     """What is looked at before a question is asked: what answers for it, and the asker's others."""
 
     binding: str
@@ -36,7 +36,7 @@ class Needs:
     """What an operation looks at besides claims."""
 
     approvals: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
+    questions: tuple[ApprovalQuery, ...] = ()
     rates: tuple[str, ...] = ()
     tallies: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Needs:
 
 
 @dataclass(slots=True, eq=False)
-class Operation(Generic[T_co]):
+class StoreOperation(Generic[T_co]):
     """A change of some records, named beforehand so that many can be loaded at once. Entries are rows already.
 
     Not frozen, since two are made for every call and freezing costs more than all the rest of making them.
@@ -68,91 +68,99 @@ class Sweep:
     limit: int
 
 
-def nothing() -> Operation[None]:
-    return Operation(lambda records: None)
+def nothing() -> StoreOperation[None]:
+    return StoreOperation(lambda records: None)
 
 
-def claim(draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues) -> Operation[ClaimRecord]:
+def claim(
+    draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas
+) -> StoreOperation[ClaimRecord]:
     row = entry_row(entry)
-    needs = _paying(dues, (approval,) if approval is not None else ()) if dues or approval is not None else None
-    return Operation(lambda records: records.claim(draft, row, approval, now, dues), (), needs, draft.id)
+    needs = _paying(quotas, (approval,) if approval is not None else ()) if quotas or approval is not None else None
+    return StoreOperation(lambda records: records.claim(draft, row, approval, now, quotas), (), needs, draft.id)
 
 
-def admit(dues: Dues, now: float) -> Operation[None]:
-    return Operation(lambda records: records.admit(dues, now), needs=_paying(dues))
+def admit(quotas: Quotas, now: float) -> StoreOperation[None]:
+    return StoreOperation(lambda records: records.admit(quotas, now), needs=_paying(quotas))
 
 
-def _paying(dues: Dues, approvals: tuple[str, ...] = ()) -> Needs:
-    rates, tallies = tuple(rate.name for rate in dues.rates), tuple(charge.tally for charge in dues.charges)
+def _paying(quotas: Quotas, approvals: tuple[str, ...] = ()) -> Needs:
+    rates, tallies = tuple(rate.name for rate in quotas.rates), tuple(charge.tally for charge in quotas.charges)
     return Needs(approvals, rates=rates, tallies=tallies)
 
 
-def retake(claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry) -> Operation[ClaimRecord | None]:
+def retake(
+    claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
+) -> StoreOperation[ClaimRecord | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.retake(claim_id, epoch, lease_until, now, row), (claim_id,))
+    return StoreOperation(lambda records: records.retake(claim_id, epoch, lease_until, now, row), (claim_id,))
 
 
-def doubt(claim_id: str, epoch: int, now: float, entry: Entry) -> Operation[ClaimRecord | None]:
+def doubt(claim_id: str, epoch: int, now: float, entry: Entry) -> StoreOperation[ClaimRecord | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.doubt(claim_id, epoch, now, row), (claim_id,))
+    return StoreOperation(lambda records: records.doubt(claim_id, epoch, now, row), (claim_id,))
 
 
-def settle(claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> Operation[bool]:
+def settle(claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> StoreOperation[bool]:
     rows = entry_rows(entries)
-    return Operation(lambda records: records.settle(claim_id, epoch, settlement, rows), (claim_id,))
+    return StoreOperation(lambda records: records.settle(claim_id, epoch, settlement, rows), (claim_id,))
 
 
-def extend(leases: Sequence[tuple[str, int]], lease_until: float) -> Operation[None]:
+def extend(leases: Sequence[tuple[str, int]], lease_until: float) -> StoreOperation[None]:
     held = list(leases)
     names = tuple(name for name, _ in held)
-    return Operation(lambda records: records.extend(held, lease_until), claims=names)
+    return StoreOperation(lambda records: records.extend(held, lease_until), claims=names)
 
 
-def ask(draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float) -> Operation[Approval]:
+def ask(draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float) -> StoreOperation[Approval]:
     row = entry_row(entry)
-    question = Question(draft.binding, draft.tenant, draft.requester, now, now - cooldown)
-    return Operation(
+    question = ApprovalQuery(draft.binding, draft.tenant, draft.requester, now, now - cooldown)
+    return StoreOperation(
         lambda records: records.ask(draft, now, most_pending, row, cooldown),
         needs=Needs((draft.id,), (question,)),
     )
 
 
-def decide(approval_id: str, decision: Decision, now: float, entry: Entry) -> Operation[Approval | None]:
+def decide(approval_id: str, decision: Decision, now: float, entry: Entry) -> StoreOperation[Approval | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.decide(approval_id, decision, now, row), needs=Needs((approval_id,)))
+    return StoreOperation(lambda records: records.decide(approval_id, decision, now, row), needs=Needs((approval_id,)))
 
 
-def remember(rehearsal: Rehearsal, entry: Entry) -> Operation[None]:
+def remember(rehearsal: Rehearsal, entry: Entry) -> StoreOperation[None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.remember(rehearsal, row))
+    return StoreOperation(lambda records: records.remember(rehearsal, row))
 
 
-def add_key(record: KeyRecord, entry: Entry) -> Operation[None]:
+def add_key(record: KeyRecord, entry: Entry) -> StoreOperation[None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.add_key(record, row), needs=Needs(keys=(record.digest,)))
+    return StoreOperation(lambda records: records.add_key(record, row), needs=Needs(keys=(record.digest,)))
 
 
-def revoke_key(digest: str, now: float, entry: Entry) -> Operation[KeyRecord | None]:
+def revoke_key(digest: str, now: float, entry: Entry) -> StoreOperation[KeyRecord | None]:
     row = entry_row(entry)
-    return Operation(lambda records: records.revoke_key(digest, now, row), needs=Needs(keys=(digest,)))
+    return StoreOperation(lambda records: records.revoke_key(digest, now, row), needs=Needs(keys=(digest,)))
 
 
-def put_document(draft: Document, now: float, expected: int | None, entry: Entry | None) -> Operation[Document | None]:
+def put_document(
+    draft: Document, now: float, expected: int | None, entry: Entry | None
+) -> StoreOperation[Document | None]:
     rows = entry_rows([entry] if entry is not None else [])
     needs = Needs(documents=(draft.name,))
-    return Operation(lambda records: records.put_document(draft, now, expected, rows), needs=needs)
+    return StoreOperation(lambda records: records.put_document(draft, now, expected, rows), needs=needs)
 
 
 def delete_document(
     name: DocumentName, now: float, expected: int | None, entry: Entry | None
-) -> Operation[Document | None]:
+) -> StoreOperation[Document | None]:
     rows = entry_rows([entry] if entry is not None else [])
-    return Operation(lambda records: records.delete_document(name, now, expected, rows), needs=Needs(documents=(name,)))
+    return StoreOperation(
+        lambda records: records.delete_document(name, now, expected, rows), needs=Needs(documents=(name,))
+    )
 
 
-def erase(index: int, fields: Sequence[str], entry: Entry) -> Operation[None]:
+def erase(index: int, fields: Sequence[str], entry: Entry) -> StoreOperation[None]:
     row, names = entry_row(entry), tuple(fields)
-    return Operation(lambda records: records.erase(index, names, row), needs=Needs(places=(index,)))
+    return StoreOperation(lambda records: records.erase(index, names, row), needs=Needs(places=(index,)))
 
 
-Order = Operation[Any] | Sweep
+Order = StoreOperation[Any] | Sweep

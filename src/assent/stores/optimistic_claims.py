@@ -11,28 +11,28 @@ from itertools import chain
 from typing import Any
 
 from assent.core.claims import ClaimRecord, State
-from assent.stores.operations import Operation
-from assent.stores.records import Records
+from assent.stores.operations import StoreOperation
+from assent.stores.record_rules import Records
 
 MOST_KNOWN = 10_000
 _NONE = (None, None, None)
 """What a claim says of its end (`valid_until`, `settled_at`, `result`) before it has one."""
 
 
-def names_in(operations: Iterable[Operation[Any]]) -> set[str]:
+def names_in(operations: Iterable[StoreOperation[Any]]) -> set[str]:
     """All claims that these operations are about."""
     names = {name for operation in operations for name in operation.claims}
     names.update(operation.new for operation in operations if operation.new is not None)
     return names
 
 
-class Started:
+class OptimisticClaims:
     """The claims that one writer has under way, as it last wrote them: whoever started one is about to end it."""
 
     def __init__(self) -> None:
         self._known: dict[str, ClaimRecord] = {}
 
-    def unknown(self, operations: Iterable[Operation[Any]], records: Records) -> set[str]:
+    def unknown(self, operations: Iterable[StoreOperation[Any]], records: Records) -> set[str]:
         """The claims that must be looked up; those that are known are put among the records."""
         names, known = set(), self._known
         for operation in operations:
@@ -43,7 +43,7 @@ class Started:
                     names.add(name)
         return names
 
-    def are_tried(self, operations: Iterable[Operation[Any]], records: Records) -> bool:
+    def can_write_optimistically(self, operations: Iterable[StoreOperation[Any]], records: Records) -> bool:
         """Whether writing these records tries all that was only thought: what was looked at, or was not because it is
         new, is also written. An operation that was refused may have been so for what was only thought.
 

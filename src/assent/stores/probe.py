@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from assent.core.dues import Dues, Rate
+from assent.core.quotas import Quotas, RateSlot
 from assent.errors import StoreError
 from assent.ports import Store
 
 KEPT = 1.0
 WITHIN = 5.0
-_PROBE = Dues(rates=(Rate("readiness probe", 1_000_000, 1.0),))
+_PROBE = Quotas(rates=(RateSlot("readiness probe", 1_000_000, 1.0),))
 
 
 class StoreProbe:

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, Inexact
 
-from assent.audit.sealing import Sealed
-from assent.audit.values import BadEntry, redact
+from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf_values import BadEntry, redact
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document, DocumentName
-from assent.core.dues import EXACT, Charge, Dues, Rate
 from assent.core.keys import KeyRecord
+from assent.core.quotas import EXACT, BudgetCharge, Quotas, RateSlot
 from assent.errors import StoreError
-from assent.ports import ApprovalGone, CoolingDown, OverBudget, RateLimited, Rehearsal, Taken, TooManyPending
+from assent.ports import ApprovalGone, ClaimExists, CoolingDown, OverBudget, RateLimited, Rehearsal, TooManyPending
 
 _SKEW = 60.0
 """By how many seconds the clocks of replicas may differ."""
@@ -27,7 +27,7 @@ _ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLI
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class WindowSpend:
     """What was spent of one window of one budget."""
 
     spent: Decimal
@@ -35,7 +35,7 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Changed:
+class ChangeSet:
     """The names of what operations have changed, and what they wrote into the log, in order."""
 
     claims: set[str] = field(default_factory=set)
@@ -65,10 +65,10 @@ class Records:
     keys: dict[str, KeyRecord] = field(default_factory=dict)
     documents: dict[DocumentName, Document] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, WindowSpend] = field(default_factory=dict)
     places: dict[int, Sealed] = field(default_factory=dict)
     """Entries of the log of which something is to be erased."""
-    changed: Changed = field(default_factory=Changed)
+    changed: ChangeSet = field(default_factory=ChangeSet)
 
     def append(self, rows: Iterable[Sealed]) -> None:
         self.changed.entries.extend(rows)
@@ -85,19 +85,19 @@ class Records:
         self.changed.places.add(index)
         self.append([row])
 
-    def claim(self, draft: ClaimRecord, row: Sealed, approval: str | None, now: float, dues: Dues) -> ClaimRecord:
+    def claim(self, draft: ClaimRecord, row: Sealed, approval: str | None, now: float, quotas: Quotas) -> ClaimRecord:
         standing = self.claims.get(draft.id)
         if standing is not None and not standing.is_stale(now):
-            raise Taken(standing)
+            raise ClaimExists(standing)
         if standing is not None:
             draft = draft._replace(epoch=standing.epoch + 1)
         consumed = self._consumed(approval, now) if approval is not None else None
-        if dues:
-            self._pay(dues, now)
+        if quotas:
+            self._pay(quotas, now)
         if consumed is not None:
             self._put_approval(consumed)
-        if dues.charges:
-            draft = draft._replace(charges=tuple({charge.tally: charge.amount for charge in dues.charges}.items()))
+        if quotas.charges:
+            draft = draft._replace(charges=tuple({charge.tally: charge.amount for charge in quotas.charges}.items()))
         self._put_claim(draft, replacing=standing is not None)
         self.changed.entries.append(row)
         return draft
@@ -108,18 +108,18 @@ class Records:
             raise ApprovalGone(approval_id)
         return replace(approval, used=approval.used + 1)
 
-    def admit(self, dues: Dues, now: float) -> None:
-        self._pay(dues, now)
+    def admit(self, quotas: Quotas, now: float) -> None:
+        self._pay(quotas, now)
 
-    def _pay(self, dues: Dues, now: float) -> None:
-        arrivals = {rate.name: self._arrival(rate, now) for rate in dues.rates}
-        tallies = {charge.tally: self._charged(charge) for charge in dues.charges}
+    def _pay(self, quotas: Quotas, now: float) -> None:
+        arrivals = {rate.name: self._arrival(rate, now) for rate in quotas.rates}
+        tallies = {charge.tally: self._charged(charge) for charge in quotas.charges}
         self.rates.update(arrivals)
         self.changed.rates.update(arrivals)
         self.tallies.update(tallies)
         self.changed.tallies.update(tallies)
 
-    def _arrival(self, rate: Rate, now: float) -> float:
+    def _arrival(self, rate: RateSlot, now: float) -> float:
         """GCRA: the time at which the next call would arrive if all calls came evenly.
 
         A stored time far beyond a whole period from now can only come from a clock that was set back. It then counts
@@ -135,8 +135,8 @@ class Records:
             raise RateLimited(early)
         return due
 
-    def _charged(self, charge: Charge) -> Tally:
-        tally = self.tallies.get(charge.tally, Tally(Decimal(0), charge.until))
+    def _charged(self, charge: BudgetCharge) -> WindowSpend:
+        tally = self.tallies.get(charge.tally, WindowSpend(Decimal(0), charge.until))
         try:
             spent, left = EXACT.add(tally.spent, charge.amount), EXACT.subtract(charge.limit, tally.spent)
         except Inexact:

@@ -10,16 +10,16 @@ from urllib.parse import quote
 
 import orjson
 
-from assent.audit.sealing import Sealed, seal
-from assent.audit.values import BadEntry, unpack
+from assent.audit.leaf_encoder import Sealed, seal
+from assent.audit.leaf_values import BadEntry, unpack
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
-from assent.core.randomness import randomness
 from assent.errors import StoreError
-from assent.ports import Logged
+from assent.ports import LogEntry
+from assent.stores.randomness import randomness
 
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
@@ -51,14 +51,14 @@ def entry_rows(entries: Sequence[Entry]) -> list[Sealed]:
     return [entry_row(entry) for entry in entries]
 
 
-def logged(index: int, leaf: bytes, vals: bytes | None) -> Logged:
+def logged(index: int, leaf: bytes, vals: bytes | None) -> LogEntry:
     """An entry read back; what was erased is not among its values."""
     try:
         said, values = orjson.loads(leaf), unpack(vals)[0]
         entry = Entry(said["kind"], said["at"] / 1000, said["facts"], {n: orjson.loads(v) for n, v in values.items()})
     except (BadEntry, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"Entry {index} of the log was altered; `assent audit verify` says how: {error}.") from error
-    return Logged(index, entry)
+    return LogEntry(index, entry)
 
 
 def claim_row(record: ClaimRecord) -> tuple[Any, ...]:

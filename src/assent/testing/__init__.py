@@ -3,13 +3,13 @@
 from importlib import import_module
 from typing import Any
 
-from assent.testing.broken import BrokenStore, failing_at, failing_nth
+from assent.testing.broken_store import BrokenStore, failing_at, failing_nth
 from assent.testing.world import AGENT, ANN, Clock, FakeUpstream, World, as_given
 
 # These need the SDK, which explaining a decision does not.
 _HOMES = {
     "assert_annotations": "assent.testing.annotations",
-    "assert_promises_kept": "assent.testing.verifying",
+    "assert_promises_kept": "assent.testing.promises",
     "every_tool_annotated": "assent.testing.annotations",
 }
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from assent.contract.profiles import WIRE_NAMES, profile
 from assent.contract.wire import dropped_hints, read_claims
-from assent.edges.listing import contracts_in, listed_at, listed_in, own_hints_in, withheld_in
 from assent.lint.rules.foreign_hint_names import meant
+from assent.probe.list_tools import contracts_in, listed_at, listed_in, own_hints_in, withheld_in
 
 Definitions = Sequence[Mapping[str, Any]]
 

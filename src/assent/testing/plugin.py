@@ -20,6 +20,6 @@ def assent_verify() -> Callable[..., Any]:
     timeout=30)`. With `calls="all"` tools that have effects are called too: give it a server made for testing.
     """
     # Imported when it is used: a plugin must cost nothing to those who do not.
-    from assent.testing.verifying import assert_promises_kept
+    from assent.testing.promises import assert_promises_kept
 
     return assert_promises_kept

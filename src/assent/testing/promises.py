@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, get_args
 
 from assent.contract.model import Contract
-from assent.edges.calling import PATIENCE, calling
-from assent.edges.listing import contracts_in, listed_in
+from assent.probe.call_tools import PATIENCE, calling
+from assent.probe.list_tools import contracts_in, listed_in
 from assent.verify import Observer, Verdict, database_at, promises_of, verify
 from assent.verify.observe import Hook
 from assent.verify.run import Calls

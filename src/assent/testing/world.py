@@ -9,14 +9,14 @@ from inspect import isawaitable
 from typing import Any
 
 from assent.contract.profiles import profile as named_profile
-from assent.contract.reading import read_contract
-from assent.core.call import Call, Reply, Request
+from assent.contract.reader import read_contract
+from assent.core.call import Call, Request, UserAnswer
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.outcome import Outcome, Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
+from assent.pipeline.effects import EffectRunner
 from assent.pipeline.govern import govern
-from assent.pipeline.work import Work
 from assent.ports import Guard, Ports, Store
 from assent.stores.memory import MemoryStore
 
@@ -101,7 +101,7 @@ class World:
         self.upstream = FakeUpstream(dict(functions or {}))
         self._profile, self._has_test = profile, has_test
         self.deploy(contracts)
-        self.work = Work(self.store, self.clock)
+        self.work = EffectRunner(self.store, self.clock)
         ids = itertools.count(1)
         self.ports = Ports(
             catalogue=lambda: self.catalogue,
@@ -136,7 +136,7 @@ class World:
         *,
         by: Principal | None = AGENT,
         key: str | None = None,
-        reply: Reply | None = None,
+        reply: UserAnswer | None = None,
         can_ask: bool = False,
     ) -> Outcome:
         """One request through the whole sentence."""

@@ -20,18 +20,17 @@ from mcp_types import (
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.edges.gateway import Incoming
-from assent.edges.http import Headers
-from assent.edges.idempotency_key import META_KEY
-from assent.edges.inbound import Era
-from assent.edges.parking import Ask, NotParked, Parking, asks_of
-from assent.edges.reply import CannotAsk
-from assent.edges.rpc import RpcError
-from assent.edges.tasks import is_task
-from assent.edges.tracing import CARRIED, LONGEST, carried
-from assent.edges.upstreams.faults import Fault
-from assent.edges.upstreams.http import Described
-from assent.ports import Lost, NotRun, Unreached
+from assent.mcp.channel import CannotAsk
+from assent.mcp.idempotency_key import META_KEY
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import Era, McpRequest
+from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
+from assent.ports import NotReached, NotRun, OutcomeUnknown
+from assent.upstreams.errors import UpstreamError
+from assent.upstreams.http.server import Described
+from assent.upstreams.suspended_calls import Ask, SuspendedCalls, UnknownRequestState, asks_of
+from assent.upstreams.tasks import is_task
+from assent.web.asgi import Headers
 
 MOST_ROUNDS = 10
 _LOG_LEVELS = get_args(LoggingLevel)
@@ -59,88 +58,92 @@ class McpLink:
         """What the upstream said of itself when it was last asked."""
         raise NotImplementedError
 
-    async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]:
+    async def run(self, call: Call, key: str | None, mcp_request: McpRequest, asked: dict[str, Any]) -> dict[str, Any]:
         """Run a governed call. `asked` holds answers to the tool's own question, and its state."""
-        params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": forwarded(call, key), **asked}
-        meta = _meta(incoming)
-        fields = mirrored(call.tool, params["arguments"])
+        params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": arguments_with_key(call, key), **asked}
+        meta = _meta(mcp_request)
+        fields = param_headers(call.tool, params["arguments"])
         if key is not None:
             forward = call.tool.contract.idempotency.forward
             if forward == "meta":
                 meta[META_KEY] = key
             elif forward == "header":
                 fields = [*fields, (b"idempotency-key", key.encode())]
-        if meta := carried(meta):
+        if meta := inject_trace_context(meta):
             params["_meta"] = meta
-        return await self._guarded(call, params, fields, incoming)
+        return await self._guarded(call, params, fields, mcp_request)
 
-    async def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]:
+    async def read(
+        self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
+    ) -> dict[str, Any]:
         """Call another tool of the upstream, one that only reads; a client that would call again is not asked."""
-        if incoming.inbound.era is Era.MODERN:
-            incoming = replace(incoming, inbound=replace(incoming.inbound, capabilities=None))
+        if mcp_request.parsed_request.era is Era.MODERN:
+            mcp_request = replace(mcp_request, parsed_request=replace(mcp_request.parsed_request, capabilities=None))
         params = {"name": tool.wire_name, "arguments": dict(arguments)}
-        return await self._guarded(call, params, mirrored(tool, arguments), incoming, safe=True)
+        return await self._guarded(call, params, param_headers(tool, arguments), mcp_request, safe=True)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """What the upstream says it can do; nothing while it has not said."""
         return self.described.capabilities if self.described is not None else {}
 
-    async def ask(self, method: str, params: Mapping[str, Any], incoming: Incoming) -> dict[str, Any]:
+    async def ask(self, method: str, params: Mapping[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
         """Any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
         said = {name: value for name, value in params.items() if name != "_meta"}
-        if meta := carried(_meta(incoming)):
+        if meta := inject_trace_context(_meta(mcp_request)):
             said["_meta"] = meta
-        return await self._rounds(method, said, [], incoming, safe=True)
+        return await self._rounds(method, said, [], mcp_request, safe=True)
 
     async def _guarded(
-        self, call: Call, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool = False
+        self, call: Call, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool = False
     ) -> dict[str, Any]:
         reads = call.tool.contract.side_effect == "read"
         try:
-            result = await self._rounds("tools/call", params, fields, incoming, safe=safe or reads)
+            result = await self._rounds("tools/call", params, fields, mcp_request, safe=safe or reads)
             if is_task(result):
-                raise Lost(f"upstream {self.name!r} made a task of the call, which was not asked for")
-            return sound(result)
-        except Fault as fault:
-            raise (Lost if fault.sent else Unreached)(str(fault)) from fault
+                raise OutcomeUnknown(f"upstream {self.name!r} made a task of the call, which was not asked for")
+            return drop_invalid_meta(result)
+        except UpstreamError as fault:
+            raise (OutcomeUnknown if fault.sent else NotReached)(str(fault)) from fault
         except RpcError as error:
-            if isinstance(error, NotParked) and call.resume is not None:  # it has begun, whatever became of it
-                raise Lost(error.message, error) from error
+            if (
+                isinstance(error, UnknownRequestState) and call.resume is not None
+            ):  # it has begun, whatever became of it
+                raise OutcomeUnknown(error.message, error) from error
             if reads and not safe:
-                raise Lost(error.message, error) from error
+                raise OutcomeUnknown(error.message, error) from error
             if error.code in _BEFORE_RUNNING:
                 raise NotRun(error.message, error) from error
-            raise Lost(f"upstream {self.name!r} answered with error {error.code}") from error
+            raise OutcomeUnknown(f"upstream {self.name!r} answered with error {error.code}") from error
 
     async def _rounds(
-        self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
+        self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
         """One request; where the upstream asks in the modern way a client of the old one, the questions in between."""
-        result = await self._once(method, params, fields, incoming, safe=safe)
+        result = await self._once(method, params, fields, mcp_request, safe=safe)
         for _ in range(MOST_ROUNDS):
-            if result.get("resultType") != "input_required" or incoming.inbound.era is Era.MODERN:
+            if result.get("resultType") != "input_required" or mcp_request.parsed_request.era is Era.MODERN:
                 return result
-            answers = await _ask_all(result.get("inputRequests") or {}, incoming)
+            answers = await _ask_all(result.get("inputRequests") or {}, mcp_request)
             params = {**params, "inputResponses": answers}
             params.pop("requestState", None)
             if "requestState" in result:
                 params["requestState"] = result["requestState"]
             try:
-                result = await self._once(method, params, fields, incoming, safe=safe)
-            except (Fault, RpcError) as error:
+                result = await self._once(method, params, fields, mcp_request, safe=safe)
+            except (UpstreamError, RpcError) as error:
                 if safe:
                     raise
-                raise Lost(f"upstream {self.name!r} failed after it had asked") from error  # so it had begun
-        raise Lost(f"upstream {self.name!r} never stops asking")
+                raise OutcomeUnknown(f"upstream {self.name!r} failed after it had asked") from error  # so it had begun
+        raise OutcomeUnknown(f"upstream {self.name!r} never stops asking")
 
     async def _once(
-        self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
+        self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
         raise NotImplementedError
 
 
-def mirrored(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
+def param_headers(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
     """The `Mcp-Param-*` headers by which a tool wants arguments mirrored, whether or not the caller's era has them."""
     named = header_map(tool)
     headers = mcp_param_headers(named, arguments) if named else {}
@@ -155,14 +158,14 @@ def header_map(tool: Tool) -> Mapping[tuple[str, ...], str]:
     return found
 
 
-def sound(result: dict[str, Any]) -> dict[str, Any]:
+def drop_invalid_meta(result: dict[str, Any]) -> dict[str, Any]:
     """The result without a `_meta` that is none, such as null: our marks go where one is."""
     if isinstance(result.get("_meta", {}), dict):
         return result
     return {name: value for name, value in result.items() if name != "_meta"}
 
 
-def forwarded(call: Call, key: str | None) -> dict[str, Any]:
+def arguments_with_key(call: Call, key: str | None) -> dict[str, Any]:
     """The arguments as they go upstream: without those that are ours alone, with the key where it is one of them."""
     contract, arguments = call.tool.contract, dict(call.arguments)
     if contract.dry_run.mode != "none" and not call.tool.rehearses:
@@ -175,23 +178,23 @@ def forwarded(call: Call, key: str | None) -> dict[str, Any]:
     return arguments
 
 
-async def _ask_all(questions: dict[str, Any], incoming: Incoming) -> dict[str, Any]:
+async def _ask_all(questions: dict[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for name, question in questions.items():
         try:
-            answers[name] = await incoming.reply.ask(question["method"], question.get("params") or {})
+            answers[name] = await mcp_request.reply.ask(question["method"], question.get("params") or {})
         except (CannotAsk, RpcError, KeyError, TypeError):
-            raise Lost("the tool asked a question that this client cannot answer") from None
+            raise OutcomeUnknown("the tool asked a question that this client cannot answer") from None
     return answers
 
 
-def _meta(incoming: Incoming) -> dict[str, Any]:
+def _meta(mcp_request: McpRequest) -> dict[str, Any]:
     """What an upstream may see of the caller's `_meta`: the progress token and the trace context.
 
     Neither says what is to be done. The rest would reach the upstream unseen by the digest, the person who is asked
     and the log.
     """
-    meta = incoming.inbound.params.get("_meta")
+    meta = mcp_request.parsed_request.params.get("_meta")
     if not isinstance(meta, dict):
         return {}
     kept = {name: value for name in CARRIED if isinstance(value := meta.get(name), str) and len(value) <= LONGEST}
@@ -199,9 +202,9 @@ def _meta(incoming: Incoming) -> dict[str, Any]:
     return {"progressToken": token, **kept} if token.__class__ in (int, str) else kept
 
 
-def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]:
+def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
     """A modern upstream is told with every request how much it may log; a session of the old era said so once."""
-    session, meta = incoming.session, incoming.inbound.params.get("_meta")
+    session, meta = mcp_request.session, mcp_request.parsed_request.params.get("_meta")
     level = session.log_level if session is not None else None
     if level is None and isinstance(meta, dict):
         level = meta.get(LOG_LEVEL_META_KEY)
@@ -210,21 +213,21 @@ def with_log_level(params: dict[str, Any], incoming: Incoming) -> dict[str, Any]
     return {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
 
 
-async def parked(
-    parking: Parking, method: str, params: dict[str, Any], incoming: Incoming, request: Ask
+async def suspended_call(
+    suspended_calls: SuspendedCalls, method: str, params: dict[str, Any], mcp_request: McpRequest, request: Ask
 ) -> dict[str, Any]:
     """A request at an upstream that asks on the stream, for a client that calls again with its answers."""
-    principal, capabilities = caller_of(incoming), asks_of(incoming.inbound.capabilities)
+    principal, capabilities = caller_of(mcp_request), asks_of(mcp_request.parsed_request.capabilities)
     said = method, {name: value for name, value in params.items() if name not in _OF_ONE_ROUND}
-    owner, reply = (principal.tenant, principal.id), incoming.reply
+    owner, reply = (principal.tenant, principal.id), mcp_request.reply
     token = (params.get("_meta") or {}).get("progressToken")
     if "requestState" in params:
         responses = params.get("inputResponses")
-        return await parking.resume(params["requestState"], owner, said, responses, reply, token)
+        return await suspended_calls.resume(params["requestState"], owner, said, responses, reply, token)
     if not capabilities:
         return await request(reply)
-    return await parking.begin(request, owner, said, capabilities, reply, token)
+    return await suspended_calls.begin(request, owner, said, capabilities, reply, token)
 
 
-def caller_of(incoming: Incoming) -> Principal:
-    return cast("Principal", incoming.caller)
+def caller_of(mcp_request: McpRequest) -> Principal:
+    return cast("Principal", mcp_request.caller)

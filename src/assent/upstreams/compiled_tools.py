@@ -13,14 +13,14 @@ from typing import Any, Literal
 
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import Claims, read_claims
 from assent.core.tool import Tool, compile_tool
-from assent.edges.tasks import ONLY_AS_A_TASK, plain_definition
 from assent.errors import ContractError
 from assent.infer import Inference, classify
-from assent.infer.views import is_view
+from assent.infer.page_views import is_view
+from assent.upstreams.tasks import ONLY_AS_A_TASK, plain_definition
 
 CONFIDENT = 0.8
 _BLANKET = 3
@@ -29,7 +29,7 @@ NO_CONTRACT = "it has no contract"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class UpstreamPolicy:
     """On which terms the tools of one upstream are taken in."""
 
     upstream: str
@@ -57,21 +57,21 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenIn:
+class CompiledTools:
     """The tools of one upstream under contract, and the withheld ones with the reason."""
 
     tools: tuple[Tool, ...]
     withheld: Mapping[str, str]
 
 
-def take_in(
+def compile_tools(
     definitions: Sequence[Mapping[str, Any]],
     contracts: Mapping[str, Contract],
-    terms: Terms,
+    terms: UpstreamPolicy,
     unaccepted: Mapping[str, str] | None = None,
     *,
     blanket: bool | None = None,
-) -> TakenIn:
+) -> CompiledTools:
     """Put every definition under the contract written for it, or one inferred; what cannot be is withheld.
 
     `unaccepted` holds the upstream's names of definitions that nobody has accepted as they are, with the reason.
@@ -115,10 +115,10 @@ def take_in(
             )
         except ContractError as error:
             withheld[canonical] = f"its definition cannot be used: {error.faults[0]}"
-    return TakenIn(tuple(tools), withheld)
+    return CompiledTools(tuple(tools), withheld)
 
 
-def _inferred(name: str, definition: Mapping[str, Any], terms: Terms, *, blanket: bool) -> Contract | None:
+def _inferred(name: str, definition: Mapping[str, Any], terms: UpstreamPolicy, *, blanket: bool) -> Contract | None:
     if terms.without_contract != "infer":
         return None
     inference, claims = classify(definition), read_claims(definition)

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 
-class Fault(Exception):
+class UpstreamError(Exception):
     """An upstream did not do its part.
 
     `sent` is True when any byte of the request may have reached the upstream: then nobody knows whether
@@ -21,9 +21,9 @@ class Fault(Exception):
         self.sent = sent
 
 
-def words(error: Exception) -> str:
+def safe_error_text(error: Exception) -> str:
     """What a log may say of an upstream's failure beside its name: our own words, never those it answered with."""
-    if isinstance(error, Fault):
+    if isinstance(error, UpstreamError):
         return f"{error.detail}. {error.advice}" if error.advice else error.detail
     if isinstance(error, TimeoutError):
         return "no answer in time"
@@ -35,7 +35,7 @@ def words(error: Exception) -> str:
     )
 
 
-class Unreachable(Fault):
+class Unreachable(UpstreamError):
     """No connection could be made."""
 
     code = "execute.upstream_unreachable"
@@ -43,7 +43,7 @@ class Unreachable(Fault):
     remedy = "The upstream is down or its address is wrong. Other tools are not affected."
 
 
-class Suspended(Fault):
+class CircuitOpen(UpstreamError):
     """Too many failures in a row: the upstream is left alone for a moment."""
 
     code = "execute.upstream_suspended"
@@ -51,7 +51,7 @@ class Suspended(Fault):
     remedy = "The upstream failed repeatedly and is being left alone; it is tried again by itself."
 
 
-class Crowded(Fault):
+class PoolExhausted(UpstreamError):
     """Every connection is taken and enough calls wait already."""
 
     code = "execute.upstream_crowded"
@@ -59,7 +59,7 @@ class Crowded(Fault):
     remedy = "Too many calls to this upstream at once. Try again in a moment."
 
 
-class TimedOut(Fault):
+class TimedOut(UpstreamError):
     """The upstream took longer than it may."""
 
     code = "execute.upstream_timed_out"
@@ -67,27 +67,27 @@ class TimedOut(Fault):
     remedy = "The upstream did not answer in time; whether the call had an effect is not known."
 
 
-class Lost(Fault):
+class ConnectionLost(UpstreamError):
     """The connection ended before the answer did."""
 
     code = "execute.upstream_lost"
     remedy = "The connection to the upstream broke; whether the call had an effect is not known."
 
 
-class Garbled(Fault):
+class ProtocolViolation(UpstreamError):
     """The answer is not HTTP, or not what the protocol allows."""
 
     code = "execute.upstream_garbled"
     remedy = "The upstream answered something that is not the protocol; its operator must look."
 
 
-class Unauthorized(Garbled):
+class Unauthorized(ProtocolViolation):
     """The upstream did not accept our credentials."""
 
     remedy = "The gateway's credentials for this upstream are missing or wrong; its operator must correct them."
 
 
-class Oversized(Fault):
+class Oversized(UpstreamError):
     """The answer is larger than allowed."""
 
     code = "execute.upstream_oversized"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from assent.edges.upstreams.faults import Garbled
+from assent.upstreams.errors import ProtocolViolation
 
 _PAGES = 1000
 
@@ -21,7 +21,7 @@ async def all_pages(
         result = await ask(params)
         page = result.get(key)
         if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
-            raise Garbled(upstream, f"{method} gave no list of {key}", sent=True)
+            raise ProtocolViolation(upstream, f"{method} gave no list of {key}", sent=True)
         entries += page
         cursor = result.get("nextCursor")
         if not isinstance(cursor, str) or not cursor:
@@ -30,4 +30,4 @@ async def all_pages(
             break
         cursors.add(cursor)
         params = {"cursor": cursor}
-    raise Garbled(upstream, f"the pages of {method} never end", sent=True)
+    raise ProtocolViolation(upstream, f"the pages of {method} never end", sent=True)

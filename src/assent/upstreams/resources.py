@@ -15,7 +15,7 @@ Key = TypeVar("Key")
 
 
 @dataclass(slots=True)
-class Shelf:
+class ListedResources:
     """What one upstream last said it has, each entry as it wrote it."""
 
     lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -35,34 +35,36 @@ class Shelf:
 
     def fit(self, uri: str) -> int:
         """How much of the URI a template of it spells out; 0 where none fits."""
-        return max((fit(template, uri) for template in self.names("resourceTemplates", "uriTemplate")), default=0)
+        return max(
+            (template_score(template, uri) for template in self.names("resourceTemplates", "uriTemplate")), default=0
+        )
 
     def is_near(self, uri: str) -> bool:
         """Whether it has anything else in the same place: same scheme, same authority."""
-        place = place_of(uri)
+        place = origin_of(uri)
         uris = [*self.names("resources", "uri"), *self.names("resourceTemplates", "uriTemplate")]
-        return any(place_of(one) == place for one in uris)
+        return any(origin_of(one) == place for one in uris)
 
 
-def owner_of(uri: str, shelves: Mapping[Key, Shelf]) -> Key | None:
+def owner_of(uri: str, shelves: Mapping[Key, ListedResources]) -> Key | None:
     """Who has a resource: who lists it, then whose template spells out most of it, then who alone is near it.
 
     The first wins among equals. A URI that points to nobody goes to nobody: it may say more than another server
     should learn.
     """
-    for name, shelf in shelves.items():
-        if shelf.has(uri):
+    for name, listed_resources in shelves.items():
+        if listed_resources.has(uri):
             return name
-    fits = {name: shelf.fit(uri) for name, shelf in shelves.items()}
+    fits = {name: listed_resources.fit(uri) for name, listed_resources in shelves.items()}
     best = max(fits.values(), default=0)
     if best:
         return next(name for name, one in fits.items() if one == best)
     if len(shelves) == 1:
         return next(iter(shelves))
-    return next((name for name, shelf in shelves.items() if shelf.is_near(uri)), None)
+    return next((name for name, listed_resources in shelves.items() if listed_resources.is_near(uri)), None)
 
 
-def fit(template: str, uri: str) -> int:
+def template_score(template: str, uri: str) -> int:
     """How many characters of a URI a template (RFC 6570) spells out, 0 where it does not fit.
 
     Linear in the URI, whatever the template: between the literals anything is let through, but no slash where the
@@ -86,7 +88,7 @@ def _parts(template: str) -> tuple[list[str], list[bool]]:
     return pieces[::2], [bool(inner) and inner[0] in "+#/?&;" for inner in pieces[1::2]]
 
 
-def place_of(uri: str) -> tuple[str, str]:
+def origin_of(uri: str) -> tuple[str, str]:
     """Scheme and authority, an expression in either left as it is written."""
     try:
         parts = urlsplit(uri)
@@ -95,7 +97,7 @@ def place_of(uri: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc
 
 
-def first_of_each(
+def dedupe_by_name(
     entries: Iterable[tuple[Key, dict[str, Any]]], field_name: str
 ) -> tuple[list[dict[str, Any]], list[tuple[str, Key, Key]]]:
     """The entries without those whose name an earlier one has, and who lost which name to whom."""
@@ -114,7 +116,7 @@ def first_of_each(
     return kept, lost
 
 
-def union_of(all_capabilities: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def merge_capabilities(all_capabilities: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What several servers can do together, as far as we carry it; the list of tools is ours and may always change."""
     union: dict[str, Any] = {"tools": {"listChanged": True}}
     for kind in ("resources", "prompts", "completions", "logging"):

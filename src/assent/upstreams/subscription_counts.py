@@ -16,7 +16,7 @@ class TooManyResources(Exception):
     """No room for another resource to watch, for anybody or for this caller."""
 
 
-class Wishes:
+class ResourceInterest:
     """Counts who wants what at one upstream, which is told when a resource is first wanted, and when no longer."""
 
     def __init__(self) -> None:

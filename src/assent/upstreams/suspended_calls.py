@@ -14,9 +14,8 @@ from typing import Any
 
 from mcp_types import INVALID_PARAMS
 
-from assent.edges.reply import Way, can_answer
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.line import Audience
+from assent.mcp.channel import ClientChannel, StreamListener, can_answer
+from assent.mcp.jsonrpc import RpcError
 
 # A call that waits holds one of the hundred connections of its upstream, and the answer needs one too.
 MOST_PARKED = 50
@@ -26,24 +25,26 @@ QUESTION = "question"
 _ASKS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 
 Answer = dict[str, Any]
-Ask = Callable[[Audience], Awaitable[Answer]]
+Ask = Callable[[StreamListener], Awaitable[Answer]]
 
 
-class NotParked(RpcError):
+class UnknownRequestState(RpcError):
     """No call waits under this name for this caller: it was answered, given up, or asked elsewhere."""
 
     def __init__(self) -> None:
         super().__init__(INVALID_PARAMS, "requestState: no call waits for this answer; call again without it")
 
 
-class Parked:
+class SuspendedCall:
     """One call under way, and what its upstream asks; the audience of the upstream for as long as it talks."""
 
-    def __init__(self, parking: Parking, owner: Hashable, said: Any, capabilities: dict[str, Any], token: Any) -> None:
-        self._parking = parking
+    def __init__(
+        self, suspended_calls: SuspendedCalls, owner: Hashable, said: Any, capabilities: dict[str, Any], token: Any
+    ) -> None:
+        self._suspended_calls = suspended_calls
         self.owner, self.said, self.capabilities = owner, said, capabilities
         self._first_token = self.token = token
-        self.reply: Way | None = None
+        self.reply: ClientChannel | None = None
         self.question: dict[str, Any] | None = None
         self.asked = asyncio.Event()
         self.answered: asyncio.Future[Answer] | None = None
@@ -72,7 +73,7 @@ class Parked:
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """Wait, as long as it is let, for what the client says when it calls again."""
-        if not can_answer(self.capabilities, question["method"]) or not self._parking.admit(self):
+        if not can_answer(self.capabilities, question["method"]) or not self._suspended_calls.admit(self):
             return None
         self.question, self.answered = question, asyncio.get_running_loop().create_future()
         self.asked.set()
@@ -80,7 +81,7 @@ class Parked:
             return {"jsonrpc": "2.0", "id": question["id"], "result": await self.answered}
         finally:
             self.question = self.answered = None
-            self._parking.leave(self)
+            self._suspended_calls.leave(self)
 
     def settle(self, responses: Any) -> None:
         """Hand over what the client answered; without an answer the question stands."""
@@ -90,93 +91,99 @@ class Parked:
             self.answered.set_result(response)
 
 
-class Parking:
+class SuspendedCalls:
     """The calls of one upstream that wait for an answer: bounded in number, in all and for each owner, and in time."""
 
     def __init__(self, most: int = MOST_PARKED, most_of_one: int = MOST_OF_ONE, waits: float = WAITS) -> None:
         self._most, self._most_of_one, self._waits = most, most_of_one, waits
-        self._asking: set[Parked] = set()
-        self._parked: dict[str, Parked] = {}
+        self._asking: set[SuspendedCall] = set()
+        self._suspended_call: dict[str, SuspendedCall] = {}
 
     def __len__(self) -> int:
-        return len(self._parked)
+        return len(self._suspended_call)
 
     async def begin(
-        self, ask: Ask, owner: Hashable, said: Any, capabilities: dict[str, Any], reply: Way, token: Any = None
+        self,
+        ask: Ask,
+        owner: Hashable,
+        said: Any,
+        capabilities: dict[str, Any],
+        reply: ClientChannel,
+        token: Any = None,
     ) -> dict[str, Any]:
         """Make a call; its result, or its first question as one."""
-        parked = Parked(self, owner, said, capabilities, token)
-        parked.reply = reply
-        parked.task = asyncio.ensure_future(ask(parked))
-        return await self._wait(parked, reply)
+        suspended_call = SuspendedCall(self, owner, said, capabilities, token)
+        suspended_call.reply = reply
+        suspended_call.task = asyncio.ensure_future(ask(suspended_call))
+        return await self._wait(suspended_call, reply)
 
     async def resume(
-        self, name: Any, owner: Hashable, said: Any, responses: Any, reply: Way, token: Any = None
+        self, name: Any, owner: Hashable, said: Any, responses: Any, reply: ClientChannel, token: Any = None
     ) -> dict[str, Any]:
         """Go on with a call whose question was answered. Raises NotParked where there is none for this caller."""
-        parked = self._parked.get(name) if isinstance(name, str) else None
-        if parked is None or (parked.owner, parked.said) != (owner, said):
-            raise NotParked
+        suspended_call = self._suspended_call.get(name) if isinstance(name, str) else None
+        if suspended_call is None or (suspended_call.owner, suspended_call.said) != (owner, said):
+            raise UnknownRequestState
         self._take(name)
-        parked.token = token
-        parked.settle(responses)
-        return await self._wait(parked, reply)
+        suspended_call.token = token
+        suspended_call.settle(responses)
+        return await self._wait(suspended_call, reply)
 
-    def admit(self, parked: Parked) -> bool:
+    def admit(self, suspended_call: SuspendedCall) -> bool:
         """Whether there is room for another question; an owner's oldest gives way to its newest, and to no other's."""
-        own = [name for name, one in self._parked.items() if one.owner == parked.owner]
+        own = [name for name, one in self._suspended_call.items() if one.owner == suspended_call.owner]
         if len(own) >= self._most_of_one:
             self._give_up(own[0])
         elif len(self._asking) >= self._most:
             return False
-        self._asking.add(parked)
+        self._asking.add(suspended_call)
         return True
 
-    def leave(self, parked: Parked) -> None:
-        self._asking.discard(parked)
+    def leave(self, suspended_call: SuspendedCall) -> None:
+        self._asking.discard(suspended_call)
 
     async def close(self) -> None:
         """Give up every call that waits."""
-        tasks = [parked.task for parked in self._parked.values()]
-        for name in list(self._parked):
+        tasks = [suspended_call.task for suspended_call in self._suspended_call.values()]
+        for name in list(self._suspended_call):
             self._give_up(name)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _wait(self, parked: Parked, reply: Way) -> dict[str, Any]:
-        parked.reply = reply
-        asked = asyncio.ensure_future(parked.asked.wait())
+    async def _wait(self, suspended_call: SuspendedCall, reply: ClientChannel) -> dict[str, Any]:
+        suspended_call.reply = reply
+        asked = asyncio.ensure_future(suspended_call.asked.wait())
         try:
-            waiting: list[asyncio.Future[Any]] = [parked.task, asked]
+            waiting: list[asyncio.Future[Any]] = [suspended_call.task, asked]
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            parked.task.cancel()  # the caller left, and so the upstream is told
+            suspended_call.task.cancel()  # the caller left, and so the upstream is told
             with suppress(asyncio.CancelledError, Exception):
-                await parked.task
+                await suspended_call.task
             raise
         finally:
             asked.cancel()
-            parked.reply = None
-        return await parked.task if parked.task.done() else self._put(parked)
+            suspended_call.reply = None
+        return await suspended_call.task if suspended_call.task.done() else self._put(suspended_call)
 
-    def _put(self, parked: Parked) -> dict[str, Any]:
+    def _put(self, suspended_call: SuspendedCall) -> dict[str, Any]:
         name = secrets.token_urlsafe(24)
-        self._parked[name] = parked
-        parked.timer = asyncio.get_running_loop().call_later(self._waits, self._give_up, name)
-        assert parked.question is not None
-        asks = {"method": parked.question["method"], "params": parked.question.get("params") or {}}
+        self._suspended_call[name] = suspended_call
+        suspended_call.timer = asyncio.get_running_loop().call_later(self._waits, self._give_up, name)
+        assert suspended_call.question is not None
+        asks = {"method": suspended_call.question["method"], "params": suspended_call.question.get("params") or {}}
         return {"resultType": "input_required", "inputRequests": {QUESTION: asks}, "requestState": name}
 
-    def _take(self, name: str) -> Parked:
-        parked = self._parked.pop(name)
-        assert parked.timer is not None
-        parked.timer.cancel()
-        return parked
+    def _take(self, name: str) -> SuspendedCall:
+        suspended_call = self._suspended_call.pop(name)
+        assert suspended_call.timer is not None
+        suspended_call.timer.cancel()
+        return suspended_call
 
     def _give_up(self, name: str) -> None:
         """Nobody answers: the upstream is told that the call is over."""
-        parked = self._take(name)
-        parked.task.add_done_callback(_heard)
-        parked.task.cancel()
+        suspended_call = self._take(name)
+        suspended_call.task.add_done_callback(_heard)
+        suspended_call.task.cancel()
 
 
 def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import orjson
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, METHOD_NOT_FOUND
 
 from assent.core.outcome import Refusal
-from assent.edges.http import Message, Send
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.faults import Garbled
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ProtocolViolation
+from assent.web.asgi import Message, Send
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 ONLY_AS_A_TASK = "it can only be called as a task, and tasks are not governed"
@@ -111,7 +111,7 @@ class Stripping:
             return
         self._held += message.get("body", b"")
         if len(self._held) > _LARGEST:
-            raise Garbled(self._upstream, "greeted with more than a megabyte", sent=True)
+            raise ProtocolViolation(self._upstream, "greeted with more than a megabyte", sent=True)
         more = message.get("more_body", False)
         if self._streams:
             await self._send({**message, "body": self._whole_events(all_of_it=not more)})

@@ -4,7 +4,7 @@ from assent.verify.databases import PostgresDatabase, SqliteDatabase, database_a
 from assent.verify.observe import Command, Observer
 from assent.verify.promises import Promises, promises_of
 from assent.verify.run import Checked, Verdict, verify
-from assent.verify.trial import Broken
+from assent.verify.tool_check import Broken
 
 __all__ = [
     "Broken",

@@ -13,18 +13,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from assent.core.render import visible
-from assent.verify.observe import Session
+from assent.verify.observe import ToolSession
 
 _GRACE = 5.0
 
 
-class Watch:
+class HangGuard:
     """A timer beside the loop, which ends the program with a sentence when a call does not even time out."""
 
     def __init__(self, patience: float, *, grace: float = _GRACE, end: Callable[[int], Any] = os._exit) -> None:
         self._patience, self._grace, self._end = patience, grace, end
 
-    def over(self, session: Session) -> Session:
+    def over(self, session: ToolSession) -> ToolSession:
         """The same session, each of its calls watched."""
         return _Watched(session, self)
 
@@ -51,7 +51,7 @@ class Watch:
 
 
 class _Watched:
-    def __init__(self, session: Session, watch: Watch) -> None:
+    def __init__(self, session: ToolSession, watch: HangGuard) -> None:
         self._session, self._watch = session, watch
 
     @property

@@ -92,7 +92,7 @@ def _names(slots: Any) -> list[str]:
     return [name for name in given if name not in ("__dict__", "__weakref__")]
 
 
-class Session(Protocol):
+class ToolSession(Protocol):
     """A connection on which tools are called, and whose questions are answered as each call says."""
 
     @property
@@ -111,7 +111,7 @@ class Session(Protocol):
         ...
 
 
-class Eyes:
+class StateSnapshot:
     """Everything that shows the state: observers from outside, and read tools that need no arguments.
 
     A read tool may itself be the one that lies, so what is seen from outside is looked at directly before and after a
@@ -121,7 +121,7 @@ class Eyes:
 
     def __init__(
         self,
-        session: Session,
+        session: ToolSession,
         reads: Sequence[str],
         observers: Sequence[Observer],
         lookups: Sequence[tuple[str, str]] = (),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assent.verify.inputs import NoExampleError, examples_of
-from assent.verify.observe import Eyes, Observer, Session
+from assent.verify.observe import Observer, StateSnapshot, ToolSession
 from assent.verify.promises import Promises
-from assent.verify.trial import FAILS, Broken, Trial
+from assent.verify.tool_check import FAILS, Broken, ToolCheck
 
 Calls = Literal["reads", "all"]
 _MOST_READS = 20
@@ -36,7 +36,7 @@ class Verdict:
 
 
 async def verify(
-    session: Session,
+    session: ToolSession,
     tools: Sequence[Promises],
     *,
     observers: Sequence[Observer] = (),
@@ -47,13 +47,13 @@ async def verify(
     """Call tools with made-up arguments and compare. Without `calls="all"` only reads are called."""
     plain = [one.tool for one in tools if one.readable and not one.input.get("required")]
     lookups = [(one.tool, argument) for one in tools for argument in [one.looks_up] if argument is not None]
-    eyes = Eyes(session, plain[:_MOST_READS], observers, lookups[:_MOST_READS])
-    await eyes.settle()
-    if eyes.ended_by:
-        return _ended(eyes, eyes.ended_by, (), ())
-    if eyes.silenced_by:
-        silent = Broken(eyes.silenced_by, FAILS, "it did not answer, and nothing did since")
-        return _silenced(eyes, eyes.silenced_by, (), (silent,))
+    state_snapshot = StateSnapshot(session, plain[:_MOST_READS], observers, lookups[:_MOST_READS])
+    await state_snapshot.settle()
+    if state_snapshot.ended_by:
+        return _ended(state_snapshot, state_snapshot.ended_by, (), ())
+    if state_snapshot.silenced_by:
+        silent = Broken(state_snapshot.silenced_by, FAILS, "it did not answer, and nothing did since")
+        return _silenced(state_snapshot, state_snapshot.silenced_by, (), (silent,))
     checked: list[Checked] = []
     broken: list[Broken] = []
     unheld: list[str] = []
@@ -69,10 +69,10 @@ async def verify(
         except NoExampleError as error:
             checked.append(Checked(promises.tool, skipped=str(error)))
             continue
-        trial = Trial(session, promises, eyes)
+        trial = ToolCheck(session, promises, state_snapshot)
         for arguments in given:
             await trial.run(arguments)
-            if trial.silent or trial.ended or eyes.ended_by:
+            if trial.silent or trial.ended or state_snapshot.ended_by:
                 break
         else:
             await trial.decline(given[-1])
@@ -81,40 +81,42 @@ async def verify(
         if trial.unheld:
             places = ", ".join(trial.unheld)
             unheld.append(f"{promises.tool} names a secret at {places} that no answer held: nothing was seen of it")
-        if trial.ended or eyes.ended_by:
-            return _ended(eyes, "" if trial.ended else eyes.ended_by, checked, broken)
-        if eyes.silenced_by or (trial.silent and not await session.responds()):
-            return _silenced(eyes, promises.tool, checked, broken)
-    return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), *unheld))
+        if trial.ended or state_snapshot.ended_by:
+            return _ended(state_snapshot, "" if trial.ended else state_snapshot.ended_by, checked, broken)
+        if state_snapshot.silenced_by or (trial.silent and not await session.responds()):
+            return _silenced(state_snapshot, promises.tool, checked, broken)
+    return Verdict(tuple(checked), tuple(broken), (*_notes(state_snapshot, checked), *unheld))
 
 
-def _notes(eyes: Eyes, checked: Sequence[Checked]) -> tuple[str, ...]:
-    said = [f"{name} differs by itself and proves nothing" for name in sorted(eyes.unsteady)]
+def _notes(state_snapshot: StateSnapshot, checked: Sequence[Checked]) -> tuple[str, ...]:
+    said = [f"{name} differs by itself and proves nothing" for name in sorted(state_snapshot.unsteady)]
     said += [
         f"{name} changed although only reads were called: {' or '.join(others)} may not only read"
-        for name, others in eyes.changed_since.items()
+        for name, others in state_snapshot.changed_since.items()
         if others
     ]
     said += [
         f"{name} can no longer be seen since {tool} was called: whether that changed it is not known"
-        for name, tool in eyes.unseen_since.items()
-        if not eyes.silenced_by and not eyes.ended_by
+        for name, tool in state_snapshot.unseen_since.items()
+        if not state_snapshot.silenced_by and not state_snapshot.ended_by
     ]
     failed = [one.tool for one in checked if one.failed and not one.skipped]
     return (*said, *(f"every call of {tool} failed, so nothing of what it does was seen" for tool in failed))
 
 
-def _ended(eyes: Eyes, read: str, checked: Sequence[Checked], broken: Sequence[Broken]) -> Verdict:
+def _ended(state_snapshot: StateSnapshot, read: str, checked: Sequence[Checked], broken: Sequence[Broken]) -> Verdict:
     """What was found out until the server ended, where it was looked at by a read: nothing can be called any more."""
     blamed = [Broken(read, FAILS, "the server ended when it was called")] if read else []
     note = "the server ended: no other tool was called after that"
-    return Verdict(tuple(checked), (*broken, *blamed), (*_notes(eyes, checked), note))
+    return Verdict(tuple(checked), (*broken, *blamed), (*_notes(state_snapshot, checked), note))
 
 
-def _silenced(eyes: Eyes, tool: str, checked: Sequence[Checked], broken: Sequence[Broken]) -> Verdict:
+def _silenced(
+    state_snapshot: StateSnapshot, tool: str, checked: Sequence[Checked], broken: Sequence[Broken]
+) -> Verdict:
     """What was found out until the server ceased to answer."""
     note = f"the server no longer answers: no other tool was called after {tool}"
-    return Verdict(tuple(checked), tuple(broken), (*_notes(eyes, checked), note))
+    return Verdict(tuple(checked), tuple(broken), (*_notes(state_snapshot, checked), note))
 
 
 def _left_alone(promises: Promises, calls: Calls) -> str:

@@ -15,7 +15,7 @@ from assent.core.outcome import problem_in
 from assent.core.refusals import CATALOGUE
 from assent.core.secrets import ALREADY_DELIVERED
 from assent.errors import EndedError, SilentError, UnansweredError
-from assent.verify.observe import Eyes, Seen, Session
+from assent.verify.observe import Seen, StateSnapshot, ToolSession
 from assent.verify.promises import Promises
 
 Result = dict[str, Any]
@@ -52,11 +52,11 @@ class Broken:
         }
 
 
-class Trial:
+class ToolCheck:
     """One tool under trial. Each promise is reported once, with the first arguments that broke it."""
 
-    def __init__(self, session: Session, promises: Promises, eyes: Eyes) -> None:
-        self._session, self._promises, self._eyes = session, promises, eyes
+    def __init__(self, session: ToolSession, promises: Promises, state_snapshot: StateSnapshot) -> None:
+        self._session, self._promises, self._state_snapshot = session, promises, state_snapshot
         self._acted = False
         self._pointers = promises.secrets
         """Where its secrets stand; a server under contract says so only with an answer that it emptied of them."""
@@ -72,7 +72,7 @@ class Trial:
         self.ended = False
         self.broken: list[Broken] = []
         self._fits = self._output_check()
-        self._unchanged(eyes.changed_by.get(promises.tool, []), _READS, "a read changed", {})
+        self._unchanged(state_snapshot.changed_by.get(promises.tool, []), _READS, "a read changed", {})
 
     async def run(self, arguments: Arguments) -> None:
         """Every promise that one set of arguments can show to be false."""
@@ -96,7 +96,7 @@ class Trial:
         plain = {name: value for name, value in arguments.items() if name != self._promises.dry_run}
         before = self._session.asked
         work = self._call({**plain, **self._promises.in_earnest}, new_key(), agree=False)
-        result, changed = await self._eyes.around(work, self._promises.tool)
+        result, changed = await self._state_snapshot.around(work, self._promises.tool)
         if self._session.asked > before:
             self._unchanged(changed, _ASKED, "a call that its user declined changed", arguments)
             if result is not None and not result.get("isError"):
@@ -113,14 +113,14 @@ class Trial:
         return check
 
     async def _read(self, arguments: Arguments) -> None:
-        first, changed = await self._eyes.around(self._call(arguments), self._promises.tool)
+        first, changed = await self._state_snapshot.around(self._call(arguments), self._promises.tool)
         self._unchanged(changed, _READS, "a read changed", arguments)
         if first is not None and self._promises.secrets:
             self._shown_once(first, await self._call(arguments), arguments)
 
     async def _rehearse(self, arguments: Arguments) -> None:
         work = self._call(arguments, new_key(), rehearsal=True)
-        _, changed = await self._eyes.around(work, self._promises.tool)
+        _, changed = await self._state_snapshot.around(work, self._promises.tool)
         self._unchanged(changed, "a dry run changes nothing", "a dry run changed", arguments)
 
     async def _act(self, arguments: Arguments) -> None:
@@ -130,8 +130,8 @@ class Trial:
             return
         self._acted = True
         if self._pointers:
-            self._hidden(first, await self._eyes.look(), arguments)
-            self._hidden(first, await self._eyes.look_up(self._given(first)), arguments)
+            self._hidden(first, await self._state_snapshot.look(), arguments)
+            self._hidden(first, await self._state_snapshot.look_up(self._given(first)), arguments)
         if self._promises.key is not None:
             promise = "a retry with the same key has no further effect"
             await self._again(promise, first, arguments, key)
@@ -142,7 +142,7 @@ class Trial:
 
     async def _again(self, promise: str, first: Result, arguments: Arguments, key: str) -> None:
         """The same call once more: nothing may happen, and the answer must be the first one, secrets apart."""
-        second, changed = await self._eyes.around(self._call(arguments, key), self._promises.tool)
+        second, changed = await self._state_snapshot.around(self._call(arguments, key), self._promises.tool)
         self._unchanged(changed, promise, "a second call changed", arguments)
         emptied = _emptied(second or {})
         self._pointers = self._pointers or emptied
@@ -233,7 +233,7 @@ class Trial:
 
     def _unchanged(self, changed: list[str], promise: str, said: str, arguments: Arguments) -> None:
         # What is seen after the end of the server is the end, not the call.
-        if changed and not (self.ended or self._eyes.ended_by):
+        if changed and not (self.ended or self._state_snapshot.ended_by):
             self._report(promise, f"{said} {', '.join(changed[:3])}", arguments)
 
     def _report(self, promise: str, happened: str, arguments: Arguments) -> None:

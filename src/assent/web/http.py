@@ -1,17 +1,11 @@
 """How are HTTP requests read and answered on our side, within bounds?"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
+from assent.web.asgi import Headers, Message, Receive, Send
 
 WATCH_AFTER = 0.05
 _JSON = (b"content-type", b"application/json")
@@ -73,13 +67,13 @@ async def respond_error(
     await respond(send, status, orjson.dumps({"status": status, "title": message, **more}), fields)
 
 
-class Slow(Protocol):
+class SlowRequest(Protocol):
     """Who wants to know that its request takes a while."""
 
     def on_slow(self) -> None: ...
 
 
-class Patrol:
+class SlowRequestTimer:
     """Tells requests that they have been under way for a moment: one coarse timer for all of them.
 
     Nearly every request is over before it would be told, and a timer each costs more than all else it does to wait.
@@ -89,16 +83,16 @@ class Patrol:
 
     def __init__(self, every: float = WATCH_AFTER) -> None:
         self._every, self._walking = every, False
-        self._now: dict[Slow, None] = {}
-        self._before: dict[Slow, None] = {}
+        self._now: dict[SlowRequest, None] = {}
+        self._before: dict[SlowRequest, None] = {}
 
-    def enter(self, request: Slow) -> None:
+    def enter(self, request: SlowRequest) -> None:
         self._now[request] = None
         if not self._walking:
             self._walking = True
             asyncio.get_running_loop().call_later(self._every, self._walk)
 
-    def leave(self, request: Slow) -> None:
+    def leave(self, request: SlowRequest) -> None:
         self._now.pop(request, None)
         self._before.pop(request, None)
 
@@ -112,7 +106,7 @@ class Patrol:
             asyncio.get_running_loop().call_later(self._every, self._walk)
 
 
-class Watch:
+class DisconnectWatcher:
     """Cancels the running task when the caller hangs up.
 
     Most answers are ready within milliseconds, so listening starts only after a moment (or when somebody else

@@ -9,7 +9,7 @@ import orjson
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from assent.edges.http import App
+from assent.web.asgi import App
 
 _HEAD_LIMIT = 64 * 1024
 _HEAD_PATIENCE = 15.0
@@ -147,7 +147,7 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any
     )
 
 
-def spare_collector() -> None:
+def tune_gc() -> None:
     """What is loaded by now stays: the collector need not look at it again, and looks less often at the rest.
 
     A call leaves next to no cycles behind, and with the defaults a fifth of its time went into looking for some.

@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-_STYLE = files("assent.edges").joinpath("page.css").read_text("utf-8").rstrip()
+_STYLE = files("assent.web").joinpath("page.css").read_text("utf-8").rstrip()
 
 
 def styled(page: str) -> str:

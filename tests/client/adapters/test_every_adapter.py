@@ -10,10 +10,9 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from edges.client.person import Somebody
-from edges.client.plain_server import Plain, said, tool
-
-from .runs import RUNS, Model, governed
+from support.adapter_runs import RUNS, Model, governed
+from support.client_person import Somebody
+from support.plain_server import Plain, said, tool
 
 LIST = types.Tool(
     name="orders.list",

@@ -11,11 +11,10 @@ import pytest
 from assent import GovernedClient
 from assent.pipeline.approve import approve
 from assent.testing import ANN
-from edges.client.person import Naps, Somebody
-from edges.client.test_in_front import Book, gateway
-from transports import over_http
-
-from .runs import RUNS, Model
+from client.test_in_front import Book, gateway
+from support.adapter_runs import RUNS, Model
+from support.client_person import Naps, Somebody
+from support.transports import over_http
 
 
 @pytest.mark.parametrize("run", [RUNS["langgraph"], RUNS["openai-agents"]], ids=["langgraph", "openai-agents"])
@@ -23,13 +22,13 @@ async def test_what_waits_for_an_approver_is_told_to_the_model_and_done_once_app
     book, person = Book(), Somebody(True, True, True)
     buy, delete = ("c1", "place_order", {"item": "a"}), ("c2", "delete_order", {"order_id": "o-1"})
     options: dict[str, Any] = {"trusted": True, "approval_patience": 0.0, "sleep": Naps()}
-    async with over_http(book.server) as upstream, gateway(tmp_path, upstream) as (url, house):
+    async with over_http(book.server) as upstream, gateway(tmp_path, upstream) as (url, gateway_app):
         async with GovernedClient(url, asker=person, **options) as client:
             first = Model([buy, delete])
             await run(client, first)
             bought, pending = (json.loads(text) for text in first.seen)
             assert (bought, pending["code"], book.effects) == ({"order": 1}, "confirm.approval_pending", ["a"])
-            await approve(ANN, pending["approval"], "approve", house.ports)
+            await approve(ANN, pending["approval"], "approve", gateway_app.ports)
             second = Model([("c3", *delete[1:])])
             await run(client, second)
     assert json.loads(second.seen[0]) == {"deleted": "o-1"}

@@ -13,11 +13,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import RetryPolicy
 
-from assent.adapters.langchain import GovernedTools
-from edges.client.person import Somebody
-from edges.client.plain_server import Plain, said, tool
-
-from .runs import governed
+from assent.client.adapters.langchain import GovernedTools
+from support.adapter_runs import governed
+from support.client_person import Somebody
+from support.plain_server import Plain, said, tool
 
 PLACE = tool("orders.place", "item", tier="external_spend")
 ODD = tool("odd", "self", "config", "run_manager", "callbacks", tier="read")

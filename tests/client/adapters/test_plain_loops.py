@@ -12,11 +12,10 @@ from anthropic.types import Message
 from openai.types.chat import ChatCompletion
 from openai.types.responses import Response
 
-from assent.adapters import anthropic, openai
-from assent.adapters.toolbox import Toolbox
-from edges.client.plain_server import Plain, said, tool
-
-from .runs import governed
+from assent.client.adapters import anthropic, openai
+from assent.client.adapters.toolbox import Toolbox
+from support.adapter_runs import governed
+from support.plain_server import Plain, said, tool
 
 LOOK = tool("look", tier="read")
 USE = {"type": "tool_use", "id": "u1", "name": "look", "input": {}}
@@ -180,7 +179,7 @@ def test_a_missing_library_is_named_with_its_remedy(
             raise ModuleNotFoundError(name)
         return real(name, *rest)
 
-    monkeypatch.delitem(sys.modules, f"assent.adapters.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, f"assent.client.adapters.{module}", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=rf"pip install 'assent\[{extra}\]'"):
-        importlib.import_module(f"assent.adapters.{module}")
+        importlib.import_module(f"assent.client.adapters.{module}")

@@ -9,11 +9,10 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from assent.adapters.toolbox import Toolbox
-from edges.client.person import Somebody
-from edges.client.plain_server import Plain, said, tool
-
-from .runs import governed
+from assent.client.adapters.toolbox import Toolbox
+from support.adapter_runs import governed
+from support.client_person import Somebody
+from support.plain_server import Plain, said, tool
 
 PLACE = tool("place", "item", tier="external_spend")
 CLOSED = MCPError(types.CONNECTION_CLOSED, "Connection closed")

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from edges.api.scene import scene
+from support.gateway_api import scene
 
 APPROVE = "/api/approvals/x/approve"
 
@@ -91,7 +91,7 @@ async def test_a_head_is_a_get_without_its_body(tmp_path: Path) -> None:
 
 async def test_a_store_that_fails_is_said_to_be_unavailable_and_nothing_more(tmp_path: Path) -> None:
     async with scene(tmp_path) as there:
-        await there.house.store.close()
+        await there.gateway_app.store.close()
         for said in (await there.get("/api/approvals", "root"), await there.get("/api/audit", "root")):
             assert (said.status, said.code) == (503, "api.unavailable")
             assert str(tmp_path) not in str(said.json)
@@ -99,7 +99,7 @@ async def test_a_store_that_fails_is_said_to_be_unavailable_and_nothing_more(tmp
 
 async def test_without_the_store_a_kept_key_is_nobodys_and_the_gateway_says_so(tmp_path: Path) -> None:
     async with scene(tmp_path) as there:
-        await there.house.store.close()
+        await there.gateway_app.store.close()
         kept = {"authorization": "Bearer assent_00000000_kept", "content-type": "application/json"}
         said = await there.get("/api/tools", None, **kept)
         assert (said.status, said.code) == (503, "record.unavailable")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from edges.api.scene import scene
+from support.gateway_api import scene
 
 
 async def test_an_approver_says_yes_and_the_call_goes_through_once(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from edges.api.scene import Scene, scene
+from support.gateway_api import Scene, scene
 
 
 async def entries(there: Scene, who: str, query: str = "") -> list[dict[str, object]]:
-    await there.house.store.flush()
+    await there.gateway_app.store.flush()
     return (await there.get(f"/api/audit{query}", who)).json["entries"]  # type: ignore[no-any-return]
 
 
@@ -33,7 +33,7 @@ async def test_tenants_do_not_see_each_others_entries_and_operators_see_all(tmp_
         await there.call("list_orders", "ci", limit=1)
         await there.call("list_orders", "eve", limit=1)
         await there.get("/api/tools", None)
-        there.house.reception.strangers.write()
+        there.gateway_app.authenticator.failed_auth.write()
         assert [one["values"]["tenant"] for one in await entries(there, "ann")] == ["acme"]  # type: ignore[index]
         assert [one["values"]["tenant"] for one in await entries(there, "eve")] == ["evil"]  # type: ignore[index]
         everything = [one["kind"] for one in await entries(there, "root")]

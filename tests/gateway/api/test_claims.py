@@ -9,7 +9,7 @@ import pytest
 
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
-from edges.api.scene import Scene, scene
+from support.gateway_api import Scene, scene
 
 
 async def start(there: Scene, name: str, principal: str = "ci", *, lease: float = -1.0, at: float = 0.0) -> None:
@@ -29,7 +29,7 @@ async def start(there: Scene, name: str, principal: str = "ci", *, lease: float 
         created_at=at or now,
         expires_at=now + 1000,
     )
-    await there.house.store.claim(record, Entry("intent", now, {"tool": "place_order"}), None, now)
+    await there.gateway_app.store.claim(record, Entry("intent", now, {"tool": "place_order"}), None, now)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_an_operator_settles_a_doubt_once(finding: str, state: str, tmp_pa
         assert (again.status, again.code) == (409, "settle.not_in_doubt")
         log = (await there.get("/api/audit?kind=operator", "root")).json["entries"]
         assert [one["facts"]["state"] for one in log] == [state]
-        await there.house.store.flush()
+        await there.gateway_app.store.flush()
         denied = (await there.get("/api/audit?kind=denial", "root")).json["entries"]
         assert [one["facts"]["code"] for one in denied] == ["settle.not_in_doubt"]
 

@@ -14,9 +14,9 @@ import schemathesis
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from assent.edges.api.table import ROUTES
-from edges.api.scene import Scene, key_of, scene
-from soak import rounds
+from assent.gateway.api.table import ROUTES
+from support.gateway_api import Scene, key_of, scene
+from support.soak import rounds
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SHORT, LONG = 8, 500

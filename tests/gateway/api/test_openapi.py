@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from assent.edges.api.openapi import docs_problems, docs_table
-from assent.edges.api.table import ROUTES
-from edges.api.scene import DOCUMENT, scene
+from assent.gateway.api.openapi import docs_problems, docs_table
+from assent.gateway.api.table import ROUTES
+from support.gateway_api import DOCUMENT, scene
 
 DOCS = Path(__file__).parents[3] / "docs" / "api.md"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edges.api.scene import scene
+from support.gateway_api import scene
 
 
 @pytest.mark.parametrize(

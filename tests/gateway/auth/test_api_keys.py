@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assent.edges.api_keys import ApiKeys, digest_key, make_key, record_key
+from assent.gateway.auth.api_keys import ConfiguredApiKeys, digest_key, make_key, record_key
 from assent.testing import AGENT
 
 
 def test_a_key_is_found_until_it_is_revoked() -> None:
     key = make_key()
     record = record_key(key, AGENT)
-    assert ApiKeys([record]).find(key) is AGENT
-    assert ApiKeys([replace(record, revoked_at=1.0)]).find(key) is None
-    assert ApiKeys([record]).find(key + "x") is None
-    assert ApiKeys([record]).find("") is None
+    assert ConfiguredApiKeys([record]).find(key) is AGENT
+    assert ConfiguredApiKeys([replace(record, revoked_at=1.0)]).find(key) is None
+    assert ConfiguredApiKeys([record]).find(key + "x") is None
+    assert ConfiguredApiKeys([record]).find("") is None
 
 
 def test_what_is_kept_does_not_hold_the_key() -> None:

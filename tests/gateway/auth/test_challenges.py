@@ -6,7 +6,7 @@ import pytest
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.edges.challenges import challenge
+from assent.gateway.auth.challenges import challenge
 
 OAUTH = Principal("ann", "agent", bearer=True)
 KEYED = Principal("ci", "agent")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 
 from assent.core.audit import Entry
-from assent.edges.strangers import MOST_ADDRESSES, Strangers
 from assent.errors import StoreError
+from assent.gateway.auth.failed_auth import MOST_ADDRESSES, FailedAuthCounter
 from assent.testing import Clock
 
 
 async def test_ten_thousand_failures_are_one_entry() -> None:
     log, clock = list[Entry](), Clock()
-    strangers = Strangers(log.append, clock)
+    failed_auth = FailedAuthCounter(log.append, clock)
     for number in range(10_000):
         code = "authenticate.missing" if number % 4 == 0 else "authenticate.invalid"
-        strangers.turned_away(code, {"client": (f"10.0.{number % 100}.1", 1)})
+        failed_auth.count_failure(code, {"client": (f"10.0.{number % 100}.1", 1)})
     assert log == []
     clock.advance(60)
-    strangers.write()
+    failed_auth.write()
     (entry,) = log
     assert entry.kind == "authentication"
     assert entry.at == clock.at
@@ -26,7 +26,7 @@ async def test_ten_thousand_failures_are_one_entry() -> None:
     assert entry.facts == {"event": "authentication.failed", "count": 10_000, "since": since}
     assert entry.values["codes"] == {"authenticate.missing": 2500, "authenticate.invalid": 7500}
     assert len(entry.values["addresses"]) == MOST_ADDRESSES
-    strangers.write()
+    failed_auth.write()
     assert len(log) == 1, "nothing happened since"
 
 
@@ -37,9 +37,9 @@ async def test_the_entry_is_written_when_the_interval_ends() -> None:
         log.append(entry)
         written.set()
 
-    strangers = Strangers(note, Clock(), interval=0)
+    failed_auth = FailedAuthCounter(note, Clock(), interval=0)
     for _ in range(3):
-        strangers.turned_away("authenticate.invalid", {})
+        failed_auth.count_failure("authenticate.invalid", {})
     await written.wait()
     assert [entry.values["codes"] for entry in log] == [{"authenticate.invalid": 3}]
     assert log[0].values["addresses"] == {"unknown": 3}
@@ -53,10 +53,10 @@ async def test_what_could_not_be_written_is_in_the_next_summary() -> None:
             raise StoreError("full")
         log.append(entry)
 
-    strangers = Strangers(note, Clock())
-    strangers.turned_away("authenticate.invalid", {"client": None})
-    strangers._due()
+    failed_auth = FailedAuthCounter(note, Clock())
+    failed_auth.count_failure("authenticate.invalid", {"client": None})
+    failed_auth._due()
     broken[0] = False
-    strangers.turned_away("authenticate.invalid", {"client": None})
-    strangers.write()
+    failed_auth.count_failure("authenticate.invalid", {"client": None})
+    failed_auth.write()
     assert [entry.values["codes"] for entry in log] == [{"authenticate.invalid": 2}]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from assent.edges.doors import Doors
+from assent.gateway.auth.host_origin import HostOriginPolicy
 
-LOOPBACK = Doors()
-PUBLIC = Doors(["https://mcp.example.com", "http://gate.example.com:8420"], loopback=False)
+LOOPBACK = HostOriginPolicy()
+PUBLIC = HostOriginPolicy(["https://mcp.example.com", "http://gate.example.com:8420"], loopback=False)
 
 
 @pytest.mark.parametrize("host", [b"localhost", b"127.0.0.1:8420", b"[::1]:1", b"[::1]", b"LOCALHOST:80"])

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from assent.core.outcome import Refusal
-from assent.edges.tokens import MOST_CACHED, Issuer, Tokens
+from assent.gateway.auth.jwt import MOST_CACHED, Issuer, JwtVerifier
 from assent.testing import Clock
 
 ISSUER = Issuer("https://id.example.com", "https://mcp.example.com/mcp", jwks_url="https://id.example.com/jwks")
@@ -46,7 +46,7 @@ def signed(clock: Clock, key: Any = EC_KEY, algorithm: str = "ES256", kid: str =
     return jwt.encode(body, key, algorithm=algorithm, headers={"kid": kid})
 
 
-async def refused(tokens: Tokens, token: str) -> str:
+async def refused(tokens: JwtVerifier, token: str) -> str:
     with pytest.raises(Refusal) as refusal:
         await tokens.principal(token)
     return refusal.value.code
@@ -58,7 +58,7 @@ def clock() -> Clock:
 
 
 async def test_a_good_token_names_its_subject_scopes_and_chain(clock: Clock) -> None:
-    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     found = await tokens.principal(
         signed(
             clock,
@@ -88,7 +88,7 @@ async def test_whoever_comes_while_the_keys_are_fetched_waits_for_them(clock: Cl
         await go.wait()
         return await keys(url)
 
-    tokens = Tokens(ISSUER, fetch, clock)
+    tokens = JwtVerifier(ISSUER, fetch, clock)
     first = asyncio.create_task(tokens.principal(signed(clock)))
     await fetching.wait()
     second = asyncio.create_task(tokens.principal(signed(clock, sub="bob")))
@@ -117,12 +117,12 @@ async def test_whoever_comes_while_the_keys_are_fetched_waits_for_them(clock: Cl
 async def test_a_token_that_differs_in_anything_that_is_pinned_is_not_believed(
     clock: Clock, change: dict[str, Any]
 ) -> None:
-    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     assert await refused(tokens, signed(clock, **change)) == "authenticate.invalid"
 
 
 async def test_a_token_is_over_when_it_says_so_also_if_it_was_believed_a_moment_ago(clock: Clock) -> None:
-    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     token = signed(clock, exp=int(clock.at) + 10)
     assert (await tokens.principal(token)).id.endswith("ann")
     clock.advance(41)
@@ -130,7 +130,7 @@ async def test_a_token_is_over_when_it_says_so_also_if_it_was_believed_a_moment_
 
 
 async def test_unsigned_and_symmetric_tokens_are_never_believed(clock: Clock) -> None:
-    tokens = Tokens(ISSUER, Keys(jwk("k1", RSA_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", RSA_KEY)), clock)
     body = {"iss": ISSUER.issuer, "aud": ISSUER.audience, "sub": "ann", "exp": int(clock.at) + 600}
     for token in (
         jwt.encode(body, "", algorithm="none", headers={"kid": "k1"}),
@@ -145,14 +145,14 @@ async def test_unsigned_and_symmetric_tokens_are_never_believed(clock: Clock) ->
 async def test_a_key_is_used_for_its_own_algorithm_only(clock: Clock) -> None:
     both = replace(ISSUER, algorithms=("RS256", "PS256"))
     keys = Keys({**jwk("k1", RSA_KEY), "alg": "RS256"})
-    tokens = Tokens(both, keys, clock)
+    tokens = JwtVerifier(both, keys, clock)
     assert (await tokens.principal(signed(clock, RSA_KEY, "RS256"))).id.endswith("ann")
     assert await refused(tokens, signed(clock, RSA_KEY, "PS256")) == "authenticate.invalid"
 
 
 async def test_the_key_set_is_fetched_once_and_again_for_an_unknown_key_but_not_in_a_hurry(clock: Clock) -> None:
     keys = Keys(jwk("k1", EC_KEY))
-    tokens = Tokens(ISSUER, keys, clock)
+    tokens = JwtVerifier(ISSUER, keys, clock)
     for number in range(5):
         await tokens.principal(signed(clock, jti=str(number)))
     assert len(keys.fetched) == 1
@@ -168,7 +168,7 @@ async def test_the_key_set_is_fetched_once_and_again_for_an_unknown_key_but_not_
 async def test_a_key_set_that_cannot_be_fetched_believes_nobody_new_and_keeps_what_it_had(clock: Clock) -> None:
     keys = Keys(jwk("k1", EC_KEY))
     keys.document = OSError("down")
-    tokens = Tokens(ISSUER, keys, clock)
+    tokens = JwtVerifier(ISSUER, keys, clock)
     assert await refused(tokens, signed(clock)) == "authenticate.invalid"
     keys.document = {"keys": [jwk("k1", EC_KEY)]}
     clock.advance(31)
@@ -181,13 +181,13 @@ async def test_a_key_set_that_cannot_be_fetched_believes_nobody_new_and_keeps_wh
 async def test_metadata_of_another_issuer_does_not_lead_us_to_its_keys(clock: Clock) -> None:
     keys = Keys()
     keys.document = {"issuer": "https://evil.example.com", "jwks_uri": "https://evil.example.com/jwks"}
-    tokens = Tokens(replace(ISSUER, jwks_url=None), keys, clock)
+    tokens = JwtVerifier(replace(ISSUER, jwks_url=None), keys, clock)
     assert await refused(tokens, signed(clock)) == "authenticate.invalid"
     assert keys.fetched == ["https://id.example.com/.well-known/openid-configuration"]
 
 
 async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
-    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     principal = await tokens.principal(signed(clock))
     for number in range(MOST_CACHED + 10):
         tokens._remember(number.to_bytes(32, "big"), clock.at + 60, principal)
@@ -200,7 +200,7 @@ async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
 async def test_keys_are_not_fetched_in_the_clear_from_another_machine(clock: Clock, url: str) -> None:
     keys = Keys()
     keys.document = {"issuer": ISSUER.issuer, "jwks_uri": url}
-    tokens = Tokens(replace(ISSUER, jwks_url=None), keys, clock)
+    tokens = JwtVerifier(replace(ISSUER, jwks_url=None), keys, clock)
     assert await refused(tokens, signed(clock)) == "authenticate.invalid"
     assert keys.fetched == ["https://id.example.com/.well-known/openid-configuration"]
 
@@ -221,7 +221,7 @@ async def test_keys_are_not_fetched_in_the_clear_from_another_machine(clock: Clo
     ids=lambda claims: repr(claims)[:40],
 )
 async def test_a_claim_that_cannot_be_read_is_never_left_out_of_account(claims: dict[str, Any], clock: Clock) -> None:
-    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     assert await refused(tokens, signed(clock, **claims)) == "authenticate.invalid"
 
 
@@ -229,10 +229,10 @@ async def test_a_chain_too_long_to_be_read_is_refused_since_an_agent_may_stand_a
     chain: dict[str, Any] = {"sub": "bot"}
     for number in range(10):
         chain = {"sub": f"service-{number}", "kind": "service", "act": chain}
-    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     assert await refused(tokens, signed(clock, kind="human", act=chain)) == "authenticate.invalid"
 
 
 async def test_an_absurd_time_of_login_is_no_time_of_login(clock: Clock) -> None:
-    tokens = Tokens(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
+    tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     assert (await tokens.principal(signed(clock, auth_time=10**400))).auth_time is None

@@ -15,12 +15,12 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from assent.edges.tokens import REFRESH_AT_MOST_EVERY, Issuer, Tokens
-from assent.fetching import fetch_json
-from assent.house import House
+from assent.gateway.app import GatewayApp
+from assent.gateway.auth.jwt import REFRESH_AT_MOST_EVERY, Issuer, JwtVerifier
 from assent.testing import Clock
-from houses import KEY, Shop, post, rpc, shop_gateway
-from identity_provider import IdentityProvider, identity_provider
+from assent.upstreams.http.fetch import fetch_json
+from support.gateways import KEY, Shop, post, rpc, shop_gateway
+from support.identity_provider import IdentityProvider, identity_provider
 
 METADATA = 'resource_metadata="http://127.0.0.1:8420/.well-known/oauth-protected-resource"'
 SCOPE = 'scope="cards:charge orders:read orders:write"'
@@ -39,7 +39,7 @@ CONTRACTS = {
 @dataclass
 class Scene:
     url: str
-    house: House
+    gateway_app: GatewayApp
     shop: Shop
     provider: IdentityProvider
 
@@ -59,8 +59,8 @@ async def oauth(folder: Path, **more: Any) -> AsyncIterator[Scene]:
     async with identity_provider() as provider:
         believed = {"issuer": provider.issuer, "audience": provider.audience, **more}
         settings = {"auth": {"jwt": believed}, "contracts": [str(folder / "scoped.yaml")]}
-        async with shop_gateway(folder, **settings) as (url, house, shop):
-            yield Scene(url, house, shop, provider)
+        async with shop_gateway(folder, **settings) as (url, gateway_app, shop):
+            yield Scene(url, gateway_app, shop, provider)
 
 
 async def test_scopes_decide_what_is_listed_and_what_is_called(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_other_settings_do_not_lose_the_keys_of_an_issuer_who_is_away(tmp_
     async with oauth(tmp_path) as there:
         await there.names(there.provider.token(scope="orders:read"))
         there.provider.away, before = True, len(there.provider.fetched)
-        await there.house.adopt(there.house.settings.model_copy(update={"mode": "observe"}))
+        await there.gateway_app.apply_settings(there.gateway_app.settings.model_copy(update={"mode": "observe"}))
         assert await there.names(there.provider.token("bob", scope="orders:read"))
         assert len(there.provider.fetched) == before + 1, "it was asked again"
 
@@ -186,7 +186,7 @@ async def test_keys_are_rotated_without_a_restart_and_the_old_one_is_forgotten(t
     async with oauth(tmp_path) as there:
         clock = Clock(time.time())
         issuer = Issuer(there.provider.issuer, there.provider.audience)
-        there.house.reception.admission.tokens = Tokens(issuer, fetch_json, clock)
+        there.gateway_app.authenticator.credential_checker.tokens = JwtVerifier(issuer, fetch_json, clock)
         old = there.provider.token(scope="orders:read", jti="1")
         assert await there.names(old) == ["list_orders"]
         unseen = there.provider.token(scope="orders:read", jti="2")
@@ -235,11 +235,11 @@ async def test_a_hundred_strangers_are_one_entry(tmp_path: Path) -> None:
             assert (await post(there.url, rpc("tools/list"), authorization=bad)).status_code == 401
 
         async def denials() -> list[Any]:
-            await there.house.store.flush()
-            return [one for one in await there.house.store.entries() if one.entry.kind == "authentication"]
+            await there.gateway_app.store.flush()
+            return [one for one in await there.gateway_app.store.entries() if one.entry.kind == "authentication"]
 
         assert await denials() == []
-        there.house.reception.strangers.write()
+        there.gateway_app.authenticator.failed_auth.write()
         (logged,) = await denials()
         assert logged.entry.values["codes"] == {"authenticate.invalid": 100}
         assert logged.entry.values["addresses"] == {"127.0.0.1": 100}

@@ -9,10 +9,10 @@ import httpx2
 import pytest
 import yaml
 
+from assent.config.load import parse_settings
 from assent.errors import FaultsError
-from assent.settings import parse_settings
-from houses import HEADERS, post, rpc, shop_gateway
-from identity_provider import identity_provider
+from support.gateways import HEADERS, post, rpc, shop_gateway
+from support.identity_provider import identity_provider
 
 PAGE = "https://app.example.com"
 SCOPED = {"list_orders": {"side_effect": "read", "permissions": ["orders:read"]}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assent.core.audit import Entry
 from assent.core.keys import KeyRecord
-from assent.edges.api_keys import make_key, record_key
-from assent.edges.kept_keys import FRESH, MOST_CACHED, KeptKeys
+from assent.gateway.auth.api_keys import make_key, record_key
+from assent.gateway.auth.stored_api_keys import FRESH, MOST_CACHED, StoredApiKeys
 from assent.stores import MemoryStore
 from assent.testing import AGENT, Clock
 
@@ -31,7 +31,7 @@ async def kept(store: MemoryStore) -> tuple[str, KeyRecord]:
 
 async def test_a_kept_key_is_believed_and_looked_up_now_and_then() -> None:
     store, clock = CountingStore(), Clock()
-    keys = KeptKeys(store, clock)
+    keys = StoredApiKeys(store, clock)
     key, _ = await kept(store)
     for _ in range(10):
         assert await keys.find(key) == AGENT
@@ -43,7 +43,7 @@ async def test_a_kept_key_is_believed_and_looked_up_now_and_then() -> None:
 
 async def test_a_revocation_elsewhere_is_seen_within_a_second() -> None:
     store, clock = CountingStore(), Clock()
-    keys = KeptKeys(store, clock)
+    keys = StoredApiKeys(store, clock)
     key, record = await kept(store)
     assert await keys.find(key) == AGENT
     await store.revoke_key(record.digest, 2.0, ENTRY)
@@ -54,7 +54,7 @@ async def test_a_revocation_elsewhere_is_seen_within_a_second() -> None:
 
 async def test_a_revocation_here_is_seen_at_once() -> None:
     store, clock = CountingStore(), Clock()
-    keys = KeptKeys(store, clock)
+    keys = StoredApiKeys(store, clock)
     key, record = await kept(store)
     assert await keys.find(key) == AGENT
     assert (await keys.revoke(record.digest, 2.0, ENTRY)) is not None
@@ -63,7 +63,7 @@ async def test_a_revocation_here_is_seen_at_once() -> None:
 
 async def test_what_cannot_be_a_kept_key_costs_no_look() -> None:
     store = CountingStore()
-    keys = KeptKeys(store, Clock())
+    keys = StoredApiKeys(store, Clock())
     for credential in ("", "chosen-by-a-person", "a.b.c", "assent_" + "x" * 1000):
         assert await keys.find(credential) is None
     assert store.looks == 0
@@ -73,7 +73,7 @@ async def test_what_cannot_be_a_kept_key_costs_no_look() -> None:
 
 async def test_what_is_remembered_is_bounded_and_holds_no_strangers() -> None:
     store = CountingStore()
-    keys = KeptKeys(store, Clock())
+    keys = StoredApiKeys(store, Clock())
     key, _ = await kept(store)
     await keys.find(key)
     for _ in range(100):

@@ -15,12 +15,12 @@ from mcp import Client
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
-from aging import aged
-from assent.house import House
-from houses import gateway, post, rpc
-from libraries import Library
-from serving import serving
-from transports import ERAS, connect
+from assent.gateway.app import GatewayApp
+from support.aging import aged
+from support.gateways import gateway, post, rpc
+from support.library_server import Library
+from support.loopback_server import serving
+from support.transports import ERAS, connect
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 UPSTREAM_ERAS = ("modern", "handshake")
@@ -29,7 +29,7 @@ UPSTREAM_ERAS = ("modern", "handshake")
 @asynccontextmanager
 async def libraries(
     folder: Path, eras: tuple[str, str] = ("modern", "handshake"), **more: Any
-) -> AsyncIterator[tuple[str, House, Library, Library]]:
+) -> AsyncIterator[tuple[str, GatewayApp, Library, Library]]:
     one, two = Library("alpha"), Library("beta")
     async with AsyncExitStack() as stack:
         upstreams = {}
@@ -42,10 +42,10 @@ async def libraries(
             for tool in ("find_words", "get_name_of_user", "get_news")
         }
         (folder / "read.yaml").write_text(json.dumps({"tools": contracts}))
-        url, house = await stack.enter_async_context(
+        url, gateway_app = await stack.enter_async_context(
             gateway(folder, upstreams, contracts=[str(folder / "read.yaml")], **more)
         )
-        yield url, house, one, two
+        yield url, gateway_app, one, two
 
 
 @pytest.fixture(params=ERAS)
@@ -176,9 +176,9 @@ async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_pat
     async def on_message(message: Any) -> None:
         heard.put_nowait(type(message).__name__)
 
-    async with libraries(tmp_path, ("modern", "modern")) as (url, house, one, _two):
+    async with libraries(tmp_path, ("modern", "modern")) as (url, gateway_app, one, _two):
         async with Client(url, mode=era, message_handler=on_message) as client:  # type: ignore[arg-type]
-            ready = house.attention.ears["alpha"]._open
+            ready = gateway_app.upstream_monitor.ears["alpha"]._open
             await ready.wait()
 
             async def announce(ctx: Context[Any, Any]) -> str:
@@ -188,31 +188,31 @@ async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_pat
                 return "told"
 
             one.server.add_tool(announce, name="find_words2", description="Finds words.")
-            await house.reload("alpha")
+            await gateway_app.reload("alpha")
             if era == "legacy":
                 await client.call_tool("alpha_find_words2", {})
                 async with asyncio.timeout(10):
                     while await heard.get() != "ToolListChangedNotification":
                         pass
-                    while "alpha_get_fresh" not in house.catalogue().tools:
+                    while "alpha_get_fresh" not in gateway_app.catalogue().tools:
                         assert await heard.get() == "ToolListChangedNotification"
             else:
                 async with client.listen(tools_list_changed=True) as stream:
                     await client.call_tool("alpha_find_words2", {})
                     async with asyncio.timeout(10):
-                        while "alpha_get_fresh" not in house.catalogue().tools:
+                        while "alpha_get_fresh" not in gateway_app.catalogue().tools:
                             await anext(stream)
-    assert "alpha_get_fresh" in house.catalogue().tools
+    assert "alpha_get_fresh" in gateway_app.catalogue().tools
 
 
 async def test_the_upstreams_session_ends_with_the_clients(tmp_path: Path) -> None:
-    async with libraries(tmp_path, ("handshake", "handshake")) as (url, house, _one, _two):
+    async with libraries(tmp_path, ("handshake", "handshake")) as (url, gateway_app, _one, _two):
         async with connect(url, "legacy", None) as client:
             await client.call_tool("alpha_find_words", {})
-            tenancy = house.links["alpha"]._live.tenancy
-            assert len(tenancy) == 1
+            upstream_sessions = gateway_app.links["alpha"]._live.upstream_sessions
+            assert len(upstream_sessions) == 1
         async with asyncio.timeout(10):
-            while len(tenancy):  # noqa: ASYNC110 (ended in the background)
+            while len(upstream_sessions):  # noqa: ASYNC110 (ended in the background)
                 await asyncio.sleep(0)
 
 

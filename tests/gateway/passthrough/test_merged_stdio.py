@@ -15,11 +15,11 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from assent.house import House
-from houses import ANN_KEY, CI, gateway, post, rpc
-from libraries import Library
-from serving import serving
-from transports import ERAS, ROOT, connect
+from assent.gateway.app import GatewayApp
+from support.gateways import ANN_KEY, CI, gateway, post, rpc
+from support.library_server import Library
+from support.loopback_server import serving
+from support.transports import ERAS, ROOT, connect
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 UPSTREAM_ERAS = ("modern", "handshake")
@@ -27,16 +27,16 @@ TOOLS = ("find_words", "get_news")
 
 
 @asynccontextmanager
-async def library(folder: Path, era: str, **more: Any) -> AsyncIterator[tuple[str, House]]:
+async def library(folder: Path, era: str, **more: Any) -> AsyncIterator[tuple[str, GatewayApp]]:
     """`alpha` behind a URL, `beta` a process."""
     alpha = Library("alpha")
     contracts = {f"{name}_{tool}": {"side_effect": "read"} for name in ("alpha", "beta") for tool in TOOLS}
     (folder / "read.yaml").write_text(json.dumps({"tools": contracts}))
     async with serving(alpha.server.streamable_http_app()) as url:
-        beta = {"command": [sys.executable, str(ROOT / "tests" / "libraries.py"), "beta", era]}
+        beta = {"command": [sys.executable, str(ROOT / "tests" / "support" / "library_server.py"), "beta", era]}
         upstreams = {"alpha": {"url": url}, "beta": beta}
-        async with gateway(folder, upstreams, contracts=[str(folder / "read.yaml")], **more) as (url, house):
-            yield url, house
+        async with gateway(folder, upstreams, contracts=[str(folder / "read.yaml")], **more) as (url, gateway_app):
+            yield url, gateway_app
 
 
 @pytest.fixture(params=ERAS)
@@ -104,11 +104,11 @@ async def test_progress_and_log_messages_of_a_process_arrive_while_its_tool_runs
 
 async def test_a_client_hears_no_more_than_it_asked_for_whatever_another_wants(era: str, tmp_path: Path) -> None:
     curious, calm = Heard(), Heard()
-    async with library(tmp_path, "handshake") as (url, house):
+    async with library(tmp_path, "handshake") as (url, gateway_app):
         await calm.find_words(url, era, "error")
         await curious.find_words(url, era, "debug")
         await calm.find_words(url, era, "error")
-        level = house.links["beta"].upstream.level  # type: ignore[union-attr]
+        level = gateway_app.links["beta"].upstream.level  # type: ignore[union-attr]
     assert (curious.logged, calm.logged) == (["log of beta"], [])
     assert level == ("debug" if era == "legacy" else None)
 

@@ -10,13 +10,13 @@ import httpx2
 import orjson
 import pytest
 
-from assent.edges.json_boundary import Bounds
-from assent.edges.relay import Relay
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from scripted_server import Conversation, Script, ScriptedServer, echo
-from serving import serving
+from assent.gateway.passthrough.relay import Relay
+from assent.mcp.strict_json import JsonLimits
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from support.loopback_server import serving
+from support.scripted_server import Conversation, Script, ScriptedServer, echo
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 MESSAGE = {"jsonrpc": "2.0", "id": 4, "method": "resources/list"}
@@ -34,9 +34,9 @@ async def relayed(
 async def relay_to(
     url: str, limits: Limits | None = None, headers: dict[str, str] | None = None
 ) -> AsyncIterator[httpx2.AsyncClient]:
-    target, limits = Target.of(url, headers), limits or Limits()
-    pools = [Pool("shop", target, limits, Breaker("shop", lambda: 0.0, threshold=10**6)) for _ in range(2)]
-    relay = Relay(*pools, bounds=Bounds(size=100_000))
+    target, limits = UpstreamAddress.of(url, headers), limits or Limits()
+    pools = [Pool("shop", target, limits, CircuitBreaker("shop", lambda: 0.0, threshold=10**6)) for _ in range(2)]
+    relay = Relay(*pools, bounds=JsonLimits(size=100_000))
     async with serving(relay) as front, httpx2.AsyncClient(base_url=front, timeout=10) as client:
         yield client
     for pool in pools:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assent.edges.notices import MOST_WAITING, TOOLS_CHANGED, Notices
-from assent.edges.sessions import SessionTable
+from assent.gateway.sessions.notifications import MOST_WAITING, TOOLS_CHANGED, Notifications
+from assent.gateway.sessions.table import SessionTable
 
 
 def updated(uri: Any) -> dict[str, Any]:
@@ -17,8 +17,8 @@ def table() -> SessionTable:
 
 
 async def test_a_listener_hears_what_it_asked_for_and_nothing_else() -> None:
-    notices = Notices(table())
-    with notices.listening({"toolsListChanged": True, "resourceSubscriptions": ["x://a"]}) as listener:
+    notifications = Notifications(table())
+    with notifications.listening({"toolsListChanged": True, "resourceSubscriptions": ["x://a"]}) as listener:
         for message in (
             {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"},
             {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "log"}},
@@ -28,10 +28,10 @@ async def test_a_listener_hears_what_it_asked_for_and_nothing_else() -> None:
             updated("x://a/part"),
             TOOLS_CHANGED,
         ):
-            notices.publish(message)
+            notifications.publish(message)
         assert await listener.next() == updated("x://a/part")
         assert await listener.next() == TOOLS_CHANGED
-        notices.end()
+        notifications.end()
         assert await listener.next() is None
 
 
@@ -39,19 +39,19 @@ async def test_a_session_hears_of_lists_and_of_its_own_resources() -> None:
     sessions = table()
     one, two = sessions.open("ann"), sessions.open("ann")
     one.subscriptions["x://a"] = "shop"
-    notices = Notices(sessions)
-    notices.publish(updated("x://a"))
-    notices.publish(TOOLS_CHANGED)
+    notifications = Notifications(sessions)
+    notifications.publish(updated("x://a"))
+    notifications.publish(TOOLS_CHANGED)
     assert b"resources/updated" in await one.next_message()
     assert b"tools/list_changed" in await two.next_message()
 
 
 async def test_a_listener_that_does_not_read_holds_a_bounded_number() -> None:
-    notices = Notices(table())
-    with notices.listening({"toolsListChanged": True}) as listener:
+    notifications = Notifications(table())
+    with notifications.listening({"toolsListChanged": True}) as listener:
         for _ in range(MOST_WAITING * 3):
-            notices.publish(TOOLS_CHANGED)
-        notices.end()
+            notifications.publish(TOOLS_CHANGED)
+        notifications.end()
         count = 0
         while await listener.next() is not None:
             count += 1
@@ -59,7 +59,7 @@ async def test_a_listener_that_does_not_read_holds_a_bounded_number() -> None:
 
 
 async def test_who_comes_after_the_end_is_sent_away() -> None:
-    notices = Notices(table())
-    notices.end()
-    with notices.listening({}) as listener:
+    notifications = Notifications(table())
+    notifications.end()
+    with notifications.listening({}) as listener:
         assert await listener.next() is None

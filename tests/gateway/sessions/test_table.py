@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-from assent.edges.rpc import RpcError
-from assent.edges.sessions import SessionTable, SessionTaken, TooManySessions
+from assent.gateway.sessions.table import SessionTable, SessionTaken, TooManySessions
+from assent.mcp.jsonrpc import RpcError
 
 
 class Clock:

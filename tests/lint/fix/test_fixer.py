@@ -12,18 +12,18 @@ import pytest
 from assent.contract.profiles import profile
 from assent.errors import SettingsError
 from assent.lint import all_rules, lint
-from assent.lint.mending import Mended, mend, write_all
+from assent.lint.fix import FixedFile, fix_file, write_all
 from assent.lint.sources import read_text
 
 FULL = {"title": "Notes", "description": "Lists notes.", "inputSchema": {"type": "object"}}
 
 
-def mended(text: str, said_by: str = "spec", path: Path = Path("file")) -> Mended:
+def mended(text: str, said_by: str = "spec", path: Path = Path("file")) -> FixedFile:
     def look(now: str) -> Any:
         read = read_text(now, path, said_by=profile(said_by), known=tuple(all_rules()))
         return read.target, lint(read.target, suppressions=read.suppressions).findings
 
-    return mend(path, text.encode(), look, all_rules())
+    return fix_file(path, text.encode(), look, all_rules())
 
 
 def tool(name: str, said_by: str = "spec", **parts: Any) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
     for path in (first, second):
         path.write_text("old", encoding="utf-8")
     first.chmod(0o640)
-    made = [Mended(path, b"old", b"new", ()) for path in (first, second)]
+    made = [FixedFile(path, b"old", b"new", ()) for path in (first, second)]
     second.write_text("newer", encoding="utf-8")
     with pytest.raises(SettingsError, match="changed meanwhile"):
         write_all(made)
@@ -150,7 +150,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old", encoding="utf-8")
     link = tmp_path / "link.json"
     link.symlink_to("real.json")
-    write_all([Mended(link, b"old", b"new", ())])
+    write_all([FixedFile(link, b"old", b"new", ())])
     assert link.is_symlink() and (tmp_path / "real.json").read_text() == "new"
 
 
@@ -175,7 +175,7 @@ def test_a_write_protected_file_is_not_replaced(tmp_path: Path) -> None:
     file.write_text("old", encoding="utf-8")
     file.chmod(0o444)
     with pytest.raises(SettingsError, match="write-protected"):
-        write_all([Mended(file, b"old", b"new", ())])
+        write_all([FixedFile(file, b"old", b"new", ())])
     assert file.read_text() == "old"
 
 
@@ -186,7 +186,7 @@ def test_a_full_disk_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -
     resource.setrlimit(resource.RLIMIT_FSIZE, (16, allowed[1]))
     try:
         with pytest.raises(SettingsError, match="cannot be written"):
-            write_all([Mended(file, b"old", b"new" * 16, ())])
+            write_all([FixedFile(file, b"old", b"new" * 16, ())])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.json", "old")]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.contract.yaml_lines import Document
-from assent.lint.change import Change, put, remove, rename
-from assent.lint.mending import json_text, yaml_text
+from assent.contract.yaml_lines import YamlDocument
+from assent.lint.edit import Edit, put, remove, rename
+from assent.lint.fix import json_text, yaml_text
 
 BLOCK = """# ours
 tools:
@@ -39,7 +39,7 @@ tools:
         ('{"a\\u0062": "}{\\"", "x": [1, {"ab": 2}]}', rename("cd", "ab"), '{"cd": "}{\\"", "x": [1, {"ab": 2}]}'),
     ],
 )
-def test_json_keeps_its_spaces_and_order(text: str, change: Change, wanted: str) -> None:
+def test_json_keeps_its_spaces_and_order(text: str, change: Edit, wanted: str) -> None:
     assert json_text.edited(text, change) == wanted
 
 
@@ -56,12 +56,12 @@ def test_json_keeps_its_spaces_and_order(text: str, change: Change, wanted: str)
         (rename("drop", "tools", "drop_draft"), "drop_draft:", "drop:"),
     ],
 )
-def test_yaml_keeps_its_comments(change: Change, old: str, new: str) -> None:
+def test_yaml_keeps_its_comments(change: Edit, old: str, new: str) -> None:
     for text in (BLOCK, BLOCK.replace("\n", "\r\n")):
         broken = "\r\n" if "\r" in text else "\n"
         made = yaml_text.edited(text, change)
         assert made == text.replace(old.replace("\n", broken), new.replace("\n", broken), 1)
-        assert Document(made).value == change.applied(Document(text).value)
+        assert YamlDocument(made).value == change.applied(YamlDocument(text).value)
 
 
 def test_what_one_edit_cannot_change_is_refused() -> None:

@@ -7,13 +7,13 @@ import asyncpg
 import pytest
 
 from assent.errors import StoreError
-from assent.ports import Taken
+from assent.ports import ClaimExists
 from assent.stores import open_store
-from assent.stores.address import open_lazily
 from assent.stores.migrate import migrations
+from assent.stores.open import open_lazily
 from assent.stores.postgres import PostgresStore
-from assent.testing.stores.drafts import NOW, claim_draft, entry, marks, succeeded
-from postgres_server import drop_store, new_store_url, server_url
+from support.postgres_server import drop_store, new_store_url, server_url
+from support.store_suite.drafts import NOW, claim_draft, entry, marks, succeeded
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ async def test_a_commit_whose_answer_was_lost_is_found_out_about(url: str) -> No
     claimed = await store.claim(claim_draft(), entry(), None, NOW)
     assert await store.recall("claim") == claimed
     assert await marks(store) == ["intent"]
-    with pytest.raises(Taken):
+    with pytest.raises(ClaimExists):
         await store.claim(claim_draft(), entry(), None, NOW)
     await store.close()
 

@@ -10,9 +10,9 @@ from assent.core.outcome import Answer, Refusal
 from assent.errors import StoreError
 from assent.stores import open_store
 from assent.stores.postgres import PostgresStore, database
-from assent.testing.stores.drafts import NOW, claim_draft, entry
 from assent.testing.world import World
-from postgres_server import drop_store, new_store_url
+from support.postgres_server import drop_store, new_store_url
+from support.store_suite.drafts import NOW, claim_draft, entry
 
 CONTRACTS: dict[str, Any] = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
 FAILING = """

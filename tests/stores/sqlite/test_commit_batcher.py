@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assent.stores.batch import Waiting
+from assent.stores.batching import PendingWrite
 from assent.stores.operations import nothing
-from assent.stores.sqlite import gathering
-from assent.stores.sqlite.gathering import Gathering
+from assent.stores.sqlite import commit_batcher
+from assent.stores.sqlite.commit_batcher import CommitBatcher
 
 
 class Hall:
@@ -17,18 +17,18 @@ class Hall:
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []
-        self.numbers: dict[Waiting, int] = {}
-        self.gathering = Gathering(self._take)
+        self.numbers: dict[PendingWrite, int] = {}
+        self.commit_batcher = CommitBatcher(self._take)
 
-    def _take(self, orders: list[Waiting]) -> None:
+    def _take(self, orders: list[PendingWrite]) -> None:
         self.groups.append([self.numbers[order] for order in orders])
 
     def enter(self, number: int) -> None:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        order = Waiting(nothing(), future)
+        order = PendingWrite(nothing(), future)
         self.numbers[order] = number
-        self.gathering.add(order, loop)
+        self.commit_batcher.add(order, loop)
 
 
 async def turns(many: int) -> None:
@@ -58,7 +58,7 @@ async def test_a_turn_that_tells_somebody_that_theirs_is_kept_is_waited_out() ->
     hall = Hall()
     hall.enter(1)
     await turns(1)
-    hall.gathering.stir()
+    hall.commit_batcher.note_activity()
     await turns(2)
     hall.enter(2)
     await turns(3)
@@ -76,7 +76,7 @@ async def test_two_turns_without_news_end_the_wait() -> None:
 
 
 async def test_patience_ends_where_the_news_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "PATIENCE", 0.0)
+    monkeypatch.setattr(commit_batcher, "PATIENCE", 0.0)
     hall = Hall()
     for number in range(3):
         hall.enter(number)
@@ -86,8 +86,8 @@ async def test_patience_ends_where_the_news_does_not(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_full_hall_is_handed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "MOST_TOGETHER", 4)
-    monkeypatch.setattr(gathering, "PATIENCE", 1e9)
+    monkeypatch.setattr(commit_batcher, "MOST_TOGETHER", 4)
+    monkeypatch.setattr(commit_batcher, "PATIENCE", 1e9)
     hall = Hall()
     for number in range(8):
         hall.enter(number)
@@ -99,18 +99,18 @@ async def test_whatever_there_is_can_be_released_without_waiting() -> None:
     hall = Hall()
     hall.enter(1)
     hall.enter(2)
-    hall.gathering.release()
+    hall.commit_batcher.release()
     assert hall.groups == [[1, 2]]
 
 
-class Passed(deque[Waiting]):
+class Passed(deque[PendingWrite]):
     """A queue that another thread empties while somebody takes from it."""
 
-    def __init__(self, orders: deque[Waiting], meanwhile: Any) -> None:
+    def __init__(self, orders: deque[PendingWrite], meanwhile: Any) -> None:
         super().__init__(orders)
         self.meanwhile = meanwhile
 
-    def popleft(self) -> Waiting:
+    def popleft(self) -> PendingWrite:
         if len(self) == 2 and self.meanwhile is not None:
             meanwhile, self.meanwhile = self.meanwhile, None
             meanwhile()
@@ -121,6 +121,6 @@ async def test_nobody_is_lost_when_two_threads_hand_over_at_once() -> None:
     hall = Hall()
     for number in range(4):
         hall.enter(number)
-    hall.gathering._orders = Passed(hall.gathering._orders, hall.gathering.release)
-    hall.gathering.release()
+    hall.commit_batcher._orders = Passed(hall.commit_batcher._orders, hall.commit_batcher.release)
+    hall.commit_batcher.release()
     assert sorted(number for group in hall.groups for number in group) == [0, 1, 2, 3]

@@ -11,8 +11,8 @@ from assent.core.claims import State
 from assent.errors import StoreError
 from assent.stores import SqliteStore
 from assent.stores.migrate import migrations
-from assent.stores.sqlite.file import APPLICATION, open_writer, split
-from assent.testing.stores.drafts import NOW, claim_draft, entry
+from assent.stores.sqlite.database_file import APPLICATION, open_writer, split
+from support.store_suite.drafts import NOW, claim_draft, entry
 
 
 def schema(path: Path) -> set[tuple[str, str]]:

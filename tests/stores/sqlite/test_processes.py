@@ -9,23 +9,23 @@ from typing import Any
 
 from assent.core.outcome import Answer
 from assent.stores import SqliteStore
-from assent.testing.stores.drafts import mark_of
 from assent.testing.world import World
+from support.store_suite.drafts import mark_of
 
 CLAIMS = 40
 CLAIMANT = """
 import asyncio, sys
 from pathlib import Path
-from assent.ports import Taken
+from assent.ports import ClaimExists
 from assent.stores import SqliteStore
-from assent.testing.stores.drafts import NOW, claim_draft, entry
+from support.store_suite.drafts import NOW, claim_draft, entry
 
 async def claim_all(path, name, count):
     store = SqliteStore(path)
     async def claim(number):
         try:
             await store.claim(claim_draft(str(number), principal=name), entry(name), None, NOW)
-        except Taken:
+        except ClaimExists:
             store.note(entry("taken"))
     await asyncio.gather(*(claim(number) for number in range(count)))
     await store.close()

@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from assent.audit.sealing import Sealed
+from assent.audit.leaf_encoder import Sealed
 from assent.core.audit import Entry
 from assent.errors import StoreError
-from assent.ports import Taken
+from assent.ports import ClaimExists
 from assent.stores import SqliteStore
-from assent.stores.batch import MOST_PER_COMMIT
-from assent.stores.operations import Operation
-from assent.stores.records import Records
+from assent.stores.batching import MOST_PER_COMMIT
+from assent.stores.operations import StoreOperation
+from assent.stores.record_rules import Records
 from assent.stores.rows import entry_row
-from assent.stores.sqlite.file import failure, open_writer
-from assent.stores.sqlite.writer import Writer
-from assent.testing.stores.drafts import NOW, claim_draft, entry, mark_of, marks
+from assent.stores.sqlite.database_file import failure, open_writer
+from assent.stores.sqlite.writer import SqliteWriter
+from support.store_suite.drafts import NOW, claim_draft, entry, mark_of, marks
 
 ROW = entry_row(entry("noted"))
 
 
-def appending(row: Sealed) -> Operation[None]:
-    return Operation(lambda records: records.append([row]))
+def appending(row: Sealed) -> StoreOperation[None]:
+    return StoreOperation(lambda records: records.append([row]))
 
 
 def commits(path: Path) -> int:
@@ -46,7 +46,7 @@ async def test_what_arrives_together_is_committed_together(tmp_path: Path) -> No
 
 
 async def test_orders_that_come_turn_by_turn_share_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assent.stores.sqlite.gathering.PATIENCE", 60.0)
+    monkeypatch.setattr("assent.stores.sqlite.commit_batcher.PATIENCE", 60.0)
     store = SqliteStore(tmp_path / "assent.db")
     before, waiting = commits(tmp_path / "assent.db"), []
     for number in range(5):
@@ -60,23 +60,23 @@ async def test_orders_that_come_turn_by_turn_share_a_commit(tmp_path: Path, monk
 
 async def test_an_operation_that_raises_fails_alone(tmp_path: Path) -> None:
     path = tmp_path / "assent.db"
-    writer = Writer(open_writer(path), partial(failure, path))
+    writer = SqliteWriter(open_writer(path), partial(failure, path))
 
-    def failing(error: Exception) -> Operation[None]:
+    def failing(error: Exception) -> StoreOperation[None]:
         def fail(records: Records) -> None:
             raise error
 
-        return Operation(fail)
+        return StoreOperation(fail)
 
     ends = await asyncio.gather(
         writer.run(appending(entry_row(entry("before")))),
-        writer.run(failing(Taken(claim_draft()))),
+        writer.run(failing(ClaimExists(claim_draft()))),
         writer.run(failing(ValueError("odd"))),
         writer.run(appending(entry_row(entry("after")))),
         return_exceptions=True,
     )
     await writer.close()
-    assert [type(end) for end in ends] == [type(None), Taken, StoreError, type(None)]
+    assert [type(end) for end in ends] == [type(None), ClaimExists, StoreError, type(None)]
     store = SqliteStore(path)
     assert await marks(store) == ["before", "after"]
     await store.close()
@@ -134,7 +134,7 @@ async def test_a_full_disk_fails_the_whole_batch_and_leaves_nothing_of_it(tmp_pa
     connection = open_writer(path)
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 3}").fetchall()
-    writer = Writer(connection, partial(failure, path))
+    writer = SqliteWriter(connection, partial(failure, path))
     large = entry_row(Entry("operator", NOW, {}, {"text": "x" * 10_000}))
     ends = await asyncio.gather(*(writer.run(appending(large)) for _ in range(5)), return_exceptions=True)
     assert all(isinstance(end, StoreError) and "the disk is full" in str(end) for end in ends)

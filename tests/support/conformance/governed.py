@@ -8,10 +8,10 @@ from pathlib import Path
 import yaml
 from mcp import Client
 
-from assent.edges.pages import Pages
-from assent.edges.server import bind, make_server
-from assent.house import open_house
-from assent.settings import parse_settings
+from assent.config.load import parse_settings
+from assent.gateway.app import open_gateway
+from assent.gateway.status_pages import StatusPages
+from assent.web.server import bind, make_server
 
 
 async def names(url: str) -> list[str]:
@@ -29,13 +29,13 @@ async def main(url: str, folder: Path) -> None:
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         "secrets": {"directory": str(folder / "keys")},
     }
-    house = await open_house(parse_settings(yaml.safe_dump(configuration)))
-    await house.start()
+    gateway_app = await open_gateway(parse_settings(yaml.safe_dump(configuration)))
+    await gateway_app.start()
     listener = bind("127.0.0.1", 0)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    await make_server(house.app(Pages(house)), drain=1, lifespan="off").serve(sockets=[listener])
-    await house.stop()
+    await make_server(gateway_app.app(StatusPages(gateway_app)), drain=1, lifespan="off").serve(sockets=[listener])
+    await gateway_app.stop()
 
 
 if __name__ == "__main__":

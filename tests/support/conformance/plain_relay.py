@@ -3,17 +3,19 @@
 import sys
 import time
 
-from assent.edges.relay import Relay
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from processes import run_app
+from assent.gateway.passthrough.relay import Relay
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from support.processes import run_app
 
 
 def relay_to(url: str) -> Relay:
-    target = Target.of(url)
-    breaker = Breaker("reference", time.monotonic)
-    return Relay(Pool("reference", target, Limits(), breaker), Pool("reference", target, Limits(), breaker))
+    target = UpstreamAddress.of(url)
+    circuit_breaker = CircuitBreaker("reference", time.monotonic)
+    return Relay(
+        Pool("reference", target, Limits(), circuit_breaker), Pool("reference", target, Limits(), circuit_breaker)
+    )
 
 
 if __name__ == "__main__":

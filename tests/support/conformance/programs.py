@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-_MODULES = Path(__file__).parents[2] / ".cache" / "npm" / "node_modules"
+_MODULES = Path(__file__).parents[3] / ".cache" / "npm" / "node_modules"
 _NODE = _MODULES / "node" / "bin" / "node"
 _SUITE = _MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 _INSPECTOR = _MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
-_CLIENT = Path(__file__).with_name("call_tool.mjs")
+_CLIENT = Path(__file__).parents[2] / "conformance" / "call_tool.mjs"
 _CLIENTS = [_MODULES / "@modelcontextprotocol" / name for name in ("sdk", "client")]
 
 MISSING = not all(path.exists() for path in (_NODE, _SUITE, _INSPECTOR, *_CLIENTS))

@@ -8,16 +8,16 @@ test anew at every call, as another process would, and closes all of them at the
         async def open_store(self):
             ...
 
-`assent.testing.stores.model` compares a store with memory, operation by operation; it needs Hypothesis.
+`support.store_suite.model` compares a store with memory, operation by operation; it needs Hypothesis.
 """
 
-from assent.testing.stores.approvals import ApprovalPromises
-from assent.testing.stores.claims import ClaimPromises
-from assent.testing.stores.documents import DocumentPromises
-from assent.testing.stores.dues import DuesPromises
-from assent.testing.stores.keys import KeyPromises
-from assent.testing.stores.log import LogPromises
-from assent.testing.stores.sweeping import SweepPromises
+from support.store_suite.approvals import ApprovalPromises
+from support.store_suite.claims import ClaimPromises
+from support.store_suite.documents import DocumentPromises
+from support.store_suite.dues import DuesPromises
+from support.store_suite.keys import KeyPromises
+from support.store_suite.log import LogPromises
+from support.store_suite.sweeping import SweepPromises
 
 __all__ = ["StorePromises"]
 

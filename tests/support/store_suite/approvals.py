@@ -11,7 +11,7 @@ from assent.core.approval import Approval, ApprovalState
 from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, CoolingDown, Rehearsal, Store, TooManyPending
-from assent.testing.stores.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, marks
+from support.store_suite.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, marks
 
 
 class ApprovalPromises:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from assent.core.claims import ClaimRecord, Settlement, State
-from assent.ports import ApprovalGone, Store, Taken
-from assent.testing.stores.drafts import (
+from assent.ports import ApprovalGone, ClaimExists, Store
+from support.store_suite.drafts import (
     LEASE,
     NOW,
     OpenStore,
@@ -29,7 +29,7 @@ class ClaimPromises:
 
     @pytest.fixture
     async def open_store(self) -> OpenStore:
-        raise NotImplementedError("Give the fixture open_store: see assent.testing.stores")
+        raise NotImplementedError("Give the fixture open_store: see support.store_suite")
 
     @pytest.fixture
     async def store(self, open_store: OpenStore) -> Store:
@@ -51,7 +51,7 @@ class ClaimPromises:
 
     async def test_a_second_claim_of_the_name_is_refused_with_the_first(self, store: Store) -> None:
         first = await store.claim(claim_draft(), entry(), None, NOW)
-        with pytest.raises(Taken) as taken:
+        with pytest.raises(ClaimExists) as taken:
             await store.claim(claim_draft(fingerprint="other"), entry(), None, NOW)
         assert taken.value.record == first
         assert await store.recall("claim") == first
@@ -59,7 +59,7 @@ class ClaimPromises:
 
     async def test_a_claim_is_refused_however_long_ago_its_lease_ended(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
-        with pytest.raises(Taken):
+        with pytest.raises(ClaimExists):
             await store.claim(claim_draft(), entry(), None, NOW + 10 * 365 * 86400)
 
     async def test_one_of_many_claims_at_once_is_granted(self, open_store: OpenStore) -> None:
@@ -69,7 +69,7 @@ class ClaimPromises:
         ends = await asyncio.gather(*tries, return_exceptions=True)
         granted = [end for end in ends if isinstance(end, ClaimRecord)]
         assert len(granted) == 1
-        assert all(isinstance(end, Taken) and end.record == granted[0] for end in ends if end is not granted[0])
+        assert all(isinstance(end, ClaimExists) and end.record == granted[0] for end in ends if end is not granted[0])
         assert await marks(stores[0]) == ["intent"]
 
     async def test_a_refused_claim_leaves_its_neighbours_alone(self, store: Store) -> None:
@@ -83,7 +83,7 @@ class ClaimPromises:
     async def test_a_stale_claim_is_replaced_and_its_epoch_counted_up(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         await store.settle("claim", 1, succeeded(valid_until=NOW + 10), [entry("outcome")])
-        with pytest.raises(Taken):
+        with pytest.raises(ClaimExists):
             await store.claim(claim_draft(), entry(), None, NOW + 9.999)
         again = await store.claim(claim_draft(created_at=NOW + 10), entry(), None, NOW + 10)
         assert again == claim_draft(created_at=NOW + 10)._replace(epoch=2)
@@ -93,7 +93,7 @@ class ClaimPromises:
     async def test_a_claim_in_doubt_is_never_stale(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         await store.settle("claim", 1, Settlement(State.IN_DOUBT, NOW, valid_until=NOW), [])
-        with pytest.raises(Taken):
+        with pytest.raises(ClaimExists):
             await store.claim(claim_draft(), entry(), None, NOW + 1)
 
     async def test_a_claim_consumes_its_approval_in_the_same_stroke(self, store: Store) -> None:
@@ -113,7 +113,7 @@ class ClaimPromises:
     async def test_a_taken_claim_does_not_use_up_the_approval(self, store: Store) -> None:
         given = await approved(store)
         await store.claim(claim_draft(), entry(), None, NOW)
-        with pytest.raises(Taken):
+        with pytest.raises(ClaimExists):
             await store.claim(claim_draft(), entry(), given.id, NOW + 2)
         assert await store.approval(given.id) == given
 
@@ -327,7 +327,7 @@ class ClaimPromises:
         await store.close()
         again = await open_store()
         assert await again.claims() == before
-        with pytest.raises(Taken):
+        with pytest.raises(ClaimExists):
             await again.claim(claim_draft("running"), entry(), None, NOW)
 
     async def test_claims_are_listed_in_pages_of_one_tenant_or_principal(self, store: Store) -> None:

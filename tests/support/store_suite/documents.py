@@ -6,7 +6,7 @@ import asyncio
 
 from assent.core.document import Document
 from assent.ports import Pruned, Store
-from assent.testing.stores.drafts import NOW, OpenStore, entry, marks
+from support.store_suite.drafts import NOW, OpenStore, entry, marks
 
 DRAFT = Document("session", "one", b"\x00body", tenant="acme")
 

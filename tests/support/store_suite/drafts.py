@@ -11,7 +11,7 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
-from assent.ports import Logged, Store
+from assent.ports import LogEntry, Store
 
 NOW = 1_800_000_000.0
 LEASE = 15.0
@@ -88,6 +88,6 @@ async def marks(store: Store) -> list[str]:
     return [mark_of(logged) for logged in await store.entries()]
 
 
-def mark_of(logged: Logged) -> str:
+def mark_of(logged: LogEntry) -> str:
     mark: str = logged.entry.values["mark"]
     return mark

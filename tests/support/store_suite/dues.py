@@ -8,20 +8,20 @@ from decimal import Decimal
 import pytest
 
 from assent.core.claims import ClaimRecord, Settlement, State
-from assent.core.dues import Charge, Dues, Rate
+from assent.core.quotas import BudgetCharge, Quotas, RateSlot
 from assent.errors import StoreError
-from assent.ports import OverBudget, RateLimited, Store, Taken
-from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, marks, succeeded
+from assent.ports import ClaimExists, OverBudget, RateLimited, Store
+from support.store_suite.drafts import NOW, OpenStore, claim_draft, entry, marks, succeeded
 
 DAY = 86400.0
 
 
-def charge(amount: str, limit: str = "100", tally: str = "ann's day", until: float = NOW + DAY) -> Dues:
-    return Dues(charges=(Charge(tally, Decimal(amount), Decimal(limit), until),))
+def charge(amount: str, limit: str = "100", tally: str = "ann's day", until: float = NOW + DAY) -> Quotas:
+    return Quotas(charges=(BudgetCharge(tally, Decimal(amount), Decimal(limit), until),))
 
 
-def rate(calls: int = 3, per: float = 60.0, name: str = "ann's calls") -> Dues:
-    return Dues(rates=(Rate(name, calls, per),))
+def rate(calls: int = 3, per: float = 60.0, name: str = "ann's calls") -> Quotas:
+    return Quotas(rates=(RateSlot(name, calls, per),))
 
 
 class DuesPromises:
@@ -113,7 +113,7 @@ class DuesPromises:
 
     async def test_what_a_taken_claim_would_cost_is_not_spent(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
-        with pytest.raises(Taken):
+        with pytest.raises(ClaimExists):
             await store.claim(claim_draft(), entry(), None, NOW, charge("100"))
         await store.claim(claim_draft("other"), entry(), None, NOW, charge("100"))
 
@@ -123,10 +123,10 @@ class DuesPromises:
         await store.claim(claim_draft("c"), entry(), None, NOW + DAY, charge("100", tally="ann's next day"))
 
     async def test_every_due_is_paid_or_none(self, store: Store) -> None:
-        both = Dues(rate(1).rates, charge("1").charges + charge("1", "0.5", "small").charges)
+        both = Quotas(rate(1).rates, charge("1").charges + charge("1", "0.5", "small").charges)
         with pytest.raises(OverBudget):
             await store.claim(claim_draft(), entry(), None, NOW, both)
-        await store.claim(claim_draft(), entry(), None, NOW, Dues(rate(1).rates, charge("100").charges))
+        await store.claim(claim_draft(), entry(), None, NOW, Quotas(rate(1).rates, charge("100").charges))
 
     async def test_a_rate_lets_a_burst_through_and_then_one_at_a_time(self, store: Store) -> None:
         for _ in range(3):
@@ -140,7 +140,7 @@ class DuesPromises:
         await store.admit(rate(), NOW + 40)
 
     async def test_what_can_be_afforded_is_looked_at_without_paying(self, store: Store) -> None:
-        owed = Dues(rate(1).rates, charge("100").charges)
+        owed = Quotas(rate(1).rates, charge("100").charges)
         for _ in range(3):
             await store.afford(owed, NOW)
         await store.admit(owed, NOW)
@@ -182,7 +182,7 @@ class DuesPromises:
 
     async def test_counts_outlive_the_process(self, open_store: OpenStore) -> None:
         first = await open_store()
-        await first.claim(claim_draft(), entry(), None, NOW, Dues(rate(1).rates, charge("100").charges))
+        await first.claim(claim_draft(), entry(), None, NOW, Quotas(rate(1).rates, charge("100").charges))
         await first.close()
         again = await open_store()
         with pytest.raises(RateLimited):

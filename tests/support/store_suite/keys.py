@@ -10,7 +10,7 @@ import pytest
 from assent.core.principal import Principal
 from assent.errors import StoreError
 from assent.ports import Store
-from assent.testing.stores.drafts import NOW, OpenStore, entry, key_draft, marks
+from support.store_suite.drafts import NOW, OpenStore, entry, key_draft, marks
 
 
 class KeyPromises:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assent.audit.entries import agree
+from assent.audit.leaf import agree
 from assent.core.audit import Entry
 from assent.errors import StoreError
-from assent.ports import Logged, Store
-from assent.testing.stores.drafts import NOW, OpenStore, claim_draft, entry, mark_of, marks, succeeded
+from assent.ports import LogEntry, Store
+from support.store_suite.drafts import NOW, OpenStore, claim_draft, entry, mark_of, marks, succeeded
 
 
 class LogPromises:
@@ -24,7 +24,7 @@ class LogPromises:
         store.note(written)
         store.note(Entry("read", NOW, {}))
         await store.flush()
-        assert await store.entries() == [Logged(0, written), Logged(1, Entry("read", NOW, {}))]
+        assert await store.entries() == [LogEntry(0, written), LogEntry(1, Entry("read", NOW, {}))]
 
     async def test_an_entry_is_kept_as_it_was_when_it_was_noted(self, store: Store) -> None:
         arguments: dict[str, Any] = {"to": "ann"}

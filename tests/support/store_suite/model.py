@@ -14,11 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from assent.core.approval import Decision
 from assent.core.audit import Entry
 from assent.core.claims import Settlement, State
-from assent.core.dues import Charge, Dues, Rate
+from assent.core.quotas import BudgetCharge, Quotas, RateSlot
 from assent.errors import AssentError, StoreError
-from assent.ports import Rehearsal, Store, Taken
+from assent.ports import ClaimExists, Rehearsal, Store
 from assent.stores.memory import MemoryStore
-from assent.testing.stores.drafts import NOW, approval_draft, claim_draft, entry, key_draft
+from support.store_suite.drafts import NOW, approval_draft, claim_draft, entry, key_draft
 
 T = TypeVar("T")
 
@@ -26,12 +26,12 @@ names = st.sampled_from(["one", "two", "three"])
 bindings = st.sampled_from(["x", "y"])
 epochs = st.integers(0, 3)
 seconds = st.sampled_from([0.0, 1.0, 2.0, 5.0])
-dues = st.builds(
-    Dues,
-    st.lists(st.builds(Rate, st.sampled_from(["r1", "r2"]), st.just(2), st.just(4.0)), max_size=1).map(tuple),
+quotas = st.builds(
+    Quotas,
+    st.lists(st.builds(RateSlot, st.sampled_from(["r1", "r2"]), st.just(2), st.just(4.0)), max_size=1).map(tuple),
     st.lists(
         st.builds(
-            Charge,
+            BudgetCharge,
             st.sampled_from(["t1", "t2"]),
             st.decimals("0.1", "3", places=1),
             st.sampled_from([Decimal("3"), Decimal("4.5")]),
@@ -93,14 +93,14 @@ class StoreModel(RuleBasedStateMachine):
         self.run(self.subject.close())
         self.subject = self.run(self.open_subject())
 
-    @rule(name=names, approval=st.none() | st.integers(0, 4), owed=dues)
-    def claim(self, name: str, approval: int | None, owed: Dues) -> None:
+    @rule(name=names, approval=st.none() | st.integers(0, 4), owed=quotas)
+    def claim(self, name: str, approval: int | None, owed: Quotas) -> None:
         draft = claim_draft(name, created_at=self.now, lease_until=self.now + 3, expires_at=self.now + 6)
         used = None if approval is None else f"approval {approval}"
         self.both(lambda store: store.claim(draft, self.written("intent"), used, self.now, owed))
 
-    @rule(owed=dues)
-    def admit(self, owed: Dues) -> None:
+    @rule(owed=quotas)
+    def admit(self, owed: Quotas) -> None:
         self.both(lambda store: store.admit(owed, self.now))
 
     @rule(name=names, epoch=epochs)
@@ -210,8 +210,8 @@ async def _outcome(operation: Callable[[Store], Awaitable[Any]], store: Store) -
     """What came back, or what was raised, in a form that can be compared."""
     try:
         return await operation(store)
-    except Taken as taken:
-        return Taken, taken.record
+    except ClaimExists as taken:
+        return ClaimExists, taken.record
     except StoreError:
         return StoreError
     except AssentError as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from assent.core.claims import Settlement, State
-from assent.core.dues import Dues, Rate
-from assent.ports import Pruned, Rehearsal, Store, Taken
-from assent.testing.stores.drafts import NOW, approval_draft, approved, claim_draft, decision, entry, succeeded
-from assent.testing.stores.dues import charge
+from assent.core.quotas import Quotas, RateSlot
+from assent.ports import ClaimExists, Pruned, Rehearsal, Store
+from support.store_suite.drafts import NOW, approval_draft, approved, claim_draft, decision, entry, succeeded
+from support.store_suite.dues import charge
 
 LATER = NOW + 31 * 86400
 
@@ -25,7 +25,7 @@ class SweepPromises:
         assert (await store.prune(before.expires_at, NOW)).claims == 1
         assert await store.recall("claim") == before._replace(result=None, charges=())
         assert (await store.prune(before.expires_at, NOW)).claims == 0
-        with pytest.raises(Taken):
+        with pytest.raises(ClaimExists):
             await store.claim(claim_draft(), entry(), None, LATER)
 
     @pytest.mark.parametrize("state", [State.IN_DOUBT, State.SUSPENDED, None])
@@ -54,7 +54,7 @@ class SweepPromises:
     async def test_rehearsals_and_counts_are_let_go_when_they_are_over(self, store: Store) -> None:
         await store.remember(Rehearsal("old", b"{}", NOW), entry())
         await store.remember(Rehearsal("new", b"{}", NOW + 10), entry())
-        await store.admit(Dues((Rate("r", 1, 5.0),), charge("1", until=NOW + 5).charges), NOW)
+        await store.admit(Quotas((RateSlot("r", 1, 5.0),), charge("1", until=NOW + 5).charges), NOW)
         assert await store.prune(NOW + 4, NOW - 1) == Pruned()
         assert await store.prune(NOW + 5, NOW + 5) == Pruned(rehearsals=1, counts=2)
         assert await store.rehearsed("old") is None

@@ -6,20 +6,20 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.connection import Response
-from assent.edges.upstreams.faults import (
-    Crowded,
-    Garbled,
-    Lost,
+from assent.upstreams.errors import (
+    CircuitOpen,
+    ConnectionLost,
     Oversized,
-    Suspended,
+    PoolExhausted,
+    ProtocolViolation,
     TimedOut,
     Unreachable,
 )
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from scripted_server import Conversation, Script, ScriptedServer, echo
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.connection import UpstreamResponse
+from assent.upstreams.http.pool import Limits, Pool
+from support.scripted_server import Conversation, Script, ScriptedServer, echo
 
 Opened = tuple[ScriptedServer, Pool]
 
@@ -35,7 +35,7 @@ async def opened(script: Script, limits: Limits | None = None) -> AsyncIterator[
 
 
 def pool_for(url: str, limits: Limits | None = None, clock: Callable[[], float] = lambda: 0.0) -> Pool:
-    return Pool("shop", Target.of(url), limits or Limits(), Breaker("shop", clock))
+    return Pool("shop", UpstreamAddress.of(url), limits or Limits(), CircuitBreaker("shop", clock))
 
 
 async def post(pool: Pool, body: bytes = b"{}", *, safe: bool = False) -> bytes:
@@ -43,7 +43,7 @@ async def post(pool: Pool, body: bytes = b"{}", *, safe: bool = False) -> bytes:
     return await response.read(1 << 20)
 
 
-async def gather_pieces(response: Response) -> bytes:
+async def gather_pieces(response: UpstreamResponse) -> bytes:
     return b"".join([piece async for piece in response.pieces()])
 
 
@@ -55,8 +55,8 @@ async def test_one_connection_carries_many_requests() -> None:
 
 async def test_configured_headers_are_sent_and_framing_is_ours() -> None:
     async with ScriptedServer(echo) as server:
-        target = Target.of(server.url, {"Authorization": "Bearer up"})
-        pool = Pool("shop", target, Limits(), Breaker("shop", lambda: 0.0))
+        target = UpstreamAddress.of(server.url, {"Authorization": "Bearer up"})
+        pool = Pool("shop", target, Limits(), CircuitBreaker("shop", lambda: 0.0))
         await (await pool.send(b"POST", [(b"accept", b"application/json")], b"hi")).read(10)
         await pool.close()
         head = server.requests[0][0]
@@ -87,7 +87,7 @@ async def test_more_waiting_calls_than_allowed_are_refused_at_once() -> None:
     async with opened(never, Limits(connections=1, waiting=1)) as (server, pool):
         first, second = asyncio.ensure_future(post(pool)), asyncio.ensure_future(post(pool))
         await server.received.wait()
-        with pytest.raises(Crowded) as refused:
+        with pytest.raises(PoolExhausted) as refused:
             await post(pool)
         assert not refused.value.sent
         first.cancel()
@@ -228,7 +228,7 @@ async def test_a_safe_request_is_sent_again_when_a_kept_connection_breaks() -> N
 async def test_an_unsafe_request_is_never_sent_twice() -> None:
     async with opened(closing_on_second) as (server, pool):
         await post(pool)
-        with pytest.raises(Lost) as lost:
+        with pytest.raises(ConnectionLost) as lost:
             await post(pool)
         assert lost.value.sent
         assert len(server.requests) == 2
@@ -239,7 +239,7 @@ async def test_a_safe_request_is_not_repeated_on_a_fresh_connection() -> None:
         await conversation.read_request()
 
     async with opened(slam) as (server, pool):
-        with pytest.raises(Lost):
+        with pytest.raises(ConnectionLost):
             await post(pool, safe=True)
         assert len(server.requests) == 1
 
@@ -264,7 +264,7 @@ async def test_an_answer_that_is_not_http_is_a_fault_of_its_own(garbage: bytes) 
         await conversation.ended_by_peer()
 
     async with opened(talk) as (_, pool):
-        with pytest.raises(Garbled):
+        with pytest.raises(ProtocolViolation):
             await post(pool)
 
 
@@ -338,7 +338,7 @@ async def test_an_answer_that_breaks_off_is_lost() -> None:
 
     async with opened(half) as (_, pool):
         response = await pool.send(b"POST")
-        with pytest.raises(Lost):
+        with pytest.raises(ConnectionLost):
             await response.read(100)
 
 
@@ -384,7 +384,7 @@ async def test_after_repeated_failures_the_upstream_is_left_alone_then_probed_on
     for _ in range(5):
         with pytest.raises(Unreachable):
             await post(pool)
-    with pytest.raises(Suspended):
+    with pytest.raises(CircuitOpen):
         await post(pool)
     assert pool.health.state == "open"
     now[0] = 1.5
@@ -405,7 +405,7 @@ async def test_a_full_pool_says_nothing_about_the_upstreams_health() -> None:
         first = asyncio.ensure_future(post(pool))
         await server.received.wait()
         for _ in range(10):
-            with pytest.raises(Crowded):
+            with pytest.raises(PoolExhausted):
                 await post(pool)
         assert pool.health.state == "closed"
         first.cancel()
@@ -426,7 +426,7 @@ async def test_a_thousand_calls_in_flight_when_the_upstream_dies_fail_alone() ->
     async with opened(dies, Limits(connections=100)) as (_, doomed), opened(echo) as (_, healthy):
         calls = [asyncio.ensure_future(post(doomed)) for _ in range(1000)]
         await everyone.wait()
-        doomed._breaker = Breaker("shop", lambda: 0.0, threshold=1)
+        doomed._circuit_breaker = CircuitBreaker("shop", lambda: 0.0, threshold=1)
         for conversation in waiting:
             conversation.reset()
         outcomes = await asyncio.gather(*(asyncio.wait_for(post(healthy, b"ok"), 5) for _ in range(200)))
@@ -434,7 +434,7 @@ async def test_a_thousand_calls_in_flight_when_the_upstream_dies_fail_alone() ->
         for call in calls:
             call.cancel()
         ended = await asyncio.gather(*calls, return_exceptions=True)
-        assert sum(isinstance(result, Lost) for result in ended) >= 100
+        assert sum(isinstance(result, ConnectionLost) for result in ended) >= 100
         assert len(doomed._open) + doomed._connecting <= 100
 
 
@@ -448,4 +448,4 @@ async def test_closing_the_pool_ends_calls_under_way_and_waiting() -> None:
         await server.received.wait()
         await pool.close()
         ended = await asyncio.gather(*calls, return_exceptions=True)
-        assert [type(result) for result in ended] == [Lost, Unreachable]
+        assert [type(result) for result in ended] == [ConnectionLost, Unreachable]

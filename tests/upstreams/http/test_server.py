@@ -8,24 +8,29 @@ from typing import Any
 import orjson
 import pytest
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.faults import Garbled, Lost, Oversized, TimedOut
-from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.line import Peer, SessionLost
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from scripted_server import Conversation, Script, ScriptedServer
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation, TimedOut
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import HttpUpstream
+from assent.upstreams.http.transport import SessionContext, SessionLost
+from support.scripted_server import Conversation, Script, ScriptedServer
 
-MODERN = Peer("2026-07-28", None, {"elicitation": {}})
-SESSION = Peer("2025-11-25", "s1")
+MODERN = SessionContext("2026-07-28", None, {"elicitation": {}})
+SESSION = SessionContext("2025-11-25", "s1")
 CALL = {"name": "echo", "arguments": {"text": "hi"}}
 
 
 @asynccontextmanager
 async def upstream(script: Script, limits: Limits | None = None) -> AsyncIterator[tuple[HttpUpstream, ScriptedServer]]:
     async with ScriptedServer(script) as server:
-        pool = Pool("shop", Target.of(server.url), limits or Limits(), Breaker("shop", lambda: 0.0, threshold=99))
+        pool = Pool(
+            "shop",
+            UpstreamAddress.of(server.url),
+            limits or Limits(),
+            CircuitBreaker("shop", lambda: 0.0, threshold=99),
+        )
         try:
             yield HttpUpstream(pool, {"name": "assent", "version": "0"}, first_id=1), server
         finally:
@@ -121,7 +126,7 @@ async def test_an_empty_cursor_is_the_end_of_a_list() -> None:
 )
 async def test_a_list_that_makes_no_sense_is_garbled(result: dict[str, Any]) -> None:
     async with upstream(answering(lambda _: {"result": result})) as (client, _):
-        with pytest.raises(Garbled):
+        with pytest.raises(ProtocolViolation):
             await client.list_all("tools/list", "tools", MODERN)
 
 
@@ -207,7 +212,7 @@ QUESTION = b'data: {"jsonrpc":"2.0","id":"q1","method":"elicitation/create","par
 async def test_what_is_said_before_the_answer_is_passed_on_and_a_question_is_answered() -> None:
     listener = Listener({"result": {"action": "accept"}})
     async with upstream(streaming(b": ping\n\n", NOTE, QUESTION, ANSWER)) as (client, server):
-        assert await client.request("tools/call", CALL, SESSION, audience=listener) == {"content": []}
+        assert await client.request("tools/call", CALL, SESSION, stream_listener=listener) == {"content": []}
         assert listener.heard == ["open", "notifications/message", "elicitation/create"]
         posted = orjson.loads(server.requests[1][1])
         assert posted == {"jsonrpc": "2.0", "id": "q1", "result": {"action": "accept"}}
@@ -237,7 +242,9 @@ async def test_while_a_person_thinks_the_upstreams_silence_is_forgiven_and_its_t
         await conversation.write(whole[len(QUESTION) :])
 
     async with upstream(asks, Limits(silence=0.04, total=0.09)) as (client, _):
-        assert await client.request("tools/call", CALL, SESSION, audience=Slow({"result": {}})) == {"content": []}
+        assert await client.request("tools/call", CALL, SESSION, stream_listener=Slow({"result": {}})) == {
+            "content": []
+        }
 
 
 async def test_a_stream_that_breaks_off_is_resumed_where_it_ended() -> None:
@@ -257,7 +264,7 @@ async def test_a_stream_that_breaks_off_is_resumed_where_it_ended() -> None:
 
     listener = Listener()
     async with upstream(polling) as (client, server):
-        assert await client.request("tools/call", CALL, SESSION, audience=listener) == {"content": []}
+        assert await client.request("tools/call", CALL, SESSION, stream_listener=listener) == {"content": []}
         assert listener.heard == ["open", ("prime", 1), "pause"]
         assert [head.split(b" ")[0] for head, _ in server.requests] == [b"POST", b"GET"]
 
@@ -293,7 +300,7 @@ def plain(body: bytes, kind: bytes = b"application/json", status: bytes = b"200 
 )
 async def test_an_answer_outside_the_protocol_is_garbled_and_may_have_had_an_effect(script: Script) -> None:
     async with upstream(script) as (client, _):
-        with pytest.raises(Garbled) as fault:
+        with pytest.raises(ProtocolViolation) as fault:
             await client.request("tools/call", CALL, MODERN)
         assert fault.value.sent
 
@@ -342,6 +349,6 @@ async def test_an_upstream_that_dies_in_the_middle_of_a_call_is_lost() -> None:
         conversation.reset()
 
     async with upstream(dies) as (client, _):
-        with pytest.raises(Lost) as fault:
+        with pytest.raises(ConnectionLost) as fault:
             await client.request("tools/call", CALL, MODERN)
         assert fault.value.sent

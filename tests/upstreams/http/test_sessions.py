@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.faults import Fault
-from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from assent.edges.upstreams.tenancy import Tenancy
-from scripted_server import Conversation, ScriptedServer
+from assent.upstreams.errors import UpstreamError
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import HttpUpstream
+from assent.upstreams.http.sessions import UpstreamSessions
+from support.scripted_server import Conversation, ScriptedServer
 
 
 class Lodge:
@@ -45,23 +45,23 @@ class Lodge:
 
 
 @asynccontextmanager
-async def tenancy(most: int = 3) -> AsyncIterator[tuple[Tenancy, Lodge]]:
+async def upstream_sessions(most: int = 3) -> AsyncIterator[tuple[UpstreamSessions, Lodge]]:
     lodge = Lodge()
     async with ScriptedServer(lodge) as server:
-        pool = Pool("lodge", Target.of(server.url), Limits(), Breaker("lodge", time.monotonic))
+        pool = Pool("lodge", UpstreamAddress.of(server.url), Limits(), CircuitBreaker("lodge", time.monotonic))
         try:
-            yield Tenancy(HttpUpstream(pool, {"name": "t", "version": "1"}), most), lodge
+            yield UpstreamSessions(HttpUpstream(pool, {"name": "t", "version": "1"}), most), lodge
         finally:
             await pool.close()
 
 
-async def session_of(rooms: Tenancy, owner: str) -> str | None:
+async def session_of(rooms: UpstreamSessions, owner: str) -> str | None:
     async with rooms.speaking(owner, {}) as peer:
         return peer.session
 
 
 async def test_a_hundred_at_once_share_the_one_session_of_their_owner() -> None:
-    async with tenancy() as (rooms, lodge):
+    async with upstream_sessions() as (rooms, lodge):
         sessions = await asyncio.gather(*(session_of(rooms, "ann") for _ in range(100)))
         assert set(sessions) == {"s1"}
         assert await session_of(rooms, "bob") == "s2"
@@ -69,7 +69,7 @@ async def test_a_hundred_at_once_share_the_one_session_of_their_owner() -> None:
 
 
 async def test_the_longest_unused_ends_for_a_new_one_but_never_one_in_use() -> None:
-    async with tenancy(most=2) as (rooms, lodge):
+    async with upstream_sessions(most=2) as (rooms, lodge):
         async with rooms.speaking("busy", {}):
             await session_of(rooms, "idle")
             await session_of(rooms, "new")
@@ -78,7 +78,7 @@ async def test_the_longest_unused_ends_for_a_new_one_but_never_one_in_use() -> N
 
 
 async def test_one_that_was_lost_is_replaced_and_a_newer_one_stays() -> None:
-    async with tenancy() as (rooms, lodge):
+    async with upstream_sessions() as (rooms, lodge):
         async with rooms.speaking("ann", {}) as first:
             rooms.forget("ann", first)
         assert await session_of(rooms, "ann") == "s2"
@@ -91,9 +91,9 @@ async def test_one_that_was_lost_is_replaced_and_a_newer_one_stays() -> None:
 
 
 async def test_one_that_could_not_be_opened_is_tried_anew() -> None:
-    async with tenancy() as (rooms, lodge):
+    async with upstream_sessions() as (rooms, lodge):
         lodge.refuses = True
-        with pytest.raises(Fault):
+        with pytest.raises(UpstreamError):
             await session_of(rooms, "ann")
         lodge.refuses = False
         assert await session_of(rooms, "ann") == "s1"

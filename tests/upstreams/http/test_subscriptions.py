@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.faults import Garbled
-from assent.edges.upstreams.hearing import Ear
-from assent.edges.upstreams.http import Described, HttpUpstream
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from assent.edges.upstreams.wishes import MOST_RESOURCES, TooManyResources
-from scripted_server import Conversation, ScriptedServer
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ProtocolViolation
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.server import Described, HttpUpstream
+from assent.upstreams.http.subscriptions import HttpSubscriptions
+from assent.upstreams.subscription_counts import MOST_RESOURCES, TooManyResources
+from support.scripted_server import Conversation, ScriptedServer
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 MODERN = Described("2026-07-28", {}, {"tools": {}}, None)
@@ -64,23 +64,23 @@ class Tongue:
 
 
 @asynccontextmanager
-async def hearing(tongue: Tongue) -> AsyncIterator[tuple[Ear, asyncio.Queue[dict[str, Any]]]]:
+async def hearing(tongue: Tongue) -> AsyncIterator[tuple[HttpSubscriptions, asyncio.Queue[dict[str, Any]]]]:
     heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     async with ScriptedServer(tongue) as server:
-        pool = Pool("t", Target.of(server.url), Limits(), Breaker("t", time.monotonic))
-        ear = Ear(HttpUpstream(pool, {"name": "t", "version": "1"}), heard.put_nowait)
+        pool = Pool("t", UpstreamAddress.of(server.url), Limits(), CircuitBreaker("t", time.monotonic))
+        upstream_subscriptions = HttpSubscriptions(HttpUpstream(pool, {"name": "t", "version": "1"}), heard.put_nowait)
         try:
-            yield ear, heard
+            yield upstream_subscriptions, heard
         finally:
-            ear.close()
+            upstream_subscriptions.close()
             await pool.close()
 
 
 @asynccontextmanager
-async def listening(ear: Ear, described: Described) -> AsyncIterator[None]:
-    task = asyncio.create_task(ear.listen(described))
+async def listening(upstream_subscriptions: HttpSubscriptions, described: Described) -> AsyncIterator[None]:
+    task = asyncio.create_task(upstream_subscriptions.listen(described))
     try:
-        await ear._open.wait()
+        await upstream_subscriptions._open.wait()
         yield
     finally:
         task.cancel()
@@ -89,7 +89,10 @@ async def listening(ear: Ear, described: Described) -> AsyncIterator[None]:
 
 @pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
 async def test_a_change_is_heard_as_it_stands_without_the_name_of_our_stream(described: Described) -> None:
-    async with hearing(Tongue(ACKNOWLEDGED, CHANGED)) as (ear, heard), listening(ear, described):
+    async with (
+        hearing(Tongue(ACKNOWLEDGED, CHANGED)) as (upstream_subscriptions, heard),
+        listening(upstream_subscriptions, described),
+    ):
         notice = await heard.get()
         if notice["method"].endswith("acknowledged"):
             notice = await heard.get()
@@ -99,44 +102,48 @@ async def test_a_change_is_heard_as_it_stands_without_the_name_of_our_stream(des
 @pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
 async def test_a_resource_that_many_want_is_asked_for_once_and_let_go_with_the_last(described: Described) -> None:
     tongue = Tongue(ACKNOWLEDGED)
-    async with hearing(tongue) as (ear, _), listening(ear, described):
-        await asyncio.gather(*(ear.watch("x://a") for _ in range(50)))
+    async with hearing(tongue) as (upstream_subscriptions, _), listening(upstream_subscriptions, described):
+        await asyncio.gather(*(upstream_subscriptions.watch("x://a") for _ in range(50)))
         asked = [what for method, what in tongue.asked if what in ("x://a", {"resourceSubscriptions": ["x://a"]})]
         assert len(asked) == 1
         for _ in range(49):
-            await ear.leave("x://a")
+            await upstream_subscriptions.leave("x://a")
         assert ("resources/unsubscribe", "x://a") not in tongue.asked
-        await ear.leave("x://a")
+        await upstream_subscriptions.leave("x://a")
         assert (("resources/unsubscribe", "x://a") in tongue.asked) is (described is OLD)
-        assert not ear._watches
+        assert not upstream_subscriptions._watches
 
 
 async def test_a_refusal_is_passed_on_and_leaves_nothing_behind() -> None:
     tongue = Tongue(refuses=frozenset({"x://no"}))
-    async with hearing(tongue) as (ear, _), listening(ear, OLD):
-        answers = await asyncio.gather(*(ear.watch("x://no") for _ in range(3)), return_exceptions=True)
+    async with hearing(tongue) as (upstream_subscriptions, _), listening(upstream_subscriptions, OLD):
+        answers = await asyncio.gather(
+            *(upstream_subscriptions.watch("x://no") for _ in range(3)), return_exceptions=True
+        )
         assert all(isinstance(answer, RpcError) and answer.code == -32002 for answer in answers)
-        assert not ear._wishes._wanted
+        assert not upstream_subscriptions._resource_interest._wanted
 
 
 async def test_the_number_of_resources_is_bounded() -> None:
-    async with hearing(Tongue()) as (ear, _), listening(ear, OLD):
-        ear._wishes._wanted.update({f"x://{number}": 1 for number in range(MOST_RESOURCES)})
-        await ear.watch("x://1")
+    async with hearing(Tongue()) as (upstream_subscriptions, _), listening(upstream_subscriptions, OLD):
+        upstream_subscriptions._resource_interest._wanted.update(
+            {f"x://{number}": 1 for number in range(MOST_RESOURCES)}
+        )
+        await upstream_subscriptions.watch("x://1")
         with pytest.raises(TooManyResources):
-            await ear.watch("x://more")
+            await upstream_subscriptions.watch("x://more")
 
 
 @pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
 async def test_an_upstream_that_cannot_be_listened_to_says_so(described: Described) -> None:
-    async with hearing(Tongue(listens=False)) as (ear, _):
-        with pytest.raises(Garbled):
-            await ear.listen(described)
+    async with hearing(Tongue(listens=False)) as (upstream_subscriptions, _):
+        with pytest.raises(ProtocolViolation):
+            await upstream_subscriptions.listen(described)
 
 
 @pytest.mark.parametrize("word", [b"data: {nonsense\r\n\r\n", b"data: " + b"x" * 2_000_000], ids=["garbage", "endless"])
 async def test_garbage_ends_the_listening_and_nothing_else(word: bytes) -> None:
-    async with hearing(Tongue(word)) as (ear, heard):
-        with pytest.raises(Garbled):
-            await ear.listen(MODERN)
+    async with hearing(Tongue(word)) as (upstream_subscriptions, heard):
+        with pytest.raises(ProtocolViolation):
+            await upstream_subscriptions.listen(MODERN)
         assert heard.empty()

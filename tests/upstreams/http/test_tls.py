@@ -11,11 +11,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.faults import Unreachable
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from scripted_server import ScriptedServer, echo
+from assent.upstreams.errors import Unreachable
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from support.scripted_server import ScriptedServer, echo
 
 
 def certificate(folder: Path, address: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -47,7 +47,7 @@ def certificate(folder: Path, address: str) -> tuple[ssl.SSLContext, ssl.SSLCont
 
 
 async def post(url: str, tls: ssl.SSLContext | None) -> bytes:
-    pool = Pool("shop", Target.of(url, tls=tls), Limits(), Breaker("shop", lambda: 0.0))
+    pool = Pool("shop", UpstreamAddress.of(url, tls=tls), Limits(), CircuitBreaker("shop", lambda: 0.0))
     try:
         return await (await pool.send(b"POST", (), b"hi")).read(100)
     finally:

@@ -8,9 +8,9 @@ import pytest
 
 from assent.contract.profiles import profile
 from assent.contract.wire import CONTRACT_KEY
-from assent.edges.upstreams.openapi.api import compile_tools
 from assent.errors import ContractError
-from edges.upstreams.openapi.documents import api, ok, parameter, ref, sending
+from assent.upstreams.openapi.api import compile_tools
+from support.openapi_documents import api, ok, parameter, ref, sending
 
 
 def listed(paths: dict[str, Any], named: str = "geopera", **more: Any) -> dict[str, dict[str, Any]]:

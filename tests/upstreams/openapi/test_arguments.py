@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from assent.edges.upstreams.openapi.api import ApiTool
-from edges.upstreams.openapi.documents import api, ok, parameter, ref, sending
+from assent.upstreams.openapi.api import ApiTool
+from support.openapi_documents import api, ok, parameter, ref, sending
 
 
 def tool(path: str = "/x", method: str = "post", *, more: Any = None, **operation: Any) -> ApiTool:

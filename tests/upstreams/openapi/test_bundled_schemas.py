@@ -8,14 +8,14 @@ import jsonschema_rs
 import orjson
 import pytest
 
-from assent.edges.upstreams.openapi import bundles
-from assent.edges.upstreams.openapi.bundles import Bundler
-from assent.edges.upstreams.openapi.library import Unresolved
-from assent.edges.upstreams.openapi.schemas import Schemas
-from edges.upstreams.openapi.documents import library, ref
+from assent.upstreams.openapi import bundled_schemas
+from assent.upstreams.openapi.bundled_schemas import Bundler
+from assent.upstreams.openapi.references import Unresolved
+from assent.upstreams.openapi.schemas import Schemas
+from support.openapi_documents import library, ref
 
 
-def bundled(schema: Any, most: int = bundles.MOST_REFERENCED, **schemas: Any) -> tuple[dict[str, Any], bool]:
+def bundled(schema: Any, most: int = bundled_schemas.MOST_REFERENCED, **schemas: Any) -> tuple[dict[str, Any], bool]:
     found = library(components={"schemas": {"It": schema, **schemas}})
     known = Schemas(found, "input")
     made = known.convert(found.start().at("components", "schemas", "It"))

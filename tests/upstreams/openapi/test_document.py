@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.edges.upstreams.openapi.document import DocumentError, check_root, parse_text
-from edges.upstreams.openapi.documents import THE_SAME
+from assent.upstreams.openapi.document import DocumentError, check_root, parse_text
+from support.openapi_documents import THE_SAME
 
 
 def test_json_and_yaml_say_the_same() -> None:

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from edges.upstreams.openapi.documents import parameter
-from edges.upstreams.openapi.test_request import BASE, tool, written
+from support.openapi_documents import parameter
+from upstreams.openapi.test_request import BASE, tool, written
 
 
 @pytest.mark.parametrize(

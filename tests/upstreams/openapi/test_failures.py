@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assent.contract.parts import FailureMode
-from assent.edges.upstreams.openapi.exchange import Answered
-from assent.edges.upstreams.openapi.failures import failed_result
-from assent.ports import Lost, ToolFailed
+from assent.ports import OutcomeUnknown, ToolFailed
+from assent.upstreams.openapi.failures import failed_result
+from assent.upstreams.openapi.http import Answered
 
 MODES = {
     "card_declined": FailureMode(outcome="no_effect", status=402),
@@ -116,7 +116,7 @@ def test_when_to_try_again_is_passed_on() -> None:
 )
 def test_whether_anything_happened_is_not_known_after_some_answers(status: int, lost: bool) -> None:
     if lost:
-        with pytest.raises(Lost):
+        with pytest.raises(OutcomeUnknown):
             failed(status, is_read=False)
     else:
         assert failed(status, is_read=False)["isError"] is True

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from assent.core.outcome import Refusal
-from assent.edges.upstreams.openapi.api import Api, read_api, server_findings
-from assent.edges.upstreams.openapi.library import library_of
-from assent.edges.upstreams.openapi.shaping import Bounds
-from assent.edges.upstreams.openapi.upstream import OpenApiUpstream
 from assent.errors import SettingsError
-from assent.ports import Lost
-from edges.upstreams.openapi.documents import api, document, ok, parameter, sending
-from edges.upstreams.openapi.worlds import FREE, Scripted, structured, world_of
+from assent.ports import OutcomeUnknown
+from assent.upstreams.openapi.api import ApiDescription, read_api, server_findings
+from assent.upstreams.openapi.references import library_of
+from assent.upstreams.openapi.result import ResultLimits
+from assent.upstreams.openapi.upstream import OpenApiUpstream
+from support.openapi_documents import api, document, ok, parameter, sending
+from support.openapi_worlds import FREE, Scripted, structured, world_of
 
 
 async def scripted(
-    answer: Any, method: str = "post", bounds: Bounds | None = None, **more: Any
+    answer: Any, method: str = "post", bounds: ResultLimits | None = None, **more: Any
 ) -> tuple[Any, Scripted]:
     read = api({"/x": {method: {"operationId": "it", "responses": ok()}}})
     send = Scripted(answer, **more)
@@ -27,7 +27,7 @@ async def scripted(
     return await world_of(read, upstream, it=FREE).call("it", {}), send
 
 
-@pytest.mark.parametrize("error", [TimeoutError(), OSError("reset"), Lost("gone"), RuntimeError("anything")])
+@pytest.mark.parametrize("error", [TimeoutError(), OSError("reset"), OutcomeUnknown("gone"), RuntimeError("anything")])
 async def test_whatever_breaks_after_sending_leaves_a_doubt(error: Exception) -> None:
     for answer in (error, [b'{"a"', error]):
         outcome, _ = await scripted(answer)
@@ -39,7 +39,7 @@ async def test_whatever_breaks_after_sending_leaves_a_doubt(error: Exception) ->
 
 
 async def test_an_endless_answer_is_left_after_so_many_bytes() -> None:
-    bounds = Bounds(body=100, items=5, characters=1000)
+    bounds = ResultLimits(body=100, items=5, characters=1000)
     media = [(b"content-type", b"application/x-ndjson")]
     outcome, send = await scripted([b'{"n":1}\n'] * 10_000, "get", bounds, headers=media)
     assert structured(outcome) == {"items": [{"n": 1}] * 5, "count": 12, "truncated": True}
@@ -50,7 +50,7 @@ async def test_an_endless_answer_is_left_after_so_many_bytes() -> None:
 
 
 async def test_a_mutation_that_answers_too_much_has_still_been_done() -> None:
-    outcome, _ = await scripted([b'["x"' + b"y" * 1000], "post", Bounds(body=100))
+    outcome, _ = await scripted([b'["x"' + b"y" * 1000], "post", ResultLimits(body=100))
     assert structured(outcome) == {"status": 200, "truncated": True}
 
 
@@ -108,7 +108,7 @@ async def test_where_the_document_says_its_servers_are_decides_nothing() -> None
 
 def test_an_upstream_needs_an_address() -> None:
     with pytest.raises(SettingsError, match="base_url"):
-        OpenApiUpstream(Api({}), "service.example", Scripted([]))
+        OpenApiUpstream(ApiDescription({}), "service.example", Scripted([]))
 
 
 async def test_a_value_of_several_segments_stays_below_its_operation() -> None:

@@ -7,13 +7,13 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.edges.upstreams.openapi.names import name_operations
-from assent.edges.upstreams.openapi.operations import Operation
-from edges.upstreams.openapi.documents import THE_SAME
+from assent.upstreams.openapi.names import name_operations
+from assent.upstreams.openapi.operations import ApiOperation
+from support.openapi_documents import THE_SAME
 
 
 def names(*given: tuple[str, str, str]) -> list[str]:
-    return name_operations([Operation(method, path, identifier) for identifier, method, path in given])[0]
+    return name_operations([ApiOperation(method, path, identifier) for identifier, method, path in given])[0]
 
 
 def test_an_id_that_can_be_a_name_is_the_name() -> None:
@@ -39,7 +39,7 @@ def test_a_name_made_from_a_place_never_takes_an_id() -> None:
 
 
 def test_every_change_of_name_is_a_finding_that_says_what_to_do() -> None:
-    _, findings = name_operations([Operation("get", "/a", ""), Operation("get", "/b", "fine")])
+    _, findings = name_operations([ApiOperation("get", "/a", ""), ApiOperation("get", "/b", "fine")])
     assert [str(finding) for finding in findings] == [
         "GET /a: has no operationId; its tool is called 'get_a'. Give it an operationId of its own"
     ]

@@ -8,25 +8,25 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from assent.core.outcome import Refusal
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.openapi.api import read_api
-from assent.edges.upstreams.openapi.exchange import Send
-from assent.edges.upstreams.openapi.library import library_of
-from assent.edges.upstreams.openapi.pooled import send_over
-from assent.edges.upstreams.openapi.upstream import OpenApiUpstream
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
-from edges.upstreams.openapi.documents import ORDERS
-from edges.upstreams.openapi.service import Orders, serving
-from edges.upstreams.openapi.worlds import FREE, structured, world_of
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.openapi.api import read_api
+from assent.upstreams.openapi.http import SendHttp
+from assent.upstreams.openapi.pooled_http import send_over
+from assent.upstreams.openapi.references import library_of
+from assent.upstreams.openapi.upstream import OpenApiUpstream
+from support.openapi_documents import ORDERS
+from support.openapi_service import Orders, serving
+from support.openapi_worlds import FREE, structured, world_of
 
 READ = read_api(library_of(json.dumps(ORDERS)))
 
 
 @asynccontextmanager
-async def pooled(url: str) -> AsyncIterator[Send]:
-    target = Target.of(url, {"Authorization": "Bearer of-the-upstream"})
-    pool = Pool("shop", target, Limits(), Breaker("shop", asyncio.get_running_loop().time))
+async def pooled(url: str) -> AsyncIterator[SendHttp]:
+    target = UpstreamAddress.of(url, {"Authorization": "Bearer of-the-upstream"})
+    pool = Pool("shop", target, Limits(), CircuitBreaker("shop", asyncio.get_running_loop().time))
     try:
         yield send_over(pool)
     finally:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from assent.edges.upstreams.openapi.api import read_api
-from assent.edges.upstreams.openapi.document import DocumentError
-from assent.edges.upstreams.openapi.library import Unresolved, is_allowed, library_of, load_library
-from edges.upstreams.openapi.documents import document, library, ok, parameter
+from assent.upstreams.openapi.api import read_api
+from assent.upstreams.openapi.document import DocumentError
+from assent.upstreams.openapi.references import Unresolved, is_allowed, library_of, load_library
+from support.openapi_documents import document, library, ok, parameter
 
 
 def test_a_reference_is_followed_by_its_pointer() -> None:

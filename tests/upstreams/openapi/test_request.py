@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from starlette.requests import cookie_parser
 from starlette.routing import compile_path
 
-from assent.edges.upstreams.openapi.api import ApiTool
-from assent.edges.upstreams.openapi.encoding import Unsendable
-from assent.edges.upstreams.openapi.library import Unresolved
-from assent.edges.upstreams.openapi.request import Request, check_base, read_template, write_request
 from assent.errors import SettingsError
-from edges.upstreams.openapi.documents import THE_SAME, api, ok, parameter, sending
+from assent.upstreams.openapi.api import ApiTool
+from assent.upstreams.openapi.encoding import Unsendable
+from assent.upstreams.openapi.references import Unresolved
+from assent.upstreams.openapi.request import OpenApiRequest, check_base, read_template, write_request
+from support.openapi_documents import THE_SAME, api, ok, parameter, sending
 
 BASE = "http://127.0.0.1:9000/api"
 _paths = ["/x/{id}", "/x/{id}/y", "/{id}", "/x/{id}.json", "/a{id}b/c", "/{id}{other}"]
@@ -47,7 +47,7 @@ def tool(path: str = "/x", method: str = "get", **operation: Any) -> ApiTool:
     return found.tools["it"]
 
 
-def written(made: ApiTool, **arguments: Any) -> Request:
+def written(made: ApiTool, **arguments: Any) -> OpenApiRequest:
     return write_request(BASE, made.operation.method, made.template, made.arguments, arguments, ())
 
 
@@ -219,7 +219,7 @@ def test_a_checked_field_cannot_be_given_under_its_unchecked_name() -> None:
 
 def test_a_body_is_sent_only_where_there_is_one() -> None:
     loose = sending({"type": "object", "properties": {"a": {}}}, required=False)
-    assert written(tool("/x", "post", requestBody=loose)) == Request("POST", f"{BASE}/x", ())
+    assert written(tool("/x", "post", requestBody=loose)) == OpenApiRequest("POST", f"{BASE}/x", ())
     needed = sending({"type": "object", "properties": {"a": {}}})
     assert written(tool("/x", "post", requestBody=needed)).body == b"{}"
     whole = sending({"type": "array"}, required=False)

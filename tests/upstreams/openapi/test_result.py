@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.edges.upstreams.openapi.exchange import Answered
-from assent.edges.upstreams.openapi.shaping import TRUNCATED, Bounds, Unreadable, shape
-from edges.upstreams.openapi.documents import THE_SAME
+from assent.upstreams.openapi.http import Answered
+from assent.upstreams.openapi.result import TRUNCATED, ResultLimits, Unreadable, shape
+from support.openapi_documents import THE_SAME
 
-SMALL = Bounds(body=1000, items=3, characters=200)
+SMALL = ResultLimits(body=1000, items=3, characters=200)
 
 
 def answered(body: Any, media: str = "application/json", *, whole: bool = True, status: int = 200) -> Answered:

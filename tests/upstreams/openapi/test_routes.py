@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assent.edges.upstreams.openapi.operations import Operation
-from assent.edges.upstreams.openapi.routes import Routes
+from assent.upstreams.openapi.operations import ApiOperation
+from assent.upstreams.openapi.routes import Routes
 
 PATHS = ["/orders/{id}", "/orders/all", "/orders/{id}/items", "/files/{path}/raw", "/files/{id}/secret/raw", "/{a}/{b}"]
 
@@ -27,10 +27,10 @@ PATHS = ["/orders/{id}", "/orders/all", "/orders/{id}/items", "/files/{path}/raw
 def test_what_an_operation_takes_as_a_value_another_may_have_as_a_word(
     template: str, path: str, spans: bool, neighbour: bool
 ) -> None:
-    routes = Routes([Operation("get", one) for one in PATHS])
-    assert routes.is_neighbours(Operation("get", template), path, spans=spans) is neighbour
+    routes = Routes([ApiOperation("get", one) for one in PATHS])
+    assert routes.is_neighbours(ApiOperation("get", template), path, spans=spans) is neighbour
 
 
 def test_an_operation_of_another_method_is_no_neighbour() -> None:
-    routes = Routes([Operation("get", "/orders/{id}"), Operation("delete", "/orders/all")])
-    assert not routes.is_neighbours(Operation("get", "/orders/{id}"), "/orders/all", spans=False)
+    routes = Routes([ApiOperation("get", "/orders/{id}"), ApiOperation("delete", "/orders/all")])
+    assert not routes.is_neighbours(ApiOperation("get", "/orders/{id}"), "/orders/all", spans=False)

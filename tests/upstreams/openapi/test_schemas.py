@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assent.edges.upstreams.openapi.library import Unresolved
-from assent.edges.upstreams.openapi.schemas import Schemas
-from edges.upstreams.openapi.documents import library, ref
+from assent.upstreams.openapi.references import Unresolved
+from assent.upstreams.openapi.schemas import Schemas
+from support.openapi_documents import library, ref
 
 
 def converted(schema: Any, version: str = "3.0.3", direction: Any = "input", **schemas: Any) -> Any:

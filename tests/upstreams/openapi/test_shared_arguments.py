@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assent.edges.upstreams.openapi.arguments import Arguments
-from assent.edges.upstreams.openapi.sharing import shared_arguments
-from assent.ports import Unreached
-from edges.upstreams.openapi.documents import api, ok, sending
+from assent.ports import NotReached
+from assent.upstreams.openapi.arguments import Arguments
+from assent.upstreams.openapi.shared_arguments import shared_arguments
+from support.openapi_documents import api, ok, sending
 
 FIELDS = {"type": "object", "properties": {"item": {"type": "string"}, "amount": {"type": "integer"}}}
 FEWER = {"type": "object", "properties": {"item": {"type": "string"}}, "additionalProperties": False}
@@ -37,5 +37,5 @@ def test_a_body_is_shared_field_by_field_or_as_a_whole(ours: Any, theirs: Any, g
 
 
 def test_nothing_in_common_is_no_estimate_of_the_same_thing() -> None:
-    with pytest.raises(Unreached, match="understands none of the arguments"):
+    with pytest.raises(NotReached, match="understands none of the arguments"):
         shared_arguments(taking(WHOLE), taking(FEWER), {"body": {"scene": "s1"}})

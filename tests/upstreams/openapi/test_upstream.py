@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from assent.core.outcome import Answer, Refusal
-from assent.edges.upstreams.openapi.api import read_api
-from assent.edges.upstreams.openapi.library import library_of
-from assent.edges.upstreams.openapi.upstream import OpenApiUpstream
-from assent.ports import Unreached
+from assent.ports import NotReached
 from assent.testing import World
-from core.calls import call_of
-from edges.upstreams.openapi.documents import ORDERS, api, ok, parameter, sending
-from edges.upstreams.openapi.service import Orders, sender, serving
-from edges.upstreams.openapi.worlds import FREE, structured, world_of
+from assent.upstreams.openapi.api import read_api
+from assent.upstreams.openapi.references import library_of
+from assent.upstreams.openapi.upstream import OpenApiUpstream
+from support.calls import call_of
+from support.openapi_documents import ORDERS, api, ok, parameter, sending
+from support.openapi_service import Orders, sender, serving
+from support.openapi_worlds import FREE, structured, world_of
 
 
 @asynccontextmanager
@@ -145,9 +145,9 @@ async def test_an_estimate_is_read_with_the_arguments_it_knows() -> None:
         found = await upstream.read("get_order", {"id": "o1", "item": "tea"}, call)
         assert found["structuredContent"] == placed
         assert (await upstream.read("get_order", {"id": "o9"}, call))["isError"] is True
-        with pytest.raises(Unreached):
+        with pytest.raises(NotReached):
             await upstream.read("get_order", {"id": ".."}, call)
-        with pytest.raises(Unreached):
+        with pytest.raises(NotReached):
             await upstream.read("nothing", {}, call)
         assert len(service.requests) == 3
 

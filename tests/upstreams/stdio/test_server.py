@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.child import Launch, bare_answer, torn_answer
-from assent.edges.upstreams.faults import Lost, TimedOut, Unreachable
-from assent.edges.upstreams.stdio import StdioUpstream
-from transports import ROOT
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ConnectionLost, TimedOut, Unreachable
+from assent.upstreams.stdio.process import LaunchSpec, id_of_truncated_response, id_of_unversioned_response
+from assent.upstreams.stdio.server import StdioUpstream
+from support.transports import ROOT
 
-ODD = str(ROOT / "tests" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "odd_server.py")
 
 
 class Clock:
@@ -49,7 +49,7 @@ class Listening:
 
 @asynccontextmanager
 async def upstream(*command: str, patience: float = 20.0, clock: Clock | None = None) -> AsyncIterator[StdioUpstream]:
-    launch = Launch("odd", command or (sys.executable, ODD), dict(os.environ))
+    launch = LaunchSpec("odd", command or (sys.executable, ODD), dict(os.environ))
     made = StdioUpstream(launch, {"name": "t", "version": "0"}, mark="t", clock=clock or Clock(), patience=patience)
     try:
         yield made
@@ -91,7 +91,7 @@ async def test_a_command_that_does_not_exist_says_so() -> None:
 
 
 async def test_a_folder_that_does_not_exist_is_not_blamed_on_the_command(tmp_path: Path) -> None:
-    launch = Launch("odd", (sys.executable,), {}, str(tmp_path / "gone"))
+    launch = LaunchSpec("odd", (sys.executable,), {}, str(tmp_path / "gone"))
     server = StdioUpstream(launch, {}, mark="t", clock=Clock())
     with pytest.raises(Unreachable, match=r"the folder .*gone does not exist"):
         await server.ready()
@@ -99,7 +99,7 @@ async def test_a_folder_that_does_not_exist_is_not_blamed_on_the_command(tmp_pat
 
 async def test_a_command_that_exits_at_once_says_how(caplog: pytest.LogCaptureFixture) -> None:
     async with upstream(*odd("brief")) as server:
-        with pytest.raises(Lost, match="it exited with code 3"):
+        with pytest.raises(ConnectionLost, match="it exited with code 3"):
             await server.ready()
 
 
@@ -120,7 +120,7 @@ async def test_a_server_that_dies_loses_the_call_and_is_started_again_after_grow
     async with upstream(clock=clock) as server:
         first = await server.request("tools/call", {"name": "list_things"}, {})
         for pause in (1.0, 2.0, 4.0):
-            with pytest.raises(Lost, match="it exited with code 7"):
+            with pytest.raises(ConnectionLost, match="it exited with code 7"):
                 await server.request("tools/call", {"name": "die"}, {})
             with pytest.raises(Unreachable, match=f"started again in {pause:.0f} s"):
                 await server.request("tools/call", {"name": "list_things"}, {})
@@ -128,7 +128,7 @@ async def test_a_server_that_dies_loses_the_call_and_is_started_again_after_grow
             again = await server.request("tools/call", {"name": "list_things"}, {})
             assert again != first
         clock.now += 100
-        with pytest.raises(Lost):
+        with pytest.raises(ConnectionLost):
             await server.request("tools/call", {"name": "die"}, {})
         await server.request("tools/call", {"name": "list_things"}, {})
 
@@ -136,11 +136,11 @@ async def test_a_server_that_dies_loses_the_call_and_is_started_again_after_grow
 async def test_progress_goes_to_the_caller_who_asked_under_the_callers_own_token() -> None:
     one, two = Listening(), Listening()
     async with upstream() as server:
-        for token, audience in ((5, one), (5, two)):
+        for token, stream_listener in ((5, one), (5, two)):
             params = {"name": "list_things", "_meta": {"progressToken": token}}
-            await server.request("tools/call", params, {}, audience)
-    for audience in (one, two):
-        assert [message["params"]["progressToken"] for message in audience.heard] == [5]
+            await server.request("tools/call", params, {}, stream_listener)
+    for stream_listener in (one, two):
+        assert [message["params"]["progressToken"] for message in stream_listener.heard] == [5]
 
 
 async def test_a_call_that_takes_too_long_is_cancelled_at_the_server() -> None:
@@ -175,7 +175,7 @@ async def test_a_process_that_ignores_everything_is_ended_with_all_it_started(tm
     async with upstream(sys.executable, str(outer)) as server:
         starting = asyncio.create_task(server.ready())
         held = await asyncio.to_thread(alive.open)
-    with pytest.raises(Lost, match="it was stopped"):
+    with pytest.raises(ConnectionLost, match="it was stopped"):
         await starting
     with held:
         assert held.read() == "here", "the pipe ends when nobody holds it any more"
@@ -199,7 +199,7 @@ async def test_a_process_that_ignores_everything_is_ended_with_all_it_started(tm
 def test_a_line_that_ends_too_soon_is_an_answer_only_if_it_begins_like_one(
     line: bytes, whose: int | str | None
 ) -> None:
-    assert torn_answer(line) == whose
+    assert id_of_truncated_response(line) == whose
 
 
 @pytest.mark.parametrize(
@@ -217,4 +217,4 @@ def test_a_line_that_ends_too_soon_is_an_answer_only_if_it_begins_like_one(
     ],
 )
 def test_a_line_of_a_log_is_no_answer(message: Any, whose: int | str | None) -> None:
-    assert bare_answer(message) == whose
+    assert id_of_unversioned_response(message) == whose

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from assent.edges.upstreams.child import Launch
-from assent.edges.upstreams.faults import Lost
-from assent.edges.upstreams.stdio import StdioUpstream
-from assent.edges.upstreams.stdio_hearing import StdioEar
-from assent.edges.upstreams.wishes import TooManyResources
-from transports import ROOT
+from assent.upstreams.errors import ConnectionLost
+from assent.upstreams.stdio.process import LaunchSpec
+from assent.upstreams.stdio.server import StdioUpstream
+from assent.upstreams.stdio.subscriptions import StdioSubscriptions
+from assent.upstreams.subscription_counts import TooManyResources
+from support.transports import ROOT
 
-LIBRARIES = str(ROOT / "tests" / "libraries.py")
+LIBRARIES = str(ROOT / "tests" / "support" / "library_server.py")
 UPDATED = "notifications/resources/updated"
 
 
@@ -27,12 +27,12 @@ class Scene:
 
     def __init__(self, era: str) -> None:
         self.notices: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        launch = Launch("beta", [sys.executable, LIBRARIES, "beta", era], dict(os.environ))
+        launch = LaunchSpec("beta", [sys.executable, LIBRARIES, "beta", era], dict(os.environ))
         clock = iter(range(0, 1_000_000, 1000))  # so that no start waits for the one before
         self.server = StdioUpstream(
             launch, {"name": "test", "version": "1"}, mark="t", clock=lambda: float(next(clock)), patience=30
         )
-        self.ear = StdioEar(self.server, self.notices.put_nowait)
+        self.upstream_subscriptions = StdioSubscriptions(self.server, self.notices.put_nowait)
 
     async def news(self, *uris: str) -> None:
         for uri in uris:
@@ -48,9 +48,9 @@ class Scene:
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         described = await self.server.ready()
-        self.ear.was_heard = False
-        task = asyncio.ensure_future(self.ear.listen(described))
-        while not (self.ear.was_heard or task.done()):  # noqa: ASYNC110 (no event for it)
+        self.upstream_subscriptions.was_heard = False
+        task = asyncio.ensure_future(self.upstream_subscriptions.listen(described))
+        while not (self.upstream_subscriptions.was_heard or task.done()):  # noqa: ASYNC110 (no event for it)
             await asyncio.sleep(0)
         try:
             yield
@@ -68,27 +68,27 @@ async def scene(request: pytest.FixtureRequest) -> AsyncIterator[Scene]:
 
 async def test_what_is_watched_is_watched_in_the_next_process_too_and_what_was_left_is_not(scene: Scene) -> None:
     async with scene.listening():
-        await scene.ear.watch("beta://books/1")
-        await scene.ear.watch("beta://books/1")
-        await scene.ear.watch("beta://pages/1")
-        await scene.ear.leave("beta://pages/1")
+        await scene.upstream_subscriptions.watch("beta://books/1")
+        await scene.upstream_subscriptions.watch("beta://books/1")
+        await scene.upstream_subscriptions.watch("beta://pages/1")
+        await scene.upstream_subscriptions.leave("beta://pages/1")
         await scene.news("beta://books/1")
         assert await scene.update() == "beta://books/1"
-        with pytest.raises(Lost):
+        with pytest.raises(ConnectionLost):
             await scene.server.request("tools/call", {"name": "find_end", "arguments": {}}, {})
         await scene.server.ended()
     async with scene.listening():
         await scene.news("beta://books/1")
         assert await scene.update() == "beta://books/1"
-        await scene.ear.leave("beta://books/1")
-        await scene.ear.leave("beta://books/1")
+        await scene.upstream_subscriptions.leave("beta://books/1")
+        await scene.upstream_subscriptions.leave("beta://books/1")
 
 
 async def test_no_more_resources_are_watched_than_there_is_room_for(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assent.edges.upstreams.wishes.MOST_RESOURCES", 1)
+    monkeypatch.setattr("assent.upstreams.subscription_counts.MOST_RESOURCES", 1)
     async with scene.listening():
-        await scene.ear.watch("beta://books/1")
+        await scene.upstream_subscriptions.watch("beta://books/1")
         with pytest.raises(TooManyResources):
-            await scene.ear.watch("beta://pages/1")
+            await scene.upstream_subscriptions.watch("beta://pages/1")

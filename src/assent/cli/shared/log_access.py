@@ -13,24 +13,25 @@ from typing import Any, TypeVar
 
 import click
 
-from assent.anchoring import ledger_of
 from assent.audit.bundle import BadBundle
-from assent.audit.entries import KINDS
 from assent.audit.export import StaleCursor
-from assent.audit.selection import Selection
-from assent.audit.values import BadEntry
+from assent.audit.filter import Selection
+from assent.audit.leaf import KINDS
+from assent.audit.leaf_values import BadEntry
+from assent.audit.log_reader import Progress
+from assent.audit.signer import AuditLogError, AuditLogSigner
+from assent.config.anchors import log_signer_of
+from assent.config.load import find_settings
+from assent.config.model import Settings
 from assent.contract.durations import parse_duration
 from assent.contract.tiers import Tier
-from assent.ledger import Ledger, LedgerError
-from assent.settings import Settings, find_settings
-from assent.stored import Progress
-from assent.stores.address import open_store
+from assent.stores.open import open_store
 
 LONG = 20_000
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def with_ledger(config: Path | None, work: Callable[[Ledger, Settings], Awaitable[Any]]) -> Any:
+def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], Awaitable[Any]]) -> Any:
     """Run something on the log of the configured store."""
     settings = find_settings(config)
     if settings.store.startswith("memory:"):
@@ -39,13 +40,13 @@ def with_ledger(config: Path | None, work: Callable[[Ledger, Settings], Awaitabl
     async def run() -> Any:
         store = await open_store(settings.store)
         try:
-            return await work(ledger_of(settings, store), settings)
+            return await work(log_signer_of(settings, store), settings)
         finally:
             await store.close()
 
     try:
         return asyncio.run(run())
-    except (LedgerError, BadEntry, BadBundle, StaleCursor) as error:
+    except (AuditLogError, BadEntry, BadBundle, StaleCursor) as error:
         click.echo(str(error), err=True)
         raise click.exceptions.Exit(1) from None
 

@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 from assent.contract.model import Contract
-from assent.contract.reading import read_contract
-from assent.edges.upstreams.openapi.api import Api, read_api
-from assent.edges.upstreams.openapi.library import library_of, read_file
+from assent.contract.reader import read_contract
 from assent.infer import classify
+from assent.upstreams.openapi.api import ApiDescription, read_api
+from assent.upstreams.openapi.references import library_of, read_file
 
 _VERSION = re.compile(r"""^\s*["']?(openapi|swagger)["']?\s*:|"(openapi|swagger)"\s*:\s*"[0-9]""", re.MULTILINE)
 
 
-def api_of(path: Path) -> Api | None:
+def api_of(path: Path) -> ApiDescription | None:
     """The API that a file describes; None where the file is something else. Raises DocumentError for a bad one."""
     if not path.is_file():
         return None
@@ -24,6 +24,6 @@ def api_of(path: Path) -> Api | None:
     return read_api(library_of(text, str(path)), infer=classify)
 
 
-def api_contracts(api: Api) -> dict[str, Contract]:
+def api_contracts(api: ApiDescription) -> dict[str, Contract]:
     """The contracts of an API's operations, by the names of their tools."""
     return {name: read_contract(name, tool.fields) for name, tool in api.tools.items()}

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import click
 
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal
-from assent.drafts import draft
 from assent.errors import Fault, SettingsError
+from assent.files import draft
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

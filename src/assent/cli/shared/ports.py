@@ -6,20 +6,18 @@ import time
 from pathlib import Path
 from typing import Any
 
+from assent.config.keyring import Keyring
+from assent.config.model import Settings
 from assent.contract.files import contract_paths, load_written
 from assent.contract.profiles import profile as named_profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of
-from assent.core.ids import new_id
-from assent.core.pins import RESTORE, Pin, read_pins
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
-from assent.errors import Fault, SettingsError
-from assent.keyring import Keyring
-from assent.pipeline.work import Work
+from assent.pipeline.effects import EffectRunner
 from assent.ports import Ports, Store
-from assent.settings import Settings
-from assent.stores.address import open_store
+from assent.stores.ids import new_id
+from assent.stores.open import open_store
 
 _NOT_CALLED: Any = None
 
@@ -51,9 +49,9 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         authenticate=_already,
         now=time.time,
         new_id=new_id,
-        work=Work(store, time.time),
+        work=EffectRunner(store, time.time),
         derive_key=keyring.derive,
-        blind=keyring.blind,
+        keyed_hash=keyring.keyed_hash,
         guards=settings.rules(),
         mode=settings.mode,
         attach=0.0,
@@ -67,16 +65,3 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
 
 async def _already(principal: Principal) -> Principal:
     return principal
-
-
-def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:
-    """The pins of the lock file at this place; None where there is none yet."""
-    try:
-        return read_pins(path.read_bytes().decode("utf-8"), str(path))
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise SettingsError(Fault("not a lock file: it is not UTF-8 text", RESTORE, file=str(path))) from None
-    except OSError as error:
-        fault = Fault(f"cannot be read: {error.strerror}", "Correct the path, or allow reading it", file=str(path))
-        raise SettingsError(fault) from None

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assent.config.load import find_settings
+from assent.config.model import Settings, UpstreamSettings
 from assent.errors import Fault, SettingsError
 from assent.infer import classify
-from assent.settings import Settings, UpstreamSettings, find_settings
 
 if TYPE_CHECKING:  # the SDK takes half a second to import, which files do not need
-    from assent.edges.listing import Listed
-    from assent.edges.upstreams.openapi.api import Api
+    from assent.probe.list_tools import ToolListing
+    from assent.upstreams.openapi.api import ApiDescription
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -38,9 +39,9 @@ def settings_naming(target: str, config: Path | None) -> Settings | None:
     return settings
 
 
-def list_tools(name: str, upstream: UpstreamSettings) -> Listed:
+def list_tools(name: str, upstream: UpstreamSettings) -> ToolListing:
     """The definitions that an MCP upstream lists; raises NotListedError that names it."""
-    from assent.edges.listing import NotListedError, listed_at, listed_by
+    from assent.probe.list_tools import NotListedError, listed_at, listed_by
 
     try:
         if upstream.url is not None:
@@ -52,11 +53,11 @@ def list_tools(name: str, upstream: UpstreamSettings) -> Listed:
         raise NotListedError(f"{name}: {error}") from None
 
 
-def read_description(source: str) -> Api:
+def read_description(source: str) -> ApiDescription:
     """The API that a document describes, in a file or at an address."""
-    from assent.edges.upstreams.openapi.api import read_api
-    from assent.edges.upstreams.openapi.library import library_of, read_file
-    from assent.fetching import fetch_text
+    from assent.upstreams.http.fetch import fetch_text
+    from assent.upstreams.openapi.api import read_api
+    from assent.upstreams.openapi.references import library_of, read_file
 
     text = asyncio.run(fetch_text(source)) if "://" in source else read_file(Path(source))
     return read_api(library_of(text, source), infer=classify)

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from assent.bootstrap import operator_ports
+from assent.cli.shared.ports import operator_ports
+from assent.config.load import find_settings
+from assent.config.model import Settings
 from assent.core.outcome import Refusal
 from assent.ports import Ports
-from assent.settings import Settings, find_settings
 
 
 def with_ports(

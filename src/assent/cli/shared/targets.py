@@ -21,21 +21,22 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from assent.commands.servers import list_tools, read_description, settings_naming
+from assent.cli.shared.servers import list_tools, read_description, settings_naming
+from assent.config.load import parse_settings
+from assent.config.model import Settings
 from assent.contract.binding import Offered, bind
 from assent.contract.files import WrittenContract, by_name, contract_paths, load_written
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.wire import CONTRACT_KEY, dropped_hints
-from assent.contract.yaml_lines import Document
+from assent.contract.yaml_lines import YamlDocument
 from assent.core.render import counted, visible
 from assent.errors import ContractError, Fault, SettingsError
-from assent.lint import Subject, Target, all_rules
-from assent.lint.sources import Read, read_file, read_text, suppressions_beside, under_contract
-from assent.lint.target import subject_of
-from assent.settings import Settings, parse_settings
+from assent.lint import Target, all_rules
+from assent.lint.sources import LintInput, read_file, read_text, suppressions_beside, under_contract
+from assent.lint.target import LintedTool, subject_of
 
 _COMMAND = "assent.command"
 _MOST_LOST = 20
@@ -73,7 +74,7 @@ class Chosen:
     config: Path | None = None
     """The configuration whose upstreams may be named; else the one that commands find by themselves."""
 
-    def read(self, env: Mapping[str, str] | None = None) -> Read:
+    def read(self, env: Mapping[str, str] | None = None) -> LintInput:
         """The definitions and contracts of the target; raises AssentError where there are none to be had.
 
         `env` is what a command finds in its environment beside the little that every command does.
@@ -86,7 +87,7 @@ class Chosen:
         ours = [one for one in beside if one.tool in read.target.names]
         return replace(read, suppressions=tuple(dict.fromkeys([*read.suppressions, *ours])))
 
-    def read_all(self) -> list[Read]:
+    def read_all(self) -> list[LintInput]:
         """The target; of a client's configuration each server that it names, one that does not answer with the reason.
 
         Raises where none of them answers: then nothing can be said of any tool.
@@ -172,7 +173,7 @@ def _warn_unmatched(written: Sequence[WrittenContract], target: Target) -> None:
         click.echo(f"{len(lost) - _MOST_LOST} more contracts match no tool of it", err=True)
 
 
-def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, str] | None) -> Read:
+def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, str] | None) -> LintInput:
     said_by = named_profile(what.profile)
     path = Path(what.target or "")
     if what.target is not None and (settings := _naming(what.target, what.config)) is not None:
@@ -191,21 +192,21 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
             own_profile=what.own_profile,
         )
     # The SDK takes half a second to import, which files do not need.
-    from assent.edges.listing import contracts_in, listed_at, listed_by, listed_in
+    from assent.probe.list_tools import contracts_in, listed_at, listed_by, listed_in
 
     if what.command:
         found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr, env=env))
         name = " ".join(what.command)
-        return Read(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
+        return LintInput(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
     target = what.target or ""
     if _is_url(target):
         found = asyncio.run(listed_at(target, headers_of(what.headers)))
-        return Read(Target(target, under_contract(found, overlays, said_by), said_by), server=found.server)
+        return LintInput(Target(target, under_contract(found, overlays, said_by), said_by), server=found.server)
     server = load_server(target)
     with redirect_stdout(sys.stderr):
         listed = asyncio.run(listed_in(server))
     subjects = _of_object(server, listed, contracts_in(server) | overlays, tuple(overlays), said_by)
-    return Read(Target(target, subjects, said_by))
+    return LintInput(Target(target, subjects, said_by))
 
 
 def _of_object(
@@ -214,20 +215,20 @@ def _of_object(
     declared: Mapping[str, Contract],
     overlaid: Sequence[str],
     said_by: Profile,
-) -> tuple[Subject, ...]:
+) -> tuple[LintedTool, ...]:
     """The tools of a server object: those it lists, and those it has and does not list."""
-    from assent.edges.listing import own_hints_in, registered_in, withheld_in
+    from assent.probe.list_tools import own_hints_in, registered_in, withheld_in
 
     plain = {name: one for name, one in declared.items() if name in overlaid}
     subjects = [
-        Subject(one.definition, declared.get(one.name)) if CONTRACT_KEY in one.mapping("_meta") else one
+        LintedTool(one.definition, declared.get(one.name)) if CONTRACT_KEY in one.mapping("_meta") else one
         for one in under_contract(listed, plain, said_by)
     ]
     names, withheld, own = {one.name for one in subjects}, withheld_in(server), own_hints_in(server)
     unlisted = [one for one in registered_in(server) if one["name"] not in names]
     subjects += under_contract([one for one in unlisted if one["name"] in declared], declared, said_by)
     subjects += [
-        Subject(one, withheld=withheld[one["name"]])
+        LintedTool(one, withheld=withheld[one["name"]])
         for one in unlisted
         if one["name"] in withheld and one["name"] not in declared
     ]
@@ -244,7 +245,7 @@ def _naming(target: str, config: Path | None) -> Settings | None:
     return settings_naming(target, config)
 
 
-def _read_upstream(what: Chosen, settings: Settings, written: Sequence[WrittenContract]) -> Read:
+def _read_upstream(what: Chosen, settings: Settings, written: Sequence[WrittenContract]) -> LintInput:
     """A configured upstream under the contracts that are bound to its tools, as the gateway would serve them."""
     name = what.target or ""
     upstream = settings.upstreams[name]
@@ -252,10 +253,10 @@ def _read_upstream(what: Chosen, settings: Settings, written: Sequence[WrittenCo
     said_by = own if what.own_profile else named_profile(what.profile)
     written = written or load_written(contract_paths(settings.contracts))
     if upstream.openapi is not None:
-        return Read(Target(name, tuple(_read_api(upstream.openapi, said_by, written, name)), said_by))
+        return LintInput(Target(name, tuple(_read_api(upstream.openapi, said_by, written, name)), said_by))
     found = list_tools(name, upstream)
     overlays = {own: one.contract for own, one in bound_to(name, found, written, settings).items()}
-    return Read(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
+    return LintInput(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
 
 
 def bound_to(
@@ -274,22 +275,22 @@ def bound_to(
 
 def is_client_file(configuration: str) -> bool:
     """Whether the text of a configuration is that of a desktop client."""
-    return bool(configuration) and "mcpServers" in (Document(configuration).value or {})
+    return bool(configuration) and "mcpServers" in (YamlDocument(configuration).value or {})
 
 
-def _follow(read: Read, what: Chosen) -> Iterator[Read]:
+def _follow(read: LintInput, what: Chosen) -> Iterator[LintInput]:
     """Each server of a client's configuration as a target of its own."""
-    from assent.edges.listing import NotListedError
+    from assent.probe.list_tools import NotListedError
 
     file, said_by = read.target.name, named_profile(what.profile)
     for name, upstream in parse_settings(read.target.configuration, file).upstreams.items():
         try:
             found = list_tools(name, upstream)
         except NotListedError as error:
-            yield Read(Target(f"{file}#{name}", (), said_by), unchecked=str(error))
+            yield LintInput(Target(f"{file}#{name}", (), said_by), unchecked=str(error))
             continue
         subjects = under_contract(found, {}, said_by, f"{file}#{name}")
-        yield Read(Target(f"{file}#{name}", subjects, said_by), server=found.server)
+        yield LintInput(Target(f"{file}#{name}", subjects, said_by), server=found.server)
 
 
 def _standard_input(name: Path) -> str:
@@ -305,9 +306,9 @@ def _is_url(target: str | None) -> bool:
 
 def _read_api(
     source: str, said_by: Profile, written: Sequence[WrittenContract], upstream: str = ""
-) -> Sequence[Subject]:
+) -> Sequence[LintedTool]:
     """The tools the gateway would make of an API description, contract files over it, with the HTTP method of each."""
-    from assent.edges.upstreams.openapi.contracts import overlaid
+    from assent.upstreams.openapi.contracts import overlaid
 
     given = read_description(source)
     if given.excluded:

@@ -13,12 +13,12 @@ import mcp_types as types
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 
-from assent.edges.client.challenges import hook_into
+from assent.client.challenges import hook_into
 
 _TOLD = (MCPError, httpx2.HTTPError, OSError)
 
 
-def around_fastmcp(server: Any) -> Callable[..., FastMCPCaller] | None:
+def fastmcp_client_factory(server: Any) -> Callable[..., FastMCPCaller] | None:
     """What makes callers out of a client or a server of FastMCP; None where it is neither."""
     fastmcp = sys.modules.get("fastmcp")  # whoever has such an object has imported it
     if fastmcp is None:

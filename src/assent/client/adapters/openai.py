@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from assent.adapters.toolbox import Toolbox, offer, refused
-from assent.edges.client.governed import GovernedClient
-from assent.edges.client.quoting import model_text
-from assent.edges.client.tool_loop import openai_result, openai_tools
+from assent.client.adapters.toolbox import Toolbox, offer, refused
+from assent.client.governed_client import GovernedClient
+from assent.client.message_formats import openai_result, openai_tools
+from assent.client.quoted_text import model_text
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

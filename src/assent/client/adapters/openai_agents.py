@@ -9,9 +9,9 @@ from typing import Any
 
 import mcp_types as types
 
-from assent.adapters.toolbox import Toolbox, refused
-from assent.edges.client.governed import GovernedClient
-from assent.edges.client.quoting import model_text
+from assent.client.adapters.toolbox import Toolbox, refused
+from assent.client.governed_client import GovernedClient
+from assent.client.quoted_text import model_text
 
 try:
     from agents import AgentBase, ModelBehaviorError, RunContextWrapper

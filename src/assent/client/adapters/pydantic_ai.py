@@ -9,11 +9,11 @@ from typing import Any
 
 import mcp_types as types
 
-from assent.adapters.arguments import read_arguments
-from assent.adapters.toolbox import Toolbox
+from assent.client.adapters.arguments import read_arguments
+from assent.client.adapters.toolbox import Toolbox
+from assent.client.governed_client import GovernedClient
+from assent.client.quoted_text import model_text
 from assent.core.outcome import Refusal
-from assent.edges.client.governed import GovernedClient
-from assent.edges.client.quoting import model_text
 
 try:
     from pydantic_ai import RunContext, ToolDefinition

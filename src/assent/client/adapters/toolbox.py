@@ -12,14 +12,14 @@ from weakref import WeakValueDictionary
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from assent.adapters.arguments import Checks, read_arguments
-from assent.adapters.names import Names
+from assent.client.adapters.arguments import Checks, read_arguments
+from assent.client.adapters.names import Names
+from assent.client.governed_client import GovernedClient
+from assent.client.retries import is_passing, problem_of
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal, error_result
 from assent.core.refusals import CATALOGUE
-from assent.edges.client.governed import GovernedClient
-from assent.edges.client.retries import is_passing, problem_of
 
 logger = logging.getLogger(__name__)
 _KEPT = 1_000

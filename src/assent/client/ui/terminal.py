@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from assent.edges.client.allowances import Remember
-from assent.edges.client.question import Answer, Question
+from assent.client.question import Answer, Question
+from assent.client.remembered_approvals import Remember
 
 _HOUR = 3_600.0
 _GOES_ON = "    … "

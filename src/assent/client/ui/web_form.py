@@ -12,14 +12,14 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from assent.client.question import Answer, Question, quoted_title
+from assent.client.remembered_approvals import Anything, AtMost, Remember
 from assent.core.render import argument_lines, argument_warnings, visible
-from assent.edges.client.allowances import Anything, AtMost, Remember
-from assent.edges.client.question import Answer, Question, quoted_title
-from assent.edges.page_style import styled
+from assent.web.style import styled
 
 SPANS = ((900, "15 minutes"), (3_600, "an hour"), (86_400, "a day"), (604_800, "a week"))
 _TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(
-    styled(files("assent.edges.client").joinpath("question.html").read_text("utf-8"))
+    styled(files("assent.client.ui").joinpath("question.html").read_text("utf-8"))
 )
 
 

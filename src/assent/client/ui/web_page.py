@@ -19,10 +19,11 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from assent.edges.client.question import Answer, Question
-from assent.edges.client.web_form import NotUnderstood, ask_page, read_answer, told_page
-from assent.edges.http import BodyTooLarge, Disconnected, Headers, Receive, Scope, Send, read_body
-from assent.edges.server import bind, make_server
+from assent.client.question import Answer, Question
+from assent.client.ui.web_form import NotUnderstood, ask_page, read_answer, told_page
+from assent.web.asgi import Headers, Receive, Scope, Send
+from assent.web.http import BodyTooLarge, Disconnected, read_body
+from assent.web.server import bind, make_server
 
 _LONGEST_FORM = 64 * 1024
 _MOST_FIELDS = 500

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from assent.console.page import DECIDERS, EVERYONE, Page, PageRequest
-from assent.edges.api.approvals import approve_approval, deny_approval, list_approvals, show_approval
+from assent.gateway.api.approvals import approve_approval, deny_approval, list_approvals, show_approval
 
 _RISKS = ("forbidden", "critical", "high", "medium", "low")
 

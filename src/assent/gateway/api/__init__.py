@@ -1,5 +1,5 @@
 """What do people and their programs ask the gateway beside calling tools?"""
 
-from assent.edges.api.app import Api
+from assent.gateway.api.app import ApiApp
 
-__all__ = ["Api"]
+__all__ = ["ApiApp"]

@@ -12,38 +12,39 @@ from assent.contract.documents import schema_validator
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import sentence
-from assent.edges import json_boundary
-from assent.edges.api.openapi import document
-from assent.edges.api.problems import ApiProblem, answer
-from assent.edges.api.routes import ID, NAME, Asked, Route
-from assent.edges.api.table import ROUTES
-from assent.edges.doors import Doors
-from assent.edges.gateway import Challenge
-from assent.edges.http import App, BodyTooLarge, Disconnected, Headers, Receive, Scope, Send, read_body
-from assent.edges.inbound import read_head
 from assent.errors import StoreError
+from assent.gateway.api.openapi import document
+from assent.gateway.api.problems import ApiProblem, answer
+from assent.gateway.api.routes import ID, NAME, ApiRequest, Route
+from assent.gateway.api.table import ROUTES
+from assent.gateway.auth.challenges import Challenge
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.requests import read_head
+from assent.mcp import strict_json
 from assent.ports import Ports
+from assent.web.asgi import App, Headers, Receive, Scope, Send
+from assent.web.http import BodyTooLarge, Disconnected, read_body
 
 logger = logging.getLogger(__name__)
 
-BOUNDS = json_boundary.Bounds(size=1024 * 1024, depth=32)
+BOUNDS = strict_json.JsonLimits(size=1024 * 1024, depth=32)
 MOST_QUERY = 4096
 _PATTERNS = [(route.pattern, route) for route in ROUTES]
 _BODIES = {route.name: schema_validator(route.body) for route in ROUTES if route.body is not None}
 
 
-class Api:
+class ApiApp:
     """Everything under `/api`; other paths are for `other`."""
 
     def __init__(
         self,
         ports: Ports,
         authenticate: Callable[[Headers, Scope], Awaitable[Principal]],
-        doors: Doors,
+        host_policy: HostOriginPolicy,
         public_url: str,
         other: App,
     ) -> None:
-        self._ports, self._authenticate, self._doors, self._other = ports, authenticate, doors, other
+        self._ports, self._authenticate, self._host_policy, self._other = ports, authenticate, host_policy, other
         self._document = document(public_url.rstrip("/"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,11 +83,11 @@ class Api:
         principal = await self._authenticate(scope["headers"], scope)
         query = _query(route, scope["query_string"])
         body = await _body(route, scope["headers"], receive)
-        return await route.handler(Asked(principal, self._ports, _names(route, names), query, body))
+        return await route.handler(ApiRequest(principal, self._ports, _names(route, names), query, body))
 
     def _check_doors(self, headers: Headers) -> None:
         head = read_head(headers)
-        refused = self._doors.refuse(head.host, head.origin)
+        refused = self._host_policy.refuse(head.host, head.origin)
         if refused is not None:
             raise ApiProblem("api.wrong_host" if refused[0] == 421 else "api.foreign_origin", f"{refused[1]}.")
 
@@ -141,11 +142,11 @@ async def _body(route: Route, headers: Headers, receive: Receive) -> dict[str, A
         raise ApiProblem("api.not_json")
     try:
         raw = await read_body(headers, receive, BOUNDS.size)
-        value = json_boundary.parse(raw, BOUNDS) if raw or route.body.get("required") else {}
+        value = strict_json.parse(raw, BOUNDS) if raw or route.body.get("required") else {}
     except BodyTooLarge:
         fields = [(b"connection", b"close")]
         raise ApiProblem("api.too_large", f"At most {BOUNDS.size} bytes are taken.", fields) from None
-    except json_boundary.Malformed as error:
+    except strict_json.Malformed as error:
         raise ApiProblem("api.malformed", f"The body is no JSON we read: {error}.") from None
     validator = _BODIES[route.name]
     checks, too_large = validator.measure(value)

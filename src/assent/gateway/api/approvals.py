@@ -6,10 +6,10 @@ from typing import Any
 
 from assent.core.approval import Approval, ApprovalState, Verdict
 from assent.core.principal import Principal
-from assent.core.reach import reach_of
-from assent.edges.api.routes import LIMIT, Asked, Route, Schema, choice, cursor, listed, written
+from assent.core.record_scope import record_scope_of
+from assent.gateway.api.routes import LIMIT, ApiRequest, Route, Schema, choice, cursor, listed, written
 from assent.pipeline.approve import approve, find
-from assent.ports import Place
+from assent.ports import Cursor
 
 STATES = tuple(state.value for state in ApprovalState)
 PAGE = 200
@@ -50,11 +50,11 @@ APPROVAL: Schema = {
 }
 
 
-async def list_approvals(asked: Asked) -> dict[str, Any]:
+async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
     """A page of approvals, newest first. A state is read off each record, so a page may hold fewer than its limit."""
     now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "pending")
     found: list[Approval] = []
-    place: Place | None = asked.query.get("cursor")
+    place: Cursor | None = asked.query.get("cursor")
     for _ in range(MOST_LOOKED_AT // PAGE):
         page = await _page(asked, place, now if state == "pending" else None)
         for one in page:
@@ -68,34 +68,34 @@ async def list_approvals(asked: Asked) -> dict[str, Any]:
     return _listed(found, asked.principal, now, place)
 
 
-async def _page(asked: Asked, after: Place | None, pending_at: float | None) -> list[Approval]:
-    reach = reach_of(asked.principal)
+async def _page(asked: ApiRequest, after: Cursor | None, pending_at: float | None) -> list[Approval]:
+    reach = record_scope_of(asked.principal)
     return await asked.ports.store.approvals(
         tenant=reach.tenant, requester=reach.principal, pending_at=pending_at, after=after, limit=PAGE
     )
 
 
-def _listed(found: list[Approval], principal: Principal, now: float, place: Place | None) -> dict[str, Any]:
+def _listed(found: list[Approval], principal: Principal, now: float, place: Cursor | None) -> dict[str, Any]:
     return {
         "approvals": [as_json(one, principal, now) for one in found],
         "next": written(place) if place is not None else None,
     }
 
 
-async def show_approval(asked: Asked) -> dict[str, Any]:
+async def show_approval(asked: ApiRequest) -> dict[str, Any]:
     found = await find(asked.principal, asked.names["approval"], asked.ports)
     return as_json(found, asked.principal, asked.ports.now())
 
 
-async def approve_approval(asked: Asked) -> dict[str, Any]:
+async def approve_approval(asked: ApiRequest) -> dict[str, Any]:
     return await _decide(asked, "approve")
 
 
-async def deny_approval(asked: Asked) -> dict[str, Any]:
+async def deny_approval(asked: ApiRequest) -> dict[str, Any]:
     return await _decide(asked, "decline")
 
 
-async def _decide(asked: Asked, verdict: Verdict) -> dict[str, Any]:
+async def _decide(asked: ApiRequest, verdict: Verdict) -> dict[str, Any]:
     decided = await approve(asked.principal, asked.names["approval"], verdict, asked.ports, "api")
     return as_json(decided, asked.principal, asked.ports.now())
 
@@ -114,7 +114,7 @@ def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, A
         "text": approval.text,
         "facts": approval.facts,
     }
-    if reach_of(principal).principal is None:
+    if record_scope_of(principal).principal is None:
         said["decisions"] = [
             {"person": d.person, "verdict": d.verdict, "at": d.at, "channel": d.channel} for d in approval.decisions
         ]

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 from assent.core.principal import Principal
-from assent.core.reach import APPROVER, AUDITOR, OPERATOR, reach_of
-from assent.edges.api.problems import ApiProblem
-from assent.edges.api.routes import LIMIT, MOST_INDEX, NAME, Asked, Route, Schema, integer, text
-from assent.ports import Logged
+from assent.core.record_scope import APPROVER, AUDITOR, OPERATOR, record_scope_of
+from assent.gateway.api.problems import ApiProblem
+from assent.gateway.api.routes import LIMIT, MOST_INDEX, NAME, ApiRequest, Route, Schema, integer, text
+from assent.ports import LogEntry
 
 PAGE = 500
 MOST_LOOKED_AT = 5000
@@ -30,11 +30,11 @@ ENTRY: Schema = {
 }
 
 
-async def list_entries(asked: Asked) -> dict[str, Any]:
+async def list_entries(asked: ApiRequest) -> dict[str, Any]:
     """Entries after a place in the log, in its order; a page ends when enough were found or looked at."""
     _check_role(asked.principal)
     after, limit = asked.query.get("after", -1), asked.query.get("limit", 100)
-    found: list[Logged] = []
+    found: list[LogEntry] = []
     for _ in range(MOST_LOOKED_AT // PAGE):
         page = await asked.ports.store.entries(after=after, limit=PAGE)
         for one in page:
@@ -54,20 +54,20 @@ def _check_role(principal: Principal) -> None:
         raise ApiProblem("api.not_entitled", "The log is for people with the role operator, auditor or approver.")
 
 
-def _wanted(one: Logged, asked: Asked) -> bool:
+def _wanted(one: LogEntry, asked: ApiRequest) -> bool:
     """Entries that name no tenant, or whose values were erased, are the operators' alone."""
-    tenant = reach_of(asked.principal).tenant
+    tenant = record_scope_of(asked.principal).tenant
     if tenant is not None and one.entry.values.get("tenant") != tenant:
         return False
     kind, tool = asked.query.get("kind"), asked.query.get("tool")
     return kind in (None, one.entry.kind) and tool in (None, one.entry.facts.get("tool"))
 
 
-def _listed(found: list[Logged], after: int) -> dict[str, Any]:
+def _listed(found: list[LogEntry], after: int) -> dict[str, Any]:
     return {"entries": [as_json(one) for one in found], "next": after}
 
 
-def as_json(one: Logged) -> dict[str, Any]:
+def as_json(one: LogEntry) -> dict[str, Any]:
     entry = one.entry
     return {"index": one.index, "kind": entry.kind, "at": entry.at, "facts": entry.facts, "values": entry.values}
 

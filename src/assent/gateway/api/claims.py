@@ -7,11 +7,11 @@ from typing import Any
 
 from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Refusal
-from assent.core.reach import reach_of
-from assent.edges.api.problems import ApiProblem
-from assent.edges.api.routes import LIMIT, Asked, Route, Schema, choice, cursor, listed, written
+from assent.core.record_scope import record_scope_of
+from assent.gateway.api.problems import ApiProblem
+from assent.gateway.api.routes import LIMIT, ApiRequest, Route, Schema, choice, cursor, listed, written
 from assent.pipeline.settle import settle
-from assent.ports import Place
+from assent.ports import Cursor
 
 STATES = tuple(state.value for state in State)
 PAGE = 200
@@ -65,11 +65,11 @@ FINDING: Schema = {
 }
 
 
-async def list_claims(asked: Asked) -> dict[str, Any]:
+async def list_claims(asked: ApiRequest) -> dict[str, Any]:
     """A page of claims, newest first. Whether a lease has ended is read off each record, so pages may be short."""
     now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "in_doubt")
     found: list[ClaimRecord] = []
-    place: Place | None = asked.query.get("cursor")
+    place: Cursor | None = asked.query.get("cursor")
     for _ in range(MOST_LOOKED_AT // PAGE):
         page = await _page(asked, place, state)
         for one in page:
@@ -77,14 +77,14 @@ async def list_claims(asked: Asked) -> dict[str, Any]:
             if state in ("all", one.state_at(now).value):
                 found.append(one)
             if len(found) == limit:
-                return _listed(found, now, asked.ports.blind, place)
+                return _listed(found, now, asked.ports.keyed_hash, place)
         if len(page) < PAGE:
-            return _listed(found, now, asked.ports.blind, None)
-    return _listed(found, now, asked.ports.blind, place)
+            return _listed(found, now, asked.ports.keyed_hash, None)
+    return _listed(found, now, asked.ports.keyed_hash, place)
 
 
-async def _page(asked: Asked, after: Place | None, state: str) -> list[ClaimRecord]:
-    reach = reach_of(asked.principal)
+async def _page(asked: ApiRequest, after: Cursor | None, state: str) -> list[ClaimRecord]:
+    reach = record_scope_of(asked.principal)
     stored = {"all": (), "in_doubt": _OPEN}.get(state)
     return await asked.ports.store.claims(
         states=(State(state),) if stored is None else stored,
@@ -95,32 +95,34 @@ async def _page(asked: Asked, after: Place | None, state: str) -> list[ClaimReco
     )
 
 
-def _listed(found: list[ClaimRecord], now: float, blind: Callable[[str], str], place: Place | None) -> dict[str, Any]:
+def _listed(
+    found: list[ClaimRecord], now: float, keyed_hash: Callable[[str], str], place: Cursor | None
+) -> dict[str, Any]:
     return {
-        "claims": [as_json(one, now, blind) for one in found],
+        "claims": [as_json(one, now, keyed_hash) for one in found],
         "next": written(place) if place is not None else None,
     }
 
 
-async def show_claim(asked: Asked) -> dict[str, Any]:
+async def show_claim(asked: ApiRequest) -> dict[str, Any]:
     name = asked.names["claim"]
     record = await asked.ports.store.recall(name)
-    if record is None or not reach_of(asked.principal).covers(record.tenant, record.principal):
+    if record is None or not record_scope_of(asked.principal).covers(record.tenant, record.principal):
         raise Refusal("settle.unknown", f"There is no claim {name}.")
-    return as_json(record, asked.ports.now(), asked.ports.blind)
+    return as_json(record, asked.ports.now(), asked.ports.keyed_hash)
 
 
-async def settle_claim(asked: Asked) -> dict[str, Any]:
+async def settle_claim(asked: ApiRequest) -> dict[str, Any]:
     finding, result = asked.body["finding"], asked.body.get("result")
     if result is not None and finding == "not-done":
         raise ApiProblem("api.invalid", "What was not done has no result; leave it out.")
     if result is not None and finding == "failed":
         result = {**result, "isError": True}
     settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result)
-    return as_json(settled, asked.ports.now(), asked.ports.blind)
+    return as_json(settled, asked.ports.now(), asked.ports.keyed_hash)
 
 
-def as_json(record: ClaimRecord, now: float, blind: Callable[[str], str]) -> dict[str, Any]:
+def as_json(record: ClaimRecord, now: float, keyed_hash: Callable[[str], str]) -> dict[str, Any]:
     return {
         "id": record.id,
         "state": record.state_at(now).value,
@@ -132,7 +134,7 @@ def as_json(record: ClaimRecord, now: float, blind: Callable[[str], str]) -> dic
         "contract": record.contract,
         "created_at": record.created_at,
         "settled_at": record.settled_at,
-        "reference": blind(record.id),
+        "reference": keyed_hash(record.id),
     }
 
 

@@ -8,9 +8,9 @@ from importlib.metadata import version
 from typing import Any
 
 from assent.core.refusals import CATALOGUE
-from assent.edges.api.problems import FAULTS
-from assent.edges.api.routes import ID, NAME, Route
-from assent.edges.api.table import ROUTES, SCHEMAS
+from assent.gateway.api.problems import FAULTS
+from assent.gateway.api.routes import ID, NAME, Route
+from assent.gateway.api.table import ROUTES, SCHEMAS
 
 _ALWAYS = ("api.malformed", "api.foreign_origin", "api.wrong_host")
 _KNOWN = ("authenticate.missing", "authenticate.invalid", "record.unavailable", "api.unavailable")

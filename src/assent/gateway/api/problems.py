@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from assent.core.refusals import Kind
-from assent.edges.http import Headers, Send
+from assent.web.asgi import Headers, Send
 
 FAULTS: dict[str, Kind] = {
     "api.malformed": Kind(400, "The request cannot be read.", "Correct what is named."),

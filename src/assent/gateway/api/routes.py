@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assent.core.principal import Principal
-from assent.edges.api.problems import ApiProblem
-from assent.ports import Place, Ports
+from assent.gateway.api.problems import ApiProblem
+from assent.ports import Cursor, Ports
 
 Schema = dict[str, Any]
 ID = r"[A-Za-z0-9_.-]{1,64}"
@@ -20,7 +20,7 @@ MOST_INDEX = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class RouteParameter:
     """One query parameter: what may be written, and how it is read."""
 
     name: str
@@ -30,7 +30,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """One request to the API, read and found in order."""
 
     principal: Principal
@@ -40,7 +40,7 @@ class Asked:
     body: Mapping[str, Any] = field(default_factory=dict)
 
 
-Handler = Callable[[Asked], Awaitable[dict[str, Any]]]
+Handler = Callable[[ApiRequest], Awaitable[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Route:
     handler: Handler | None
     """None for the document itself, which is there for everybody."""
     gives: Schema
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[RouteParameter, ...] = ()
     body: Schema | None = None
     refusals: tuple[str, ...] = ()
     missing: str = "api.unknown"
@@ -67,49 +67,49 @@ class Route:
         return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(self.path)))
 
 
-def integer(name: str, says: str, least: int, most: int, default: int) -> Parameter:
+def integer(name: str, says: str, least: int, most: int, default: int) -> RouteParameter:
     def read(text: str) -> int:
         if not re.fullmatch(r"-?[0-9]{1,16}", text) or not least <= int(text) <= most:
             raise ApiProblem("api.malformed", f"{name} must be a whole number from {least} to {most}.")
         return int(text)
 
-    return Parameter(name, says, {"type": "integer", "minimum": least, "maximum": most, "default": default}, read)
+    return RouteParameter(name, says, {"type": "integer", "minimum": least, "maximum": most, "default": default}, read)
 
 
-def choice(name: str, says: str, values: tuple[str, ...], default: str | None = None) -> Parameter:
+def choice(name: str, says: str, values: tuple[str, ...], default: str | None = None) -> RouteParameter:
     def read(text: str) -> str:
         if text not in values:
             raise ApiProblem("api.malformed", f"{name} must be one of {', '.join(values)}.")
         return text
 
     schema: Schema = {"type": "string", "enum": list(values)}
-    return Parameter(name, says, schema if default is None else {**schema, "default": default}, read)
+    return RouteParameter(name, says, schema if default is None else {**schema, "default": default}, read)
 
 
-def text(name: str, says: str, pattern: str) -> Parameter:
+def text(name: str, says: str, pattern: str) -> RouteParameter:
     def read(given: str) -> str:
         if not re.fullmatch(pattern, given):
             raise ApiProblem("api.malformed", f"{name} must match {pattern}.")
         return given
 
-    return Parameter(name, says, {"type": "string", "pattern": f"^{pattern}$"}, read)
+    return RouteParameter(name, says, {"type": "string", "pattern": f"^{pattern}$"}, read)
 
 
 LIMIT = integer("limit", "How many at most.", 1, MOST_LISTED, 100)
 
 
-def cursor() -> Parameter:
+def cursor() -> RouteParameter:
     """Where a list goes on: what `next` of the page before said."""
     plain = text("cursor", "Where to go on: `next` of the page before.", _CURSOR)
 
-    def read(given: str) -> Place:
+    def read(given: str) -> Cursor:
         at, _, name = plain.read(given).partition("~")
         return float(at), name
 
-    return Parameter(plain.name, plain.says, plain.schema, read)
+    return RouteParameter(plain.name, plain.says, plain.schema, read)
 
 
-def written(place: Place) -> str:
+def written(place: Cursor) -> str:
     """A place as a cursor; a time is written so that it is read back as it was."""
     return f"{place[0]:.9f}~{place[1]}"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assent.edges.api import approvals, audit, claims, tools
-from assent.edges.api.routes import Route, Schema
+from assent.gateway.api import approvals, audit, claims, tools
+from assent.gateway.api.routes import Route, Schema
 
 DOCUMENT = Route(
     "GET",

@@ -6,10 +6,10 @@ from typing import Any
 
 from assent.core.catalogue import Catalogue, absent_for
 from assent.core.principal import Principal
-from assent.core.reach import is_operator
+from assent.core.record_scope import is_operator
 from assent.core.tool import Tool
-from assent.edges.api.problems import ApiProblem
-from assent.edges.api.routes import Asked, Route, Schema
+from assent.gateway.api.problems import ApiProblem
+from assent.gateway.api.routes import ApiRequest, Route, Schema
 from assent.pipeline.discover import visible_tools
 
 _AN_AGENT = Principal("", "agent")
@@ -39,7 +39,7 @@ WITHHELD: Schema = {
 }
 
 
-async def list_tools(asked: Asked) -> dict[str, Any]:
+async def list_tools(asked: ApiRequest) -> dict[str, Any]:
     catalogue, operator = asked.ports.catalogue(), is_operator(asked.principal)
     said: dict[str, Any] = {"tools": [as_json(tool, operator) for tool in _seen(asked)]}
     if operator:
@@ -47,7 +47,7 @@ async def list_tools(asked: Asked) -> dict[str, Any]:
     return said
 
 
-async def show_tool(asked: Asked) -> dict[str, Any]:
+async def show_tool(asked: ApiRequest) -> dict[str, Any]:
     """One tool with its whole definition. One that is withheld is as unknown as none."""
     for tool in _seen(asked):
         if tool.name == asked.names["tool"]:
@@ -55,7 +55,7 @@ async def show_tool(asked: Asked) -> dict[str, Any]:
     raise ApiProblem("api.unknown", "There is no such tool.")
 
 
-def _seen(asked: Asked) -> list[Tool]:
+def _seen(asked: ApiRequest) -> list[Tool]:
     """What `tools/list` shows this caller; operators see all but what is there for nobody."""
     catalogue, principal = asked.ports.catalogue(), asked.principal
     if not is_operator(principal):

@@ -29,7 +29,7 @@ def record_key(key: str, principal: Principal, created_at: float = 0.0) -> KeyRe
     return KeyRecord(digest_key(key), key[:_VISIBLE] if key.startswith(PREFIX) else "", principal, created_at)
 
 
-class ApiKeys:
+class ConfiguredApiKeys:
     """The keys there are, by digest."""
 
     def __init__(self, records: Iterable[KeyRecord] = ()) -> None:

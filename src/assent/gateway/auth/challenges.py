@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.web.asgi import Headers
 
 
 def challenge(
@@ -50,3 +52,13 @@ def _quoted(value: str) -> str:
     """The inside of a quoted string: printable ASCII, nothing that could end it."""
     plain = "".join(character if " " <= character <= "~" else "?" for character in value)
     return plain.replace("\\", "\\\\").replace('"', '\\"')
+
+
+class Challenge(Exception):
+    """The caller must prove more before anything is read: 401 or 403, with a problem and headers."""
+
+    def __init__(self, status: int, problem: dict[str, Any], fields: Headers) -> None:
+        super().__init__(problem.get("title"))
+        self.status = status
+        self.problem = problem
+        self.fields = fields

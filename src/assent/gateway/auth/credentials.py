@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.edges.api_keys import ApiKeys
-from assent.edges.http import Headers, Scope
-from assent.edges.tokens import Tokens
+from assent.gateway.auth.api_keys import ConfiguredApiKeys
+from assent.gateway.auth.jwt import JwtVerifier
+from assent.web.asgi import Headers, Scope
 
 FindKey = Callable[[str], Awaitable[Principal | None]]
 
 
 @dataclass(slots=True)
-class Admission:
+class CredentialChecker:
     """The ways to be known: a configured key, a kept key, a token, or being on this machine where that is allowed.
 
     Credentials that are given are the ones that count: a bad key never falls through to anybody else.
     """
 
-    keys: ApiKeys = field(default_factory=ApiKeys)
+    keys: ConfiguredApiKeys = field(default_factory=ConfiguredApiKeys)
     kept_key: FindKey | None = None
-    tokens: Tokens | None = None
+    tokens: JwtVerifier | None = None
     anonymous: Principal | None = None
 
     async def admit(self, headers: Headers, scope: Scope) -> Principal:

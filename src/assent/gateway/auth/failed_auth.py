@@ -8,14 +8,14 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from assent.core.audit import Entry
-from assent.edges.http import Scope
 from assent.errors import StoreError
+from assent.web.asgi import Scope
 
 INTERVAL = 60.0
 MOST_ADDRESSES = 20
 
 
-class Strangers:
+class FailedAuthCounter:
     """Failed authentication, counted, and written down as one entry an interval at most.
 
     Addresses are kept beside the entry, where they can be erased, and only so many of them.
@@ -28,7 +28,7 @@ class Strangers:
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def turned_away(self, code: str, scope: Scope) -> None:
+    def count_failure(self, code: str, scope: Scope) -> None:
         if not self._codes:
             self._since = self._now()
         self._codes[code] += 1

@@ -7,7 +7,7 @@ KNOWN_NAMES = "This gateway answers to the names of its own machine, and to `pub
 _LOOPBACK = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 
-class Doors:
+class HostOriginPolicy:
     """The names this server answers to, which is what stops DNS rebinding.
 
     A page on evil.example that resolves to our address still says `Host: evil.example` and

@@ -118,7 +118,7 @@ def _usable(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[str, t
     return found
 
 
-class Tokens:
+class JwtVerifier:
     """Tokens of one issuer. A verified one is remembered by its hash for a short while."""
 
     def __init__(self, issuer: Issuer, fetch: Fetch, now: Callable[[], float]) -> None:
@@ -126,7 +126,7 @@ class Tokens:
         self._keys = KeySet(issuer, fetch)
         self._verified: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
 
-    def inherit(self, earlier: Tokens) -> None:
+    def inherit(self, earlier: JwtVerifier) -> None:
         """Fall back on the keys that were known of the same issuer, where it cannot be asked for them anew."""
         if earlier._issuer == self._issuer:
             self._keys.keys = earlier._keys.keys

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from assent.core.audit import Entry
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
-from assent.edges.api_keys import PREFIX, digest_key
+from assent.gateway.auth.api_keys import PREFIX, digest_key
 from assent.ports import Store
 
 FRESH = 0.5
@@ -17,7 +17,7 @@ MOST_CACHED = 10_000
 MOST_KEY = 256
 
 
-class KeptKeys:
+class StoredApiKeys:
     """The keys in the store. Only known ones are remembered, so strangers cannot push anybody out."""
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:

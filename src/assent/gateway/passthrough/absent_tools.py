@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from assent.core.mentions import Mentions
-from assent.edges.http import Message, Send
+from assent.core.tool_mentions import Mentions
+from assent.web.asgi import Message, Send
 
 CLEANED = frozenset(
     {

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from assent.edges.http import Message, Send
-from assent.edges.upstreams.sse import render
+from assent.mcp.sse import render
+from assent.web.asgi import Message, Send
 
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 MOST_WAITING = 64

@@ -16,19 +16,19 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
-from assent.core.mentions import Mentions
 from assent.core.principal import Principal
-from assent.edges.cleaning import CLEANED, no_mentions
-from assent.edges.gateway import Incoming, Serve
-from assent.edges.inbound import Era
-from assent.edges.links import caller_of
-from assent.edges.notices import CHANGES, SUBSCRIPTION_ID, Notices
-from assent.edges.rpc import RpcError
-from assent.edges.shelves import Shelf, first_of_each, owner_of
-from assent.edges.upstreams.faults import Fault, Unreachable, words
-from assent.edges.upstreams.hearing import Hearing
-from assent.edges.upstreams.wishes import TooManyResources
-from assent.ports import Lost, Unreached
+from assent.core.tool_mentions import Mentions
+from assent.gateway.endpoint import Serve
+from assent.gateway.passthrough.absent_tools import CLEANED, no_mentions
+from assent.gateway.sessions.notifications import CHANGES, SUBSCRIPTION_ID, Notifications
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import Era, McpRequest
+from assent.ports import NotReached, OutcomeUnknown
+from assent.upstreams.base import caller_of
+from assent.upstreams.errors import Unreachable, UpstreamError, safe_error_text
+from assent.upstreams.http.subscriptions import Subscriptions
+from assent.upstreams.resources import ListedResources, dedupe_by_name, owner_of
+from assent.upstreams.subscription_counts import TooManyResources
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ _CACHED = {"ttlMs": 0, "cacheScope": "private"}
 
 
 @runtime_checkable
-class Source(Protocol):
+class NonToolSource(Protocol):
     """An upstream that may have more than tools."""
 
     name: str
@@ -55,32 +55,32 @@ class Source(Protocol):
 
     def serves(self, principal: Principal) -> bool: ...
 
-    def shelf(self, principal: Principal) -> Shelf: ...
+    def listed_resources(self, principal: Principal) -> ListedResources: ...
 
-    async def ask(self, method: str, params: Mapping[str, Any], incoming: Incoming) -> dict[str, Any]: ...
+    async def ask(self, method: str, params: Mapping[str, Any], mcp_request: McpRequest) -> dict[str, Any]: ...
 
-    async def list(self, method: str, key: str, incoming: Incoming) -> list[dict[str, Any]]: ...
+    async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class MergedUpstream:
     """One upstream as it takes part: under which names, and how it is listened to."""
 
-    source: Source
+    source: NonToolSource
     canonical: Callable[[str], str]
-    ear: Hearing
+    upstream_subscriptions: Subscriptions
 
 
-class Merged:
+class MergedServer:
     """The answers to everything but tools, made of what several upstreams say."""
 
     def __init__(
         self,
-        offers: Callable[[], Sequence[Offer]],
-        notices: Notices,
+        offers: Callable[[], Sequence[MergedUpstream]],
+        notifications: Notifications,
         absent: Callable[[Hashable], Mentions] = no_mentions,
     ) -> None:
-        self._offers, self._notices, self._absent = offers, notices, absent
+        self._offers, self._notifications, self._absent = offers, notifications, absent
         self._said: set[tuple[Any, ...]] = set()
 
     def methods(self) -> dict[str, Serve]:
@@ -96,198 +96,207 @@ class Merged:
             "subscriptions/listen": self.listen,
         }
 
-    async def listing(self, incoming: Incoming) -> bytes:
+    async def listing(self, mcp_request: McpRequest) -> bytes:
         """Everybody's entries in the order of the configuration; who does not answer is left out, and it is logged."""
-        method = incoming.inbound.method
+        method = mcp_request.parsed_request.method
         kind, key, named_by = _LISTS[method]
         if not any(kind in offer.source.capabilities for offer in self._offers()):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
-        offers = self._with(kind, incoming)
-        found = await asyncio.gather(*(self._look(offer, method, incoming) for offer in offers))
+        offers = self._with(kind, mcp_request)
+        found = await asyncio.gather(*(self._look(offer, method, mcp_request) for offer in offers))
         entries = [(offer, entry) for offer, listed in zip(offers, found, strict=True) for entry in listed]
-        kept, lost = first_of_each(
+        kept, lost = dedupe_by_name(
             ((offer.source.name, self._renamed(offer, key, entry)) for offer, entry in entries), named_by
         )
         for name, loser, winner in lost:
             self._say_once(
                 (key, name, loser), "%s %r of upstream %s is hidden by that of %s", key, name[:200], loser, winner
             )
-        return _written(self._absent(incoming.caller).clean({key: kept}), incoming, cached=True)
+        return _written(self._absent(mcp_request.caller).clean({key: kept}), mcp_request, cached=True)
 
-    async def get_prompt(self, incoming: Incoming) -> bytes:
-        name = incoming.inbound.params["name"]
-        offer, wire_name = await self._find_prompt(name, incoming)
-        return await self._pass(offer, {**incoming.inbound.params, "name": wire_name}, incoming)
+    async def get_prompt(self, mcp_request: McpRequest) -> bytes:
+        name = mcp_request.parsed_request.params["name"]
+        offer, wire_name = await self._find_prompt(name, mcp_request)
+        return await self._pass(offer, {**mcp_request.parsed_request.params, "name": wire_name}, mcp_request)
 
-    async def read_resource(self, incoming: Incoming) -> bytes:
-        offer = await self._find_resource(incoming.inbound.params["uri"], incoming)
-        return await self._pass(offer, incoming.inbound.params, incoming, cached=True)
+    async def read_resource(self, mcp_request: McpRequest) -> bytes:
+        offer = await self._find_resource(mcp_request.parsed_request.params["uri"], mcp_request)
+        return await self._pass(offer, mcp_request.parsed_request.params, mcp_request, cached=True)
 
-    async def complete(self, incoming: Incoming) -> bytes:
-        params = incoming.inbound.params
+    async def complete(self, mcp_request: McpRequest) -> bytes:
+        params = mcp_request.parsed_request.params
         ref = params["ref"]
         if ref.get("type") == "ref/prompt":
-            offer, wire_name = await self._find_prompt(ref["name"], incoming)
+            offer, wire_name = await self._find_prompt(ref["name"], mcp_request)
             ref = {**ref, "name": wire_name}
         else:
-            offer = await self._find_resource(ref["uri"], incoming)
+            offer = await self._find_resource(ref["uri"], mcp_request)
         if "completions" not in offer.source.capabilities:
-            return _written({"completion": {"values": []}}, incoming)
-        return await self._pass(offer, {**params, "ref": ref}, incoming)
+            return _written({"completion": {"values": []}}, mcp_request)
+        return await self._pass(offer, {**params, "ref": ref}, mcp_request)
 
-    async def set_level(self, incoming: Incoming) -> bytes:
+    async def set_level(self, mcp_request: McpRequest) -> bytes:
         """Upstreams of the old era are told now, those of the new one with every request."""
-        session, params = incoming.session, incoming.inbound.params
-        if session is None or not self._with("logging", incoming):
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", incoming.inbound.method)
+        session, params = mcp_request.session, mcp_request.parsed_request.params
+        if session is None or not self._with("logging", mcp_request):
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
         session.log_level = params["level"]
-        asked = (self._set_level(offer, params, incoming) for offer in self._with("logging", incoming))
+        asked = (self._set_level(offer, params, mcp_request) for offer in self._with("logging", mcp_request))
         await asyncio.gather(*asked)
         return b"{}"
 
-    async def subscribe(self, incoming: Incoming) -> bytes:
-        session = incoming.session
+    async def subscribe(self, mcp_request: McpRequest) -> bytes:
+        session = mcp_request.session
         if session is None:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", incoming.inbound.method)
-        uri = incoming.inbound.params["uri"]
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
+        uri = mcp_request.parsed_request.params["uri"]
         if uri in session.subscriptions:
             return b"{}"
         if len(session.subscriptions) >= MOST_SUBSCRIPTIONS:
             raise RpcError(INVALID_PARAMS, f"A session may subscribe to {MOST_SUBSCRIPTIONS} resources")
-        offer = await self._find_resource(uri, incoming)
+        offer = await self._find_resource(uri, mcp_request)
         session.subscriptions[uri] = offer.source.name
         try:
-            await _watch(offer, uri, caller := _owner(incoming))
+            await _watch(offer, uri, caller := _owner(mcp_request))
         except BaseException:
             session.subscriptions.pop(uri, None)
             raise
-        session.at_end[f"watch {uri}"] = lambda: offer.ear.leave(uri, caller)
+        session.at_end[f"watch {uri}"] = lambda: offer.upstream_subscriptions.leave(uri, caller)
         return b"{}"
 
-    async def unsubscribe(self, incoming: Incoming) -> bytes:
-        session = incoming.session
+    async def unsubscribe(self, mcp_request: McpRequest) -> bytes:
+        session = mcp_request.session
         if session is None:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", incoming.inbound.method)
-        uri = incoming.inbound.params["uri"]
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
+        uri = mcp_request.parsed_request.params["uri"]
         session.subscriptions.pop(uri, None)
         leave = session.at_end.pop(f"watch {uri}", None)
         if leave is not None:
             await leave()
         return b"{}"
 
-    async def listen(self, incoming: Incoming) -> bytes:
+    async def listen(self, mcp_request: McpRequest) -> bytes:
         """A stream of notices that ends when the caller hangs up or we stop (modern era)."""
-        if incoming.inbound.era is not Era.MODERN:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", incoming.inbound.method)
-        asked, meta = incoming.inbound.params["notifications"], {SUBSCRIPTION_ID: incoming.inbound.id}
+        if mcp_request.parsed_request.era is not Era.MODERN:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
+        asked, meta = (
+            mcp_request.parsed_request.params["notifications"],
+            {SUBSCRIPTION_ID: mcp_request.parsed_request.id},
+        )
         wanted: dict[str, Any] = {flag: True for flag in CHANGES.values() if asked.get(flag)}
-        async with self._watching(asked.get("resourceSubscriptions") or [], incoming) as uris:
+        async with self._watching(asked.get("resourceSubscriptions") or [], mcp_request) as uris:
             if uris:
                 wanted["resourceSubscriptions"] = uris
-            with self._notices.listening(wanted) as listener:
-                await incoming.reply.notify(
+            with self._notifications.listening(wanted) as listener:
+                await mcp_request.reply.notify(
                     {"jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": {"notifications": wanted, "_meta": meta}}
                 )
                 while (message := await listener.next()) is not None:
                     params = {**message.get("params", {}), "_meta": meta}
-                    await incoming.reply.notify({**message, "params": params})
+                    await mcp_request.reply.notify({**message, "params": params})
         return orjson.dumps({"resultType": "complete", "_meta": meta})
 
     @asynccontextmanager
-    async def _watching(self, uris: Sequence[str], incoming: Incoming) -> AsyncIterator[list[str]]:
+    async def _watching(self, uris: Sequence[str], mcp_request: McpRequest) -> AsyncIterator[list[str]]:
         """Those of the resources that somebody lets us watch, for as long as the block runs."""
         if len(uris) > MOST_SUBSCRIPTIONS:
             raise RpcError(INVALID_PARAMS, f"A stream may subscribe to {MOST_SUBSCRIPTIONS} resources")
-        watched: dict[str, Offer] = {}
-        caller = _owner(incoming)
+        watched: dict[str, MergedUpstream] = {}
+        caller = _owner(mcp_request)
         try:
             for uri in dict.fromkeys(uris):
                 try:
-                    offer = await self._find_resource(uri, incoming)
+                    offer = await self._find_resource(uri, mcp_request)
                     await _watch(offer, uri, caller)
                     watched[uri] = offer
-                except (RpcError, Fault):
+                except (RpcError, UpstreamError):
                     continue  # what is not honoured is left out of the acknowledgement
             yield list(watched)
         finally:
             for uri, offer in watched.items():
-                await asyncio.shield(offer.ear.leave(uri, caller))
+                await asyncio.shield(offer.upstream_subscriptions.leave(uri, caller))
 
     async def _pass(
-        self, offer: Offer, params: Mapping[str, Any], incoming: Incoming, *, cached: bool = False
+        self, offer: MergedUpstream, params: Mapping[str, Any], mcp_request: McpRequest, *, cached: bool = False
     ) -> bytes:
         try:
-            result = await offer.source.ask(incoming.inbound.method, params, incoming)
-        except (Unreached, Lost) as failure:
+            result = await offer.source.ask(mcp_request.parsed_request.method, params, mcp_request)
+        except (NotReached, OutcomeUnknown) as failure:
             raise Unreachable(offer.source.name, str(failure), sent=True) from None
-        told = incoming.inbound.method in CLEANED
-        return _written(self._absent(incoming.caller).clean(result) if told else result, incoming, cached=cached)
+        told = mcp_request.parsed_request.method in CLEANED
+        return _written(self._absent(mcp_request.caller).clean(result) if told else result, mcp_request, cached=cached)
 
-    async def _look(self, offer: Offer, method: str, incoming: Incoming) -> list[dict[str, Any]]:
+    async def _look(self, offer: MergedUpstream, method: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """One list of one upstream, kept to find things by; empty where it cannot be had."""
         key = _LISTS[method][1]
         try:
-            listed = await offer.source.list(method, key, incoming)
-        except (RpcError, Fault, Unreached, Lost) as error:
+            listed = await offer.source.list(method, key, mcp_request)
+        except (RpcError, UpstreamError, NotReached, OutcomeUnknown) as error:
             missing = isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND
             if not missing:
-                logger.warning("upstream %s is left out of %s: %s", offer.source.name, method, words(error))
+                logger.warning("upstream %s is left out of %s: %s", offer.source.name, method, safe_error_text(error))
             return []
-        offer.source.shelf(caller_of(incoming)).put(key, listed)
+        offer.source.listed_resources(caller_of(mcp_request)).put(key, listed)
         return listed
 
-    async def _find_prompt(self, name: str, incoming: Incoming) -> tuple[Offer, str]:
-        offers = self._with("prompts", incoming)
+    async def _find_prompt(self, name: str, mcp_request: McpRequest) -> tuple[MergedUpstream, str]:
+        offers = self._with("prompts", mcp_request)
         for look_again in (False, True):
             if look_again:
-                await self._look_again(offers, ["prompts/list"], incoming)
+                await self._look_again(offers, ["prompts/list"], mcp_request)
             for offer in offers:
-                for wire_name in offer.source.shelf(caller_of(incoming)).names("prompts", "name"):
+                for wire_name in offer.source.listed_resources(caller_of(mcp_request)).names("prompts", "name"):
                     if offer.canonical(wire_name) == name:
                         return offer, wire_name
         raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
 
-    async def _find_resource(self, uri: str, incoming: Incoming) -> Offer:
-        offers = {offer.source.name: offer for offer in self._with("resources", incoming)}
+    async def _find_resource(self, uri: str, mcp_request: McpRequest) -> MergedUpstream:
+        offers = {offer.source.name: offer for offer in self._with("resources", mcp_request)}
         for look_again in (False, True):
             if look_again:
-                await self._look_again(list(offers.values()), ["resources/list", "resources/templates/list"], incoming)
-            shelves = {name: offer.source.shelf(caller_of(incoming)) for name, offer in offers.items()}
-            listed = any(shelf.has(uri) for shelf in shelves.values())
+                await self._look_again(
+                    list(offers.values()), ["resources/list", "resources/templates/list"], mcp_request
+                )
+            shelves = {name: offer.source.listed_resources(caller_of(mcp_request)) for name, offer in offers.items()}
+            listed = any(listed_resources.has(uri) for listed_resources in shelves.values())
             owner = owner_of(uri, shelves) if listed or look_again else None
             if owner is not None:
                 return offers[owner]
-        code = INVALID_PARAMS if incoming.inbound.era is Era.MODERN else NOT_FOUND
+        code = INVALID_PARAMS if mcp_request.parsed_request.era is Era.MODERN else NOT_FOUND
         raise RpcError(code, f"Unknown resource: {uri}", {"uri": uri})
 
-    async def _look_again(self, offers: Sequence[Offer], methods: Sequence[str], incoming: Incoming) -> None:
+    async def _look_again(
+        self, offers: Sequence[MergedUpstream], methods: Sequence[str], mcp_request: McpRequest
+    ) -> None:
         """Ask for the lists anew, but not again and again for names that nobody has."""
         now, due = time.monotonic(), []
         for offer in offers:
-            shelf = offer.source.shelf(caller_of(incoming))
-            if now - shelf.looked_at >= LOOK_AGAIN or not all(_LISTS[method][1] in shelf.lists for method in methods):
-                shelf.looked_at = now
+            listed_resources = offer.source.listed_resources(caller_of(mcp_request))
+            if now - listed_resources.looked_at >= LOOK_AGAIN or not all(
+                _LISTS[method][1] in listed_resources.lists for method in methods
+            ):
+                listed_resources.looked_at = now
                 due.append(offer)
-        await asyncio.gather(*(self._look(offer, method, incoming) for offer in due for method in methods))
+        await asyncio.gather(*(self._look(offer, method, mcp_request) for offer in due for method in methods))
 
-    def _with(self, capability: str, incoming: Incoming) -> list[Offer]:
+    def _with(self, capability: str, mcp_request: McpRequest) -> list[MergedUpstream]:
         """The upstreams that say they have something, and have an end for this caller."""
-        principal = caller_of(incoming)
+        principal = caller_of(mcp_request)
         return [
             offer
             for offer in self._offers()
             if capability in offer.source.capabilities and offer.source.serves(principal)
         ]
 
-    async def _set_level(self, offer: Offer, params: Mapping[str, Any], incoming: Incoming) -> None:
+    async def _set_level(self, offer: MergedUpstream, params: Mapping[str, Any], mcp_request: McpRequest) -> None:
         try:
-            await offer.source.ask("logging/setLevel", params, incoming)
-        except (RpcError, Fault, Unreached, Lost) as error:
+            await offer.source.ask("logging/setLevel", params, mcp_request)
+        except (RpcError, UpstreamError, NotReached, OutcomeUnknown) as error:
             missing = isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND
             if not missing:
-                logger.warning("upstream %s was not told the log level: %s", offer.source.name, words(error))
+                logger.warning("upstream %s was not told the log level: %s", offer.source.name, safe_error_text(error))
 
-    def _renamed(self, offer: Offer, key: str, entry: dict[str, Any]) -> dict[str, Any]:
+    def _renamed(self, offer: MergedUpstream, key: str, entry: dict[str, Any]) -> dict[str, Any]:
         if key != "prompts" or not isinstance(entry.get("name"), str):
             return entry
         return {**entry, "name": offer.canonical(entry["name"])}
@@ -298,23 +307,23 @@ class Merged:
             logger.warning(sentence, *values)
 
 
-def _owner(incoming: Incoming) -> tuple[str, str]:
+def _owner(mcp_request: McpRequest) -> tuple[str, str]:
     """For whom a resource is watched."""
-    principal = caller_of(incoming)
+    principal = caller_of(mcp_request)
     return principal.tenant, principal.id
 
 
-async def _watch(offer: Offer, uri: str, caller: tuple[str, str]) -> None:
+async def _watch(offer: MergedUpstream, uri: str, caller: tuple[str, str]) -> None:
     try:
-        await offer.ear.watch(uri, caller)
+        await offer.upstream_subscriptions.watch(uri, caller)
     except TooManyResources:
         sentence = "Too many resources of this server are watched already: unsubscribe from others first"
         raise RpcError(INVALID_PARAMS, sentence) from None
 
 
-def _written(result: dict[str, Any], incoming: Incoming, *, cached: bool = False) -> bytes:
+def _written(result: dict[str, Any], mcp_request: McpRequest, *, cached: bool = False) -> bytes:
     """A result as the caller's era has it, whatever the upstream's."""
-    if incoming.inbound.era is Era.MODERN:
+    if mcp_request.parsed_request.era is Era.MODERN:
         hints = _CACHED if cached and result.get("resultType", "complete") == "complete" else {}
         return orjson.dumps({"resultType": "complete", **hints, **result})
     return orjson.dumps({key: value for key, value in result.items() if key not in ("resultType", *_CACHED)})

@@ -8,26 +8,16 @@ from typing import Any
 
 import orjson
 
-from assent.edges import json_boundary
-from assent.edges.doors import Doors
-from assent.edges.http import (
-    BodyTooLarge,
-    Disconnected,
-    Headers,
-    Receive,
-    Scope,
-    Send,
-    Watch,
-    read_body,
-    respond,
-    respond_error,
-)
-from assent.edges.inbound import read_head
-from assent.edges.json_boundary import Bounds, Malformed
-from assent.edges.rpc import error_body, malformed_body
-from assent.edges.upstreams.connection import Response
-from assent.edges.upstreams.faults import Fault, Garbled
-from assent.edges.upstreams.pool import Pool
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.requests import read_head
+from assent.mcp import strict_json
+from assent.mcp.jsonrpc import error_body, malformed_body
+from assent.mcp.strict_json import JsonLimits, Malformed
+from assent.upstreams.errors import ProtocolViolation, UpstreamError
+from assent.upstreams.http.connection import UpstreamResponse
+from assent.upstreams.http.pool import Pool
+from assent.web.asgi import Headers, Receive, Scope, Send
+from assent.web.http import BodyTooLarge, Disconnected, DisconnectWatcher, read_body, respond, respond_error
 
 # What the protocol needs and nothing else. A list of what to drop would pass on tomorrow's credential header.
 _UP = frozenset(
@@ -48,7 +38,7 @@ _FOREVER = float("inf")
 UPSTREAM_FAULT = -31002  # JSON-RPC; ours lie outside -32768..-32000
 _STREAM_METHODS = frozenset({"subscriptions/listen"})
 
-OnAnswer = Callable[[Response], None]
+OnAnswer = Callable[[UpstreamResponse], None]
 
 
 @dataclass(slots=True)
@@ -60,8 +50,8 @@ class Relay:
 
     calls: Pool
     streams: Pool
-    doors: Doors = field(default_factory=Doors)
-    bounds: Bounds = json_boundary.DEFAULT_BOUNDS
+    host_policy: HostOriginPolicy = field(default_factory=HostOriginPolicy)
+    bounds: JsonLimits = strict_json.DEFAULT_BOUNDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The relay alone, as an ASGI application: nothing is governed here."""
@@ -69,13 +59,13 @@ class Relay:
             return
         headers: Headers = scope["headers"]
         head = read_head(headers)
-        if (refusal := self.doors.refuse(head.host, head.origin)) is not None:
+        if (refusal := self.host_policy.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal)
         if scope["method"] not in _METHODS:
             return await respond_error(send, 405, "Method Not Allowed", [(b"allow", b"GET, POST, DELETE")])
         try:
             raw = await read_body(headers, receive, self.bounds.size)
-            message = json_boundary.parse(raw, self.bounds) if scope["method"] == "POST" else None
+            message = strict_json.parse(raw, self.bounds) if scope["method"] == "POST" else None
         except BodyTooLarge:
             return await respond_error(send, 413, "Request body too large", [(b"connection", b"close")])
         except Malformed as error:
@@ -92,10 +82,10 @@ class Relay:
         What was understood is written out anew: raw bytes could mean something else to another parser.
         `on_answer` sees the status and headers of the answer before the caller does.
         """
-        watch = Watch(receive)
+        watch = DisconnectWatcher(receive)
         try:
             await self._exchange(scope, send, message, on_answer)
-        except Fault as fault:
+        except UpstreamError as fault:
             await respond(send, fault.status, fault_body(message, fault))
         except asyncio.CancelledError:
             if not watch.gone:
@@ -136,20 +126,20 @@ def upstream_headers(headers: Headers, *, mirrors: bool = False) -> Headers:
     return list(sent.items())
 
 
-def _check_status(upstream: str, response: Response) -> None:
+def _check_status(upstream: str, response: UpstreamResponse) -> None:
     if response.status in (401, 407):
         # A challenge of the upstream concerns our credentials there; the caller has none to offer.
-        raise Garbled(upstream, f"refused our credentials ({response.status})", sent=True)
+        raise ProtocolViolation(upstream, f"refused our credentials ({response.status})", sent=True)
     if 300 <= response.status < 400:
-        raise Garbled(upstream, f"redirected us ({response.status}), which is never followed", sent=True)
+        raise ProtocolViolation(upstream, f"redirected us ({response.status}), which is never followed", sent=True)
     kind = (response.header(b"content-type") or b"").lower()
     if kind.startswith(b"text/html") or (response.status >= 500 and not kind.startswith(b"application/json")):
-        raise Garbled(upstream, f"answered {response.status} with something that is no message", sent=True)
+        raise ProtocolViolation(upstream, f"answered {response.status} with something that is no message", sent=True)
     if response.header(b"content-encoding") is not None:
-        raise Garbled(upstream, "compressed an answer without being asked", sent=True)
+        raise ProtocolViolation(upstream, "compressed an answer without being asked", sent=True)
 
 
-async def _copy(response: Response, send: Send) -> None:
+async def _copy(response: UpstreamResponse, send: Send) -> None:
     fields = [(name, value) for name, value in response.headers if name in _DOWN]
     length = response.header(b"content-length")
     if length is not None:
@@ -158,13 +148,13 @@ async def _copy(response: Response, send: Send) -> None:
     try:
         async for piece in response.pieces():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
-    except Fault:
+    except UpstreamError:
         if length is not None or not is_event_stream(response):
             return  # an answer that stays incomplete tells the caller that it broke
     await send({"type": "http.response.body", "body": b""})
 
 
-def is_event_stream(response: Response) -> bool:
+def is_event_stream(response: UpstreamResponse) -> bool:
     return (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream")
 
 
@@ -173,13 +163,13 @@ def _method_of(message: Any) -> str | None:
     return method if isinstance(method, str) else None
 
 
-def fault_body(message: Any, fault: Fault) -> bytes:
+def fault_body(message: Any, fault: UpstreamError) -> bytes:
     """A fault as the answer to `message`, which may be no request at all."""
     request_id = message.get("id") if isinstance(message, dict) and "method" in message else None
     return error_body(request_id, UPSTREAM_FAULT, str(fault), fault_problem(fault))
 
 
-def fault_problem(fault: Fault) -> dict[str, Any]:
+def fault_problem(fault: UpstreamError) -> dict[str, Any]:
     return {
         "type": "about:blank",
         "title": HTTPStatus(fault.status).phrase,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from assent.edges.sessions import SessionTable
+from assent.gateway.sessions.table import SessionTable
 
 MOST_WAITING = 256
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
@@ -24,7 +24,7 @@ LISTS_CHANGED: list[dict[str, Any]] = [
 ]
 
 
-class Listener:
+class NotificationListener:
     """One open stream of the modern era and what it asked for; the oldest notice goes when nobody reads."""
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
@@ -53,12 +53,12 @@ class Listener:
         return self._wanted.get(CHANGES[message["method"]]) is True
 
 
-class Notices:
+class Notifications:
     """Passes what changed to every open session of the old era and every open stream of the new one."""
 
     def __init__(self, sessions: SessionTable) -> None:
         self._sessions = sessions
-        self._listeners: set[Listener] = set()
+        self._listeners: set[NotificationListener] = set()
         self._ended = False
 
     def publish(self, message: dict[str, Any]) -> None:
@@ -72,8 +72,8 @@ class Notices:
                 session.tell(message)
 
     @contextmanager
-    def listening(self, wanted: Mapping[str, Any]) -> Iterator[Listener]:
-        listener = Listener(wanted)
+    def listening(self, wanted: Mapping[str, Any]) -> Iterator[NotificationListener]:
+        listener = NotificationListener(wanted)
         self._listeners.add(listener)
         if self._ended:
             listener.end()

@@ -11,14 +11,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from assent.edges.http import Send
+from assent.web.asgi import Send
 
 logger = logging.getLogger(__name__)
 
 EVERY = 5.0
 
 
-async def keep_vigil(
+async def end_when_unauthorized(
     stream: Awaitable[object], is_welcome: Callable[[], Awaitable[bool]], send: Send, given_up: asyncio.Event
 ) -> None:
     """Let a stream go on while its listener is welcome and its place is not given up; then end it as a response ends.

@@ -18,28 +18,20 @@ from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
 
 from assent.core.principal import Principal
-from assent.edges import json_boundary
-from assent.edges.adapted import adapt
-from assent.edges.envelope import is_relayed, own_members, rebuild
-from assent.edges.gateway import Incoming
-from assent.edges.governed import Governed
-from assent.edges.inbound import (
-    Era,
-    Inbound,
-    check_params,
-    is_notification,
-    is_request,
-    is_response,
-    read_handshake,
-)
-from assent.edges.json_boundary import Malformed
-from assent.edges.relay import UPSTREAM_FAULT, fault_problem
-from assent.edges.reply import CannotAsk, can_answer
-from assent.edges.rpc import RequestId, RpcError, error_body, malformed_body, result_body
-from assent.edges.sessions import Session
-from assent.edges.tasks import is_task_method, strip_request, strip_response
-from assent.edges.upstreams.faults import Fault
-from assent.edges.upstreams.stdio import StdioUpstream
+from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
+from assent.gateway.requests import check_params, is_notification, is_request, is_response, read_handshake
+from assent.gateway.stdio.era_adapter import adapt
+from assent.gateway.tool_service import ToolService
+from assent.mcp import strict_json
+from assent.mcp.channel import CannotAsk, can_answer
+from assent.mcp.envelope import is_relayed, own_members, rebuild
+from assent.mcp.jsonrpc import RequestId, RpcError, error_body, malformed_body, result_body
+from assent.mcp.requests import Era, McpRequest, ParsedRequest
+from assent.mcp.session import McpSession
+from assent.mcp.strict_json import Malformed
+from assent.upstreams.errors import UpstreamError
+from assent.upstreams.stdio.server import StdioUpstream
+from assent.upstreams.tasks import is_task_method, strip_request, strip_response
 
 logger = logging.getLogger(__name__)
 
@@ -50,13 +42,13 @@ _SERVED = frozenset({"tools/call", "tools/list"})
 Write = Callable[[bytes], None]
 
 
-class Wrap:
+class StdioGateway:
     """One client, one server. The client's first request that is not a probe decides the era of the connection."""
 
     def __init__(
         self,
         server: StdioUpstream,
-        governed: Governed,
+        governed: ToolService,
         principal: Principal,
         write: Write,
         *,
@@ -64,7 +56,7 @@ class Wrap:
     ) -> None:
         self._server, self._governed, self._principal, self._write = server, governed, principal, write
         self._reload = reload
-        self._session = Session("stdio", principal)
+        self._session = McpSession("stdio", principal)
         self._era: Era | None = None
         self._greeted, self._opened, self._loaded = asyncio.Event(), asyncio.Event(), False
         self._turn = asyncio.Lock()
@@ -84,7 +76,7 @@ class Wrap:
         """Take every line of the client until it closes its end, then finish what it asked for."""
         async for line in lines:
             try:
-                message = rebuild(json_boundary.parse(line))
+                message = rebuild(strict_json.parse(line))
             except Malformed as error:
                 self._write(malformed_body(error))
                 continue
@@ -132,7 +124,7 @@ class Wrap:
             await self._dispatch(message)
         except RpcError as error:
             self._write(error_body(request_id, error.code, error.message, error.data))
-        except Fault as fault:
+        except UpstreamError as fault:
             self._write(error_body(request_id, UPSTREAM_FAULT, str(fault), fault_problem(fault)))
             if not self._opened.is_set() and not self.failed.done():
                 self.failed.set_result(fault.detail)
@@ -159,7 +151,7 @@ class Wrap:
         if method in _SERVED:
             await self._serve(message)
         elif self._era is Era.MODERN and not self._server.is_modern:
-            reply = WrappedReply(self)
+            reply = StdioChannel(self)
             self._write(result_body(message["id"], await adapt(self._modern(message), self._server, reply)))
         elif not is_relayed(message):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
@@ -215,22 +207,24 @@ class Wrap:
     async def _serve(self, message: dict[str, Any]) -> None:
         modern = self._era is Era.MODERN
         if modern:
-            inbound = self._modern(message)
+            parsed_request = self._modern(message)
         else:
-            inbound = read_handshake(message, self._session.version, self._session.capabilities)
-        with self._session.running(inbound.id):
-            check_params(inbound)
+            parsed_request = read_handshake(message, self._session.version, self._session.capabilities)
+        with self._session.running(parsed_request.id):
+            check_params(parsed_request)
             await self._load()
-            incoming = Incoming(inbound, self._principal, [], None if modern else self._session, WrappedReply(self))
-            serve = self._governed.call if inbound.method == "tools/call" else self._governed.listing
-            self._write(result_body(inbound.id, await serve(incoming)))
+            mcp_request = McpRequest(
+                parsed_request, self._principal, [], None if modern else self._session, StdioChannel(self)
+            )
+            serve = self._governed.call if parsed_request.method == "tools/call" else self._governed.listing
+            self._write(result_body(parsed_request.id, await serve(mcp_request)))
 
-    def _modern(self, message: dict[str, Any]) -> Inbound:
+    def _modern(self, message: dict[str, Any]) -> ParsedRequest:
         route = classify_inbound_request({"method": message["method"], "params": message.get("params")})
         if isinstance(route, InboundLadderRejection):
             raise RpcError(route.code, route.message, route.data)
         can = route.client_capabilities
-        return Inbound(
+        return ParsedRequest(
             Era.MODERN, route.protocol_version, message["id"], message["method"], message["params"],
             can if isinstance(can, dict) else None,
         )  # fmt: skip
@@ -336,13 +330,13 @@ class Wrap:
         task.add_done_callback(self._tasks.discard)
 
 
-class WrappedReply:
+class StdioChannel:
     """The way back to the client while one of its requests is under way."""
 
     __slots__ = ("_wrap",)
     ask_within = 300.0
 
-    def __init__(self, wrap: Wrap) -> None:
+    def __init__(self, wrap: StdioGateway) -> None:
         self._wrap = wrap
 
     async def open(self) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from assent.infer.features.words import split_name
 from assent.infer.lexicon import (
     ACTING,
     AGENTS,
@@ -16,7 +17,6 @@ from assent.infer.lexicon import (
     READING,
     VERBS,
 )
-from assent.infer.words import split_name
 
 _SEGMENT = re.compile(r"--|__|[./:]+")
 _CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from assent.infer.features.name import read_name
+from assent.infer.features.schema import is_short, is_switch, list_steps, list_values, read_properties
+from assent.infer.features.words import split_name
 from assent.infer.lexicon import DEEDS, INPUTS, MIXED, NOUN_TOO, NOUNS, READING, VERBS
-from assent.infer.naming import read_name
-from assent.infer.schema import is_short, is_switch, list_steps, list_values, read_properties
-from assent.infer.words import split_name
 
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
 _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
+from assent.infer.features.phrases import Statements
+from assent.infer.features.sentence import BEING, OF, find_joined, find_lead, list_things, verb_at, word_after
 from assent.infer.lexicon import DETERMINER, FILLER, NOUNS, PREPOSITION, VERBS, find_verb
-from assent.infer.sentence import BEING, OF, find_joined, find_lead, list_things, verb_at, word_after
-from assent.infer.statements import Statements
 
 _HEAD: Final = 700
 _SECTION = re.compile(

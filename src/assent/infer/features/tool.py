@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from assent.infer.naming import NameReading, read_name
-from assent.infer.parameters import Choice, Parameters, read_parameters
-from assent.infer.prose import Prose, read_prose
-from assent.infer.statements import Statements
+from assent.infer.features.name import NameReading, read_name
+from assent.infer.features.parameters import Choice, Parameters, read_parameters
+from assent.infer.features.phrases import Statements
+from assent.infer.features.text import Prose, read_prose
 
 _LONGEST_NAME: Final = 160
 _SEARCHES: Final = frozenset({"find", "lookup", "query", "search"})
@@ -15,7 +15,7 @@ _VIEWS: Final = _SEARCHES | {"browse", "crawl", "extract", "fetch", "scrape"}
 _DEEDS: Final = frozenset({"change", "destroy", "drive", "send", "share", "spend"})
 
 
-class Evidence(NamedTuple):
+class ToolFeatures(NamedTuple):
     """Everything the definition says, before anything is concluded from it.
 
     `title` is empty where it only repeats the name; `outset` is what the title and the first lines say outright; `kind`
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
         return self.name.verb in _SEARCHES and self.is_view
 
 
-def gather(definition: Mapping[str, Any]) -> Evidence:
+def gather(definition: Mapping[str, Any]) -> ToolFeatures:
     """Read every part of a definition."""
     description = _text(definition, "description")
     prose = read_prose(description)
@@ -62,7 +62,7 @@ def gather(definition: Mapping[str, Any]) -> Evidence:
     if words[-1:] == ("tool",) and len(words) > 2 and prose.verbs and "tool" not in prose.opening:
         words = words[:-1]  # what it calls itself: `chore_execute_tool`
     headline = f"{title}. {description[:160]}".lower()
-    return Evidence(
+    return ToolFeatures(
         name=reading,
         kind=reading.kind,
         words=frozenset(words),

@@ -3,11 +3,11 @@
 import re
 from typing import Final, NamedTuple
 
-from assent.infer.circumstances import judge_circumstances
-from assent.infer.doubts import dispatched
-from assent.infer.evidence import Evidence
-from assent.infer.execution import judge_execution
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, READING, VAGUE, VERBS
+from assent.infer.rules.damage_context import judge_circumstances
+from assent.infer.rules.execution import judge_execution
+from assent.infer.rules.side_effects import dispatched
 
 _GIVING: Final = frozenset({"add", "make", "send", "share", "spend"})
 _CHOICE: Final = frozenset({"action", "method", "operation", "op", "subcommand"})
@@ -51,7 +51,7 @@ _OTHERS: Final = frozenset({"all", "data", "every", "everyone", "history", "sess
 _KEYS: Final = NOUNS["secret"] | {"token", "tokens", "key", "keys"}
 
 
-class Harm(NamedTuple):
+class Damage(NamedTuple):
     """What a call may destroy, run or replace, each with the sentence that says why."""
 
     destroys: str | None
@@ -63,13 +63,13 @@ class Harm(NamedTuple):
         return bool(self.destroys or self.executes)
 
 
-def judge_harm(evidence: Evidence) -> Harm:
+def judge_harm(evidence: ToolFeatures) -> Damage:
     """Judge a tool that acts; a tool that only looks harms nothing."""
     destroys = _by_name(evidence) or _by_choice(evidence) or _by_text(evidence) or judge_circumstances(evidence)
-    return Harm(destroys, judge_execution(evidence), _replaces(evidence))
+    return Damage(destroys, judge_execution(evidence), _replaces(evidence))
 
 
-def _by_name(evidence: Evidence) -> str | None:
+def _by_name(evidence: ToolFeatures) -> str | None:
     if _spared(evidence):
         return None
     if evidence.name.verb in _UNLESS_TOLD and _ends_for_good(evidence):
@@ -82,13 +82,13 @@ def _by_name(evidence: Evidence) -> str | None:
     return None
 
 
-def _ends_for_good(evidence: Evidence) -> bool:
+def _ends_for_good(evidence: ToolFeatures) -> bool:
     """Whether the text says that more is lost than sight, or whoever is put away is kept out."""
     kept_out = evidence.name.verb == "archive" and bool(evidence.words & _BARRED)
     return kept_out or _ENDED.search(evidence.text[:300].lower()) is not None
 
 
-def _spared(evidence: Evidence) -> bool:
+def _spared(evidence: ToolFeatures) -> bool:
     """What sounds like a loss and only takes back an assignment, or what was staged."""
     verb, said = evidence.name.verb, evidence.prose.verbs
     if verb in {"cancel", "reset"} and _DRAFTED.match(evidence.text.lower()):
@@ -105,13 +105,13 @@ def _spared(evidence: Evidence) -> bool:
     return verb in DEEDS["sparing"] and bool(loosed)
 
 
-def _is_unlinked(evidence: Evidence) -> bool:
+def _is_unlinked(evidence: ToolFeatures) -> bool:
     """`Remove the link of a feature`: both stay."""
     linked = evidence.name.verb == "unlink" and bool(evidence.prose.object & {"link", "links"})
     return linked and "delet" not in evidence.text
 
 
-def _is_taken_out(evidence: Evidence) -> bool:
+def _is_taken_out(evidence: ToolFeatures) -> bool:
     """`remove_devices_from_group`: they stay; a person who is taken out loses access."""
     words = evidence.name.words
     place = words.index("from") if "from" in words else len(words)
@@ -142,7 +142,7 @@ def _loses(verb: str, words: frozenset[str]) -> bool:
     return verb not in DEEDS["mild"]
 
 
-def _by_choice(evidence: Evidence) -> str | None:
+def _by_choice(evidence: ToolFeatures) -> str | None:
     if evidence.name.verb in DEEDS["mild"] and "force" in evidence.inputs.flags:
         return f"{evidence.name.verb} can be forced"
     chosen = {choice.verb for choice in evidence.deeds if choice.kind == "destroy"}
@@ -165,7 +165,7 @@ def _by_choice(evidence: Evidence) -> str | None:
     return "a parameter offers a press on a live screen" if pressed & DEEDS["pressing"] else None
 
 
-def _by_text(evidence: Evidence) -> str | None:
+def _by_text(evidence: ToolFeatures) -> str | None:
     prose, kind = evidence.prose, evidence.kind
     spared = _spared(evidence)
     for verb in prose.verbs:
@@ -194,13 +194,13 @@ def _by_text(evidence: Evidence) -> str | None:
     return None
 
 
-def _leaves(evidence: Evidence) -> bool:
+def _leaves(evidence: ToolFeatures) -> bool:
     """Whether somebody leaves a session of their own, and only what was kept for it is forgotten."""
     said = evidence.prose.opening
     return evidence.name.verb in _LEAVING and bool(said & _REMEMBERED) and said.isdisjoint(_OTHERS)
 
 
-def _replaces(evidence: Evidence) -> str | None:
+def _replaces(evidence: ToolFeatures) -> str | None:
     verb, kind, prose = evidence.name.verb, evidence.kind, evidence.prose
     if kind in {"change", "manage", "drive", "session", "destroy"} and verb not in DEEDS["beginning"]:
         return f"{verb} changes what was there"

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DEEDS, INPUTS, LOSING, NOUNS, VAGUE, VERBS
-from assent.infer.screen import judge_press
+from assent.infer.rules.screen_input import judge_press
 
 _CHANGING: Final = frozenset({"change", "manage", "none", "noun", "run", "session"})
 _HELD: Final = frozenset(
@@ -48,7 +48,7 @@ _TRADED: Final = frozenset(
 )
 
 
-def judge_circumstances(evidence: Evidence) -> str | None:
+def judge_circumstances(evidence: ToolFeatures) -> str | None:
     """The first rule that finds a loss tells it."""
     if "protection" in evidence.words and _PROTECTED.search(evidence.text[:120].lower()):
         return None  # what something is protected against
@@ -59,7 +59,7 @@ def judge_circumstances(evidence: Evidence) -> str | None:
     return None
 
 
-def _interrupted(evidence: Evidence) -> str | None:
+def _interrupted(evidence: ToolFeatures) -> str | None:
     """To restart, to power off or to put into another state ends what was running."""
     verb, words, said = evidence.name.verb, evidence.words, evidence.prose
     felled = "down" in words and words & DEEDS["felling"]
@@ -83,7 +83,7 @@ def _kept_apart(text: str) -> bool:
     return "creates a new version" in said and "drop" not in said and "replac" not in said
 
 
-def _restored(evidence: Evidence) -> str | None:
+def _restored(evidence: ToolFeatures) -> str | None:
     verb, words = evidence.name.verb, evidence.words
     copied = words & _COPY or (evidence.confirmed and _COPIED.match(evidence.text.lower()))
     put_back = verb == "deploy" and "restore" in evidence.prose.verbs
@@ -94,7 +94,7 @@ def _restored(evidence: Evidence) -> str | None:
     return "the last change is lost" if verb == "undo" else None
 
 
-def _applied(evidence: Evidence) -> str | None:
+def _applied(evidence: ToolFeatures) -> str | None:
     """A plan, a side or a schema that is put into effect may lose what it no longer names."""
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     if verb in {"sync", "synchronize", "synchronise"} and "deletes" in prose.statements:
@@ -106,7 +106,7 @@ def _applied(evidence: Evidence) -> str | None:
     return None
 
 
-def _is_ended(evidence: Evidence) -> bool:
+def _is_ended(evidence: ToolFeatures) -> bool:
     """All windows at once, or a position in a market."""
     words, said = evidence.words, evidence.words | evidence.prose.opening
     if "all" in words and (said & _OPENED or "positions" in words):
@@ -114,7 +114,7 @@ def _is_ended(evidence: Evidence) -> bool:
     return bool(words & {"position", "positions"} and (said & _TRADED or evidence.inputs.names & _TRADED))
 
 
-def _beside(evidence: Evidence) -> str | None:
+def _beside(evidence: ToolFeatures) -> str | None:
     """A verb that loses beside certain words, in the name or, where the name says little, in the text."""
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     done_to = words | prose.object if verb == "transfer" else words
@@ -132,7 +132,7 @@ def _beside(evidence: Evidence) -> str | None:
     return "what is moved there is thrown away" if binned else None
 
 
-def _replaced(evidence: Evidence) -> str | None:
+def _replaced(evidence: ToolFeatures) -> str | None:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     if verb == "recreate" and "deletes" in prose.statements:
         return "what is made anew is removed first"
@@ -152,7 +152,7 @@ def _replaced(evidence: Evidence) -> str | None:
     return _rewritten(evidence)
 
 
-def _rewritten(evidence: Evidence) -> str | None:
+def _rewritten(evidence: ToolFeatures) -> str | None:
     """A whole file that is written goes over the one that was there, unless the text says otherwise."""
     names, prose = evidence.inputs.names, evidence.prose
     if evidence.name.verb == "save" and prose.opening >= {"back", "file"}:
@@ -163,7 +163,7 @@ def _rewritten(evidence: Evidence) -> str | None:
     return "a file that is written goes over the one that was there" if lost else None
 
 
-def _forced(evidence: Evidence) -> str | None:
+def _forced(evidence: ToolFeatures) -> str | None:
     verb, words, flags = evidence.name.verb, evidence.words, evidence.inputs.flags
     if "force" in words and verb in DEEDS["forceable"]:
         return f"a forced {verb} does not ask what it replaces"
@@ -181,7 +181,7 @@ def _forced(evidence: Evidence) -> str | None:
     return None
 
 
-def _unsets(evidence: Evidence) -> bool:
+def _unsets(evidence: ToolFeatures) -> bool:
     """`clear_due` of a task takes back one field; `clear_rows` empties, and so does any other such word."""
     names = evidence.inputs.names
     clearing = [name for name in names if name.partition("_")[0] == "clear"]
@@ -194,7 +194,7 @@ def _is_field(name: str) -> bool:
     return what in {"", "notes"} or ("_" not in what and not what.endswith("s") and what not in _HELD)
 
 
-def _ended(evidence: Evidence) -> str | None:
+def _ended(evidence: ToolFeatures) -> str | None:
     """What an update may put it into: the bin, an end, a state in which it no longer runs."""
     flags = evidence.inputs.flags
     if evidence.kind not in _CHANGING:
@@ -205,20 +205,20 @@ def _ended(evidence: Evidence) -> str | None:
     return "a parameter can call it off" if called_off else None
 
 
-def _closed(evidence: Evidence) -> str | None:
+def _closed(evidence: ToolFeatures) -> str | None:
     """A session that is closed takes what runs in it along, when it says so."""
     closing = evidence.name.verb in DEEDS["closing"] and not (evidence.words | evidence.prose.object) & _VISITED
     return "what runs in it is ended" if closing and "ends" in evidence.prose.statements else None
 
 
-def _warned(evidence: Evidence) -> str | None:
+def _warned(evidence: ToolFeatures) -> str | None:
     if evidence.kind in _WARNED and "loses" in evidence.outset:
         return "the description says that something is lost on the way"
     warned = evidence.kind in _CHANGING and "interrupts" in evidence.prose.statements
     return "the description warns that what runs is interrupted" if warned else None
 
 
-def _run_loss(evidence: Evidence) -> str | None:
+def _run_loss(evidence: ToolFeatures) -> str | None:
     """Running something that is itself a loss: a rollback, a clean-up, an action it warns of."""
     if evidence.kind != "run" and not (evidence.kind in {"none", "noun"} and evidence.prose.kind == "run"):
         return (

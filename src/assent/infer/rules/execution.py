@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from assent.infer.calls import judge_calls
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE, VERBS
-from assent.infer.programs import is_any_query, is_treated, only_reads
+from assent.infer.rules.launches import judge_calls
+from assent.infer.rules.programs import is_any_query, is_treated, only_reads
 
 _STRICT: Final = NOUNS["program"] - {"tool", "tools", "api", "request"}
 _REQUEST: Final = frozenset({"api", "curl", "http", "request", "rest", "restful"})
@@ -28,7 +28,7 @@ _MANNER: Final = frozenset({"async", "batch", "paged", "raw", "safely", "stream"
 _FEEDING: Final = frozenset({"send", "add", "drive"})
 
 
-def judge_execution(evidence: Evidence) -> str | None:
+def judge_execution(evidence: ToolFeatures) -> str | None:
     """The sentence that says why anything can be run, or nothing."""
     if is_treated(evidence) and not _joined(evidence) and "enacts" not in evidence.outset:
         return None
@@ -43,16 +43,16 @@ def judge_execution(evidence: Evidence) -> str | None:
     )
 
 
-def _joined(evidence: Evidence) -> bool:
+def _joined(evidence: ToolFeatures) -> bool:
     """`explain_and_run` runs as well."""
     return any(VERBS[verb] == "run" for verb in evidence.name.beside)
 
 
-def _running(evidence: Evidence) -> bool:
+def _running(evidence: ToolFeatures) -> bool:
     return evidence.kind == "run" or _joined(evidence) or (evidence.prose.kind == "run" and evidence.kind in VAGUE)
 
 
-def _requests(evidence: Evidence) -> str | None:
+def _requests(evidence: ToolFeatures) -> str | None:
     """Any method on any address."""
     chosen = "method" in evidence.inputs.names and evidence.inputs.names & NOUNS["target"]
     bodied = "http" in evidence.inputs.flags and evidence.inputs.names & {"body", "data", "payload"}
@@ -79,7 +79,7 @@ def _requests(evidence: Evidence) -> str | None:
     return None
 
 
-def _given_code(evidence: Evidence) -> str | None:
+def _given_code(evidence: ToolFeatures) -> str | None:
     flags, words, prose = evidence.inputs.flags, evidence.words, evidence.prose
     verb = evidence.name.verb
     given = (flags & {"code", "command"} and "exchange" not in words) or {"source", "language"} <= evidence.inputs.names
@@ -100,7 +100,7 @@ def _given_code(evidence: Evidence) -> str | None:
     return "runs the code or command it is given" if taken or typed or sent or fed or evaluated else None
 
 
-def _given_statement(evidence: Evidence) -> str | None:
+def _given_statement(evidence: ToolFeatures) -> str | None:
     prose, flags = evidence.prose, evidence.inputs.flags
     if (evidence.words | prose.object) & NOUNS["asked"] and not flags & {"code", "command", "sql"}:
         return None
@@ -133,7 +133,7 @@ def _without_manner(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[:-1] if words[-1:] and words[-1] in _MANNER else words
 
 
-def _given_errand(evidence: Evidence) -> str | None:
+def _given_errand(evidence: ToolFeatures) -> str | None:
     prose = evidence.prose
     if evidence.inputs.flags & {"task", "message"} and "autonomous" in prose.statements:
         return "an agent acts on its own"
@@ -168,7 +168,7 @@ def _given_errand(evidence: Evidence) -> str | None:
     return "acts on a live screen" if prose.opening & _SCREEN and prose.opening & _ERRAND else None
 
 
-def _instructs(evidence: Evidence) -> bool:
+def _instructs(evidence: ToolFeatures) -> bool:
     """Whether an agent is set to work, or one that is at work is told something."""
     prose = evidence.prose
     told = prose.kind == "send" and prose.object & {"instruction", "instructions"} and prose.opening & _WORKING
@@ -177,7 +177,7 @@ def _instructs(evidence: Evidence) -> bool:
     )
 
 
-def _listed(evidence: Evidence) -> str | None:
+def _listed(evidence: ToolFeatures) -> str | None:
     """A batch of whatever operations its caller lists."""
     listed = evidence.inputs.names & (
         NOUNS["listed"] - (_ADDED if evidence.kind == "add" or _writes(evidence) else set())
@@ -186,11 +186,11 @@ def _listed(evidence: Evidence) -> str | None:
     return "runs the operations that are listed" if batch and evidence.kind not in READING else None
 
 
-def _writes(evidence: Evidence) -> bool:
+def _writes(evidence: ToolFeatures) -> bool:
     """A batch of letters is no batch of deeds."""
     return evidence.name.verb == "send" and bool(evidence.words & {"email", "emails", "messages", "sms"})
 
 
-def _offered(evidence: Evidence) -> str | None:
+def _offered(evidence: ToolFeatures) -> str | None:
     chosen = sorted({choice.verb for choice in evidence.deeds} & DEEDS["running"])
     return f"a parameter offers {chosen[0]}" if chosen else None

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE
 
 _COMMAND: Final = frozenset({"cli", "cmd", "command", "commands"})
@@ -15,7 +15,7 @@ _CONTAINED: Final = frozenset({"job", "jobs"})
 _SENDING: Final = frozenset({"send", "add", "run"})
 
 
-def judge_calls(evidence: Evidence) -> str | None:
+def judge_calls(evidence: ToolFeatures) -> str | None:
     """The sentence that says why the deed is somebody else's to choose, or nothing."""
     if evidence.kind == "destroy":
         return None
@@ -29,13 +29,13 @@ def judge_calls(evidence: Evidence) -> str | None:
     )
 
 
-def _verbs(evidence: Evidence) -> frozenset[str | None]:
+def _verbs(evidence: ToolFeatures) -> frozenset[str | None]:
     """The deed of the name and, where the name says little, those of the description."""
     said = evidence.prose.verbs if evidence.kind in VAGUE and evidence.kind != "read" else ()
     return frozenset((evidence.name.verb, *said))
 
 
-def _raw(evidence: Evidence) -> str | None:
+def _raw(evidence: ToolFeatures) -> str | None:
     """`mail_command`, `chart_cli`, raw bytes on a wire."""
     prose, names, flags = evidence.prose, evidence.inputs.names, evidence.inputs.flags
     ends = evidence.name.words[-1:] and evidence.name.words[-1] in _COMMAND
@@ -47,7 +47,7 @@ def _raw(evidence: Evidence) -> str | None:
     return "sends whatever is written, as it is" if wire else None
 
 
-def _launched(evidence: Evidence) -> str | None:
+def _launched(evidence: ToolFeatures) -> str | None:
     """Any program, with any arguments; an app or an editor that is opened by its name is none."""
     if not _verbs(evidence) & DEEDS["launching"] or evidence.words & {"browser", "chrome", "editor"}:
         return None
@@ -57,7 +57,7 @@ def _launched(evidence: Evidence) -> str | None:
     return "starts any program" if free else None
 
 
-def _begun(evidence: Evidence) -> str | None:
+def _begun(evidence: ToolFeatures) -> str | None:
     """A session, a job of the clock or a process that begins with the command it is given."""
     starts = evidence.name.verb in _BEGINNING
     around = evidence.words | evidence.prose.opening
@@ -69,7 +69,7 @@ def _begun(evidence: Evidence) -> str | None:
     return "begins with the command it is given" if given else None
 
 
-def _held(evidence: Evidence) -> str | None:
+def _held(evidence: ToolFeatures) -> str | None:
     """What a playbook, a notebook or a stored procedure holds is not said."""
     around = evidence.words | evidence.prose.object
     runs = evidence.kind == "run" or evidence.prose.kind == "run" or _verbs(evidence) & DEEDS["enacting"]
@@ -88,7 +88,7 @@ def _held(evidence: Evidence) -> str | None:
     return "does whatever the module holds" if adhoc else None
 
 
-def _named(evidence: Evidence) -> str | None:
+def _named(evidence: ToolFeatures) -> str | None:
     """`call_service`, `run_action`: the caller names what is done, and no list says what there is."""
     inputs, prose = evidence.inputs, evidence.prose
     calls = evidence.kind == "run" or evidence.name.verb in DEEDS["enacting"]
@@ -108,7 +108,7 @@ def _named(evidence: Evidence) -> str | None:
     return None
 
 
-def _scripted(evidence: Evidence) -> str | None:
+def _scripted(evidence: ToolFeatures) -> str | None:
     """A page is read after a script of the caller's has run in it."""
     looked = evidence.kind == "make" or evidence.kind in VAGUE
     scripted = looked and evidence.inputs.flags >= {"page_script", "url"}

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from assent.infer.doubts import does, saved
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import ACTING, NOUNS, READING
-from assent.infer.programs import PROGRAM
-from assent.infer.verdict import ACTS, FINAL, LOOKS, SURE, UNCLEAR, WEAK, Verdict, claims_reading
+from assent.infer.rules.programs import PROGRAM
+from assent.infer.rules.side_effects import does, saved
+from assent.infer.verdict import ACTS, FINAL, LOOKS, SURE, UNCLEAR, WEAK, ReadOnlyVerdict, claims_reading
 
 # Parameters by which what was made is found again.
 _NAMED: Final = frozenset({"output_name", "output_file_name", "report_name", "save_name"})
@@ -45,25 +45,25 @@ _HELD: Final = frozenset({"document", "funds", "wallet", "wallets"})
 _HANDING_OUT: Final = frozenset({"export", "download", "dump"})
 
 
-def judge_product(evidence: Evidence) -> Verdict:
+def judge_product(evidence: ToolFeatures) -> ReadOnlyVerdict:
     """What is kept is an act, what is only given back a look; where nothing says which, it is unclear."""
     prose = evidence.prose
     verb = prose.verbs[0] if evidence.kind != "make" and prose.kind == "make" else evidence.name.verb or ""
     if verb == "report" and evidence.kind == "noun" and not evidence.inputs.names and not saved(evidence):
-        return Verdict(LOOKS, f"{verb} of how something is")
+        return ReadOnlyVerdict(LOOKS, f"{verb} of how something is")
     if prose.kind == "run" and evidence.inputs.flags & PROGRAM and not claims_reading(evidence):
-        return Verdict(ACTS, f"{verb} of what is run")
+        return ReadOnlyVerdict(ACTS, f"{verb} of what is run")
     kept = _kept(evidence, verb)
     if kept:
-        return Verdict(ACTS, f"{verb}, and {kept}")
+        return ReadOnlyVerdict(ACTS, f"{verb}, and {kept}")
     back = next(filter(None, (rule(evidence, verb) for rule in _GIVEN_BACK)), None)
     if back:
-        return Verdict(LOOKS, f"{verb}{back}", WEAK if verb in _HANDING_OUT else FINAL)
+        return ReadOnlyVerdict(LOOKS, f"{verb}{back}", WEAK if verb in _HANDING_OUT else FINAL)
     pictured = (evidence.words | prose.object) & _PICTURED
-    return Verdict(UNCLEAR, f"{verb}: whether the result is kept is not said", FINAL if pictured else SURE)
+    return ReadOnlyVerdict(UNCLEAR, f"{verb}: whether the result is kept is not said", FINAL if pictured else SURE)
 
 
-def _kept(evidence: Evidence, verb: str) -> str | None:
+def _kept(evidence: ToolFeatures, verb: str) -> str | None:
     if saved(evidence):
         return "the result is saved"
     if "mend" in evidence.inputs.flags or does(evidence):
@@ -79,7 +79,7 @@ def _kept(evidence: Evidence, verb: str) -> str | None:
     return f"the description says {evidence.prose.verbs[0]}" if evidence.prose.kinds & ACTING else None
 
 
-def _read(evidence: Evidence, verb: str) -> str | None:
+def _read(evidence: ToolFeatures, verb: str) -> str | None:
     """The description only looks, or says so outright."""
     prose = evidence.prose
     if prose.kind in READING:
@@ -88,7 +88,7 @@ def _read(evidence: Evidence, verb: str) -> str | None:
     return ", but says that it only reads" if says or (prose.kind == "run" and claims_reading(evidence)) else None
 
 
-def _handed_out(evidence: Evidence, verb: str) -> str | None:
+def _handed_out(evidence: ToolFeatures, verb: str) -> str | None:
     """An export, a download or a dump that comes as the answer."""
     prose, names = evidence.prose, evidence.inputs.names
     filed = verb == "export" and prose.object & {"file", "files"}
@@ -106,7 +106,7 @@ def _is_place(name: str) -> bool:
     return name.endswith(_PLACES)
 
 
-def _is_sent_back(evidence: Evidence) -> bool:
+def _is_sent_back(evidence: ToolFeatures) -> bool:
     """A download to which only an id is given: there is no place where it could go, unless the text knows one."""
     names, around = evidence.inputs.names, evidence.words | evidence.prose.opening
     found = any(name.endswith(_FOUND_BY) for name in names)
@@ -114,7 +114,7 @@ def _is_sent_back(evidence: Evidence) -> bool:
     return found and not placed and not around & (_AT_HOME - {"file", "files"}) and not around & _INSTALLED
 
 
-def _converted(evidence: Evidence, verb: str) -> str | None:
+def _converted(evidence: ToolFeatures, verb: str) -> str | None:
     prose = evidence.prose
     if verb not in {"convert", "transform"} or "makes_another" in prose.statements:
         return None
@@ -125,7 +125,7 @@ def _converted(evidence: Evidence, verb: str) -> str | None:
     return " of a value" if valued or formed else None
 
 
-def _told(evidence: Evidence, verb: str) -> str | None:
+def _told(evidence: ToolFeatures, verb: str) -> str | None:
     """A summary that is produced, the version that is printed: how something is."""
     told = evidence.kind == "noun" and evidence.words & NOUNS["told"] and verb in {"produce", "build", "generate"}
     reported = verb == "report" and evidence.name.words[-1:] in _REPORTS and _TELLING.match(evidence.text.lower())
@@ -133,7 +133,7 @@ def _told(evidence: Evidence, verb: str) -> str | None:
     return " of how something is" if told or reported or printed else None
 
 
-def _generated(evidence: Evidence, verb: str) -> str | None:
+def _generated(evidence: ToolFeatures, verb: str) -> str | None:
     """A piece of text, a model's answer, advice, a report of a time that has passed."""
     words, prose = evidence.words, evidence.prose
     if verb in {"build", "compose"} and prose.object & {"queries", "query"}:
@@ -154,12 +154,12 @@ def _generated(evidence: Evidence, verb: str) -> str | None:
     return ", and the result is returned" if returned else None
 
 
-def _avowed(evidence: Evidence, verb: str) -> str | None:
+def _avowed(evidence: ToolFeatures, verb: str) -> str | None:
     merely = "merely_makes" in evidence.prose.statements and not evidence.prose.opening & _FILED
     return ", and it says that nothing else comes of it" if merely and verb not in {"export", "download"} else None
 
 
-def _drawn(evidence: Evidence, verb: str) -> str | None:
+def _drawn(evidence: ToolFeatures, verb: str) -> str | None:
     """A chart that is generated, a graph that is rendered; one with a name of its own may stay."""
     around = evidence.words | evidence.prose.object
     rendered = verb in {"render", "plot"} and around & {"graph", "graphs", "image", "preview"}
@@ -170,7 +170,7 @@ def _drawn(evidence: Evidence, verb: str) -> str | None:
     return " of a picture of what is given" if pictured and not stays else None
 
 
-_GIVEN_BACK: Final[tuple[Callable[[Evidence, str], str | None], ...]] = (
+_GIVEN_BACK: Final[tuple[Callable[[ToolFeatures, str], str | None], ...]] = (
     _read,
     _handed_out,
     _converted,

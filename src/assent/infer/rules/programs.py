@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DEEDS, NOUNS, READING
 
 PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
@@ -39,7 +39,7 @@ _BEYOND_TEXT = re.compile(
 )
 
 
-def program(evidence: Evidence) -> str | None:
+def program(evidence: ToolFeatures) -> str | None:
     """What shows that the caller writes the program, the statement or the command."""
     doubt = None if is_treated(evidence) else _written(evidence)
     avowed = "code" not in evidence.inputs.flags and "avows" in evidence.outset and only_reads(evidence)
@@ -47,13 +47,13 @@ def program(evidence: Evidence) -> str | None:
     return None if cleared else doubt
 
 
-def only_reads(evidence: Evidence) -> bool:
+def only_reads(evidence: ToolFeatures) -> bool:
     """Whether the text says so, and not that settings or parameters change it."""
     said = evidence.prose.statements
     return "avows" in said and "opens_up" not in said
 
 
-def is_treated(evidence: Evidence) -> bool:
+def is_treated(evidence: ToolFeatures) -> bool:
     """Whether what is written is only looked at: explained, formatted, calculated, but not run."""
     prose, verb, flags = evidence.prose, evidence.name.verb, evidence.inputs.flags
     if prose.kind == "run" and evidence.kind in READING and not flags & (PROGRAM | {"query"}):
@@ -71,7 +71,7 @@ def is_treated(evidence: Evidence) -> bool:
     return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in evidence.words)
 
 
-def _is_worked_out(evidence: Evidence) -> bool:
+def _is_worked_out(evidence: ToolFeatures) -> bool:
     """`Compute symbolic derivatives` of an expression, not with code."""
     prose = evidence.prose
     formal = evidence.inputs.names & {"equation", "expression", "formula"} and "code" not in evidence.inputs.names
@@ -79,14 +79,14 @@ def _is_worked_out(evidence: Evidence) -> bool:
     return bool(formal and worked) and prose.opening.isdisjoint({"code", "running"})
 
 
-def _is_proofread(evidence: Evidence) -> bool:
+def _is_proofread(evidence: ToolFeatures) -> bool:
     """`check_syntax` of code, where nothing but the syntax is validated."""
     prose = evidence.prose
     validated = evidence.name.verb in _VALIDATING and prose.verbs == ("validate",)
     return validated and evidence.inputs.flags & PROGRAM == {"code"} and bool(prose.object & _FORM)
 
 
-def _written(evidence: Evidence) -> str | None:
+def _written(evidence: ToolFeatures) -> str | None:
     prose, verb = evidence.prose, evidence.name.verb
     if evidence.inputs.flags & PROGRAM and not _looked_up(evidence):
         return "it takes a program or query text"
@@ -103,14 +103,14 @@ def _written(evidence: Evidence) -> str | None:
     return f"{verb} of whatever is written" if (evidence.words | prose.object) & spoken else None
 
 
-def only_asks(evidence: Evidence) -> bool:
+def only_asks(evidence: ToolFeatures) -> bool:
     """Whether a query is in a language that only reads, and nothing else is told of."""
     said = evidence.words | evidence.prose.opening
     asked = (evidence.words | evidence.prose.object) & NOUNS["asked"] and not said & _BEYOND_ASKING
     return bool(asked) and _BEYOND_TEXT.search(evidence.text[:_OPENING].lower()) is None
 
 
-def is_any_query(evidence: Evidence) -> bool:
+def is_any_query(evidence: ToolFeatures) -> bool:
     """Whether a query is run that its caller writes, in a language of which it is not known that it only reads."""
     around = evidence.words | evidence.prose.object
     if evidence.prose.kind != "run" or around & NOUNS["asked"] or not around & {"queries", "query", "statement"}:
@@ -120,7 +120,7 @@ def is_any_query(evidence: Evidence) -> bool:
     return "select" not in around and bool(free or around & {"any", "arbitrary", "raw"})
 
 
-def _looked_up(evidence: Evidence) -> bool:
+def _looked_up(evidence: ToolFeatures) -> bool:
     """Whether `code` is what something is found by, as in `get_airport`, or a command what help is asked about."""
     prose = evidence.prose
     if prose.verbs == ("get",) and evidence.kind in READING and prose.object & {"documentation", "help"}:

@@ -4,9 +4,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from assent.infer.deeds import BY_KIND, judge_act
-from assent.infer.doubts import is_planned
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import (
     ACTING,
     CONJUNCTION,
@@ -19,8 +17,10 @@ from assent.infer.lexicon import (
     READING,
     VERBS,
 )
-from assent.infer.programs import PROGRAM, only_reads
-from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, Verdict
+from assent.infer.rules.programs import PROGRAM, only_reads
+from assent.infer.rules.side_effects import is_planned
+from assent.infer.rules.verbs import BY_KIND, judge_act
+from assent.infer.verdict import ACTS, FINAL, LOOKS, READS, SURE, ReadOnlyVerdict
 
 _SHOWN_THERE: Final = frozenset({"focus", "highlight", "scroll", "zoom"})
 _SCREENS: Final = frozenset({"browser", "camera", "canvas", "editor", "page", "screen", "tab", "viewport", "window"})
@@ -58,7 +58,7 @@ _PARTICLES: Final = frozenset({"in", "out"})
 _WHETHER = re.compile(r"\s*[Cc]hecks? (?:if|whether)\b")
 
 
-def judge_reading(evidence: Evidence) -> Verdict:
+def judge_reading(evidence: ToolFeatures) -> ReadOnlyVerdict:
     """The first rule that has something to say decides; acting evidence is asked first."""
     for rule in (_choices, _worked_on, _recalled, _avowed, _joined_verbs, _guidance, _question):
         verdict = rule(evidence)
@@ -67,7 +67,7 @@ def judge_reading(evidence: Evidence) -> Verdict:
     return BY_KIND.get(_kind(evidence), judge_act)(evidence)
 
 
-def _worked_on(evidence: Evidence) -> Verdict | None:
+def _worked_on(evidence: ToolFeatures) -> ReadOnlyVerdict | None:
     """`Split a string by a delimiter`: what is worked on comes with the call and goes back with the answer."""
     names = evidence.inputs.names
     if any(name.endswith(_ELSEWHERE) for name in names):
@@ -75,19 +75,19 @@ def _worked_on(evidence: Evidence) -> Verdict | None:
     summed = evidence.name.words == ("add",) and names == {"a", "b"}
     first = evidence.text[:120].lower().partition(".")[0].strip()
     if summed or _is_reworked(evidence) or _WORKED.fullmatch(first):
-        return Verdict(LOOKS, "it works on what it is handed")
+        return ReadOnlyVerdict(LOOKS, "it works on what it is handed")
     return None
 
 
-def _recalled(evidence: Evidence) -> Verdict | None:
+def _recalled(evidence: ToolFeatures) -> ReadOnlyVerdict | None:
     """`open_nodes` of the servers that remember in a graph."""
     opened = evidence.name.words[-2:] == ("open", "nodes") and evidence.inputs.names == {"names"}
     if opened and evidence.prose.opening >= {"graph", "knowledge"}:
-        return Verdict(LOOKS, "nodes of a graph are looked up by their names")
+        return ReadOnlyVerdict(LOOKS, "nodes of a graph are looked up by their names")
     return None
 
 
-def _is_reworked(evidence: Evidence) -> bool:
+def _is_reworked(evidence: ToolFeatures) -> bool:
     """`Redact all names in a text and return it`: the text is all that is given, and it comes back."""
     prose, names = evidence.prose, evidence.inputs.names
     texts = evidence.name.verb in DEEDS["reworking"] and names == {"text"} and _IN_A_TEXT.search(evidence.text)
@@ -95,7 +95,7 @@ def _is_reworked(evidence: Evidence) -> bool:
     return bool(texts) and evidence.confirmed and "returns" in prose.statements and not lasting
 
 
-def _choices(evidence: Evidence) -> Verdict | None:
+def _choices(evidence: ToolFeatures) -> ReadOnlyVerdict | None:
     """One tool, many operations: the worst one counts."""
     if _only_filters(evidence) or _only_checks(evidence):
         return None
@@ -108,14 +108,14 @@ def _choices(evidence: Evidence) -> Verdict | None:
     )
     if acting:
         offered = ", ".join(dict.fromkeys(acting))
-        return Verdict(ACTS, f"a parameter chooses between operations that include {offered[:80]}")
+        return ReadOnlyVerdict(ACTS, f"a parameter chooses between operations that include {offered[:80]}")
     plain = evidence.kind in {"manage", "none", "noun", "look", "read"} and not evidence.prose.kinds & ACTING
     if plain and evidence.inputs.only_reads:
-        return Verdict(READS, "every operation its parameter offers only reads")
+        return ReadOnlyVerdict(READS, "every operation its parameter offers only reads")
     return None
 
 
-def _only_filters(evidence: Evidence) -> bool:
+def _only_filters(evidence: ToolFeatures) -> bool:
     """`list_refunds` with an action chooses what is listed, unless to list is itself one of the choices."""
     name, offered = evidence.name, {choice.verb for choice in evidence.inputs.choices}
     looks = name.place == "first" and evidence.prose.kinds <= READING
@@ -123,7 +123,7 @@ def _only_filters(evidence: Evidence) -> bool:
     return lists and name.words[-1] not in {"manager", "ops"}
 
 
-def _only_checks(evidence: Evidence) -> bool:
+def _only_checks(evidence: ToolFeatures) -> bool:
     """`validate_rows` with an operation checks what is meant for it, where the text says that nothing is changed."""
     name, prose = evidence.name, evidence.prose
     checks = name.verb in {"validate", "verify"} and name.words[0] == name.verb and prose.kinds <= READING
@@ -131,22 +131,22 @@ def _only_checks(evidence: Evidence) -> bool:
     return checks and not offered and "without making any changes" in evidence.text.lower() and only_reads(evidence)
 
 
-def _avowed(evidence: Evidence) -> Verdict | None:
+def _avowed(evidence: ToolFeatures) -> ReadOnlyVerdict | None:
     """`run_read_only_query`: what runs something only looks where name and description both say so."""
     words = evidence.name.words
     named = "readonly" in words or ("read", "only") in pairwise(words)
     if named and evidence.kind in {"run", "read", "look"} and "reads_only" in evidence.prose.statements:
-        return Verdict(LOOKS, "its name and its description say that it only reads")
+        return ReadOnlyVerdict(LOOKS, "its name and its description say that it only reads")
     return None
 
 
-def _acts(evidence: Evidence, verb: str) -> bool:
+def _acts(evidence: ToolFeatures, verb: str) -> bool:
     """`Find and highlight text in a tab`: somebody's screen changes."""
     shown = verb in _SHOWN_THERE and not evidence.prose.opening.isdisjoint(_SCREENS)
     return VERBS[verb] in ACTING or shown
 
 
-def _joined_verbs(evidence: Evidence) -> Verdict | None:
+def _joined_verbs(evidence: ToolFeatures) -> ReadOnlyVerdict | None:
     """`search_and_replace`, `Read or replace the clipboard`."""
     looks = bool(evidence.prose.kinds) and evidence.prose.kinds <= READING
     looks = looks or (evidence.name.verb in DEEDS["fetching"] and VERBS.get(evidence.name.words[-1]) == "noun")
@@ -154,13 +154,13 @@ def _joined_verbs(evidence: Evidence) -> Verdict | None:
     told = any(_certain_deed(verb) or _coupled(evidence.name.words, verb) for verb in beside)
     told = told and not CONJUNCTION.isdisjoint(evidence.name.words)
     if beside and (told or not looks):
-        return Verdict(ACTS, f"the name also says {beside[0]}")
+        return ReadOnlyVerdict(ACTS, f"the name also says {beside[0]}")
     checks = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in _CHECKING
     joined = [verb for verb in evidence.prose.verbs[1:] if _acts(evidence, verb) and not (checks and verb == "confirm")]
     if joined and evidence.kind in {"read", "look", "noun", "none", "session"}:
         fetched = evidence.name.verb in {"get", "list"} or evidence.words & {"get", "list"}
         thing = fetched and all(_is_counted(evidence.text, verb) for verb in joined)
-        return Verdict(ACTS, f"the description also says {joined[0]}", SURE if thing else FINAL)
+        return ReadOnlyVerdict(ACTS, f"the description also says {joined[0]}", SURE if thing else FINAL)
     return None
 
 
@@ -182,7 +182,7 @@ def _certain_deed(verb: str) -> bool:
     return VERBS[verb] in ACTING and verb not in NOUN_TOO
 
 
-def _guidance(evidence: Evidence) -> Verdict | None:
+def _guidance(evidence: ToolFeatures) -> ReadOnlyVerdict | None:
     """Tools that only tell how something is done, whatever harmless verb their name has."""
     prose = evidence.prose
     if evidence.kind in _GRAVE or not prose.kinds or not prose.kinds <= READING or prose.late:
@@ -191,14 +191,14 @@ def _guidance(evidence: Evidence) -> Verdict | None:
         return None
     advised = prose.verbs[0] in DEEDS["fetching"] and prose.object & NOUNS["advice"]
     if advised and evidence.name.verb not in DEEDS["heeding"]:
-        return Verdict(LOOKS, "the description offers advice, not the deed")
+        return ReadOnlyVerdict(LOOKS, "the description offers advice, not the deed")
     teaches = prose.verbs[0] in DEEDS["teaching"] or (prose.opening & NOUNS["guide"] and not evidence.confirmed)
     if teaches and "guides" in prose.statements:
-        return Verdict(LOOKS, "the description offers guidance, not the deed")
+        return ReadOnlyVerdict(LOOKS, "the description offers guidance, not the deed")
     return None
 
 
-def _question(evidence: Evidence) -> Verdict | None:
+def _question(evidence: ToolFeatures) -> ReadOnlyVerdict | None:
     """`is_connected`, `harbour_can_i_deploy`."""
     words = evidence.name.words
     asks = bool(words) and (
@@ -207,10 +207,10 @@ def _question(evidence: Evidence) -> Verdict | None:
     prose = evidence.prose
     if asks and words[0] in {"does", "should"} and prose.opening:
         asks = "whether" in prose.opening or bool(prose.kinds and prose.kinds <= READING)
-    return Verdict(READS, "the name asks a question") if asks and not prose.kinds & ACTING else None
+    return ReadOnlyVerdict(READS, "the name asks a question") if asks and not prose.kinds & ACTING else None
 
 
-def _kind(evidence: Evidence) -> str:
+def _kind(evidence: ToolFeatures) -> str:
     """The class of the name's verb, unless the words around show that it is a thing or another deed."""
     verb, words = evidence.name.verb, evidence.words
     meant = words & OTHERWISE[verb][1] if verb in OTHERWISE else frozenset()
@@ -240,13 +240,13 @@ def _kind(evidence: Evidence) -> str:
     return "thing" if verb is not None and _is_thing(evidence, verb) else evidence.kind
 
 
-def _is_rehearsal(evidence: Evidence) -> bool:
+def _is_rehearsal(evidence: ToolFeatures) -> bool:
     """`prune_dry_run`, whose description only looks, or what is only planned."""
     dry = evidence.name.words[-2:] == ("dry", "run") and evidence.prose.kind in READING
     return dry or is_planned(evidence)
 
 
-def _is_aftermath(evidence: Evidence) -> bool:
+def _is_aftermath(evidence: ToolFeatures) -> bool:
     """`gc_status`, `purge_history`: what became of a deed, where the description only looks."""
     name, prose = evidence.name, evidence.prose
     if name.kind not in ACTING or name.words[-1] not in _AFTERMATH or prose.kind not in READING or evidence.confirmed:
@@ -259,7 +259,7 @@ def _is_aftermath(evidence: Evidence) -> bool:
     return told and stands and not lost
 
 
-def _is_fetched(evidence: Evidence) -> bool:
+def _is_fetched(evidence: ToolFeatures) -> bool:
     """`list_resume_versions`: the name begins with a look, and the description only looks."""
     first, verb = evidence.name.words[:1], evidence.name.verb
     thing = verb in NOUN_TOO or VERBS.get(verb or "", "destroy") not in {"destroy", "drive", "spend"}
@@ -268,7 +268,7 @@ def _is_fetched(evidence: Evidence) -> bool:
     return looks and thing and not joined and verb not in first and not DEEDS["fetching"].isdisjoint(first)
 
 
-def _is_thing(evidence: Evidence, verb: str) -> bool:
+def _is_thing(evidence: ToolFeatures, verb: str) -> bool:
     """Whether `release` in `release_notes` is no deed: the description does not name it, and only looks."""
     name, prose = evidence.name, evidence.prose
     if verb not in NOUN_TOO or name.kind in READING or evidence.confirmed:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import DEEDS, NOUNS, OTHERWISE, VAGUE, VERBS
 
 _PRESS: Final = "a press on a live screen may do anything"
@@ -18,7 +18,7 @@ _CHORD_INPUT: Final = frozenset({"combination", "combo", "hotkey", "key", "keys"
 _KEYING: Final = frozenset({"send", "add", "change", "none", "run", "noun"})
 
 
-def judge_press(evidence: Evidence) -> str | None:
+def judge_press(evidence: ToolFeatures) -> str | None:
     """The sentence that says why the screen may do anything, or nothing."""
     verb, words = evidence.name.verb, evidence.words
     if verb in DEEDS["answering"] and words & _DIALOG and not _waits_for_nobody(evidence):
@@ -28,14 +28,14 @@ def judge_press(evidence: Evidence) -> str | None:
     return "what is entered on a live screen may do anything" if _entered(evidence) else None
 
 
-def _waits_for_nobody(evidence: Evidence) -> bool:
+def _waits_for_nobody(evidence: ToolFeatures) -> bool:
     """An alert of a monitor, which is dismissed by its number; one on a screen has a button."""
     said = evidence.words | evidence.prose.opening
     dismissed = evidence.name.verb == "dismiss" and not evidence.words.isdisjoint({"alert", "alerts"})
     return dismissed and said.isdisjoint(_SHOWN_ON) and not evidence.inputs.names.isdisjoint(_ALERT_INPUT)
 
 
-def _pressed(evidence: Evidence) -> bool:
+def _pressed(evidence: ToolFeatures) -> bool:
     verb, words, prose = evidence.name.verb, evidence.words, evidence.prose
     otherwise = verb in OTHERWISE and OTHERWISE[verb][0] == "drive" and words & OTHERWISE[verb][1]
     beside = evidence.kind in VAGUE and any(VERBS[joined] == "drive" for joined in evidence.name.beside)
@@ -55,7 +55,7 @@ def _pressed(evidence: Evidence) -> bool:
     return bool(acted or steered or hidden or submitted or moved or switched)
 
 
-def _keyed(evidence: Evidence) -> bool:
+def _keyed(evidence: ToolFeatures) -> bool:
     """Keys that are sent to what has the focus, and shortcuts of the keyboard."""
     words, prose = evidence.words, evidence.prose
     if evidence.kind not in _KEYING:
@@ -72,7 +72,7 @@ def _keyed(evidence: Evidence) -> bool:
     return bool(typed or (chord and evidence.inputs.names & _CHORD_INPUT))
 
 
-def _entered(evidence: Evidence) -> bool:
+def _entered(evidence: ToolFeatures) -> bool:
     """A text, a tick or a choice put into a field that is pointed at on a screen."""
     prose, around = evidence.prose, evidence.words | evidence.prose.opening
     entering = evidence.name.verb in DEEDS["entering"] or (prose.verbs and prose.verbs[0] in {"enter", "select"})

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from assent.infer.evidence import Evidence
+from assent.infer.features.tool import ToolFeatures
 from assent.infer.lexicon import ACTING, DEEDS, NOUN_FIRST, NOUNS, READING, VERBS
-from assent.infer.programs import EXTRAS, only_reads
+from assent.infer.rules.programs import EXTRAS, only_reads
 
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
 # At the end of a name they are the deed, whatever the description looks at.
@@ -21,7 +21,7 @@ _SENT: Final = frozenset({"body", "data", "json", "payload"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
-def requested(evidence: Evidence) -> str | None:
+def requested(evidence: ToolFeatures) -> str | None:
     """`fetch_api` with any method, a path and something to send; one that lists or tests requests sends none."""
     names = evidence.inputs.names
     if "http" not in evidence.inputs.flags or evidence.name.verb in _SIFTING:
@@ -30,20 +30,20 @@ def requested(evidence: Evidence) -> str | None:
     return "it sends any method" if sends else None
 
 
-def saved(evidence: Evidence) -> str | None:
+def saved(evidence: ToolFeatures) -> str | None:
     named = evidence.name.words[-2:] == ("to", "file")
     said = evidence.prose.statements
     stays = named or _is_filed(evidence) or ("saves" in said and "writes_no_file" not in said)
     return "the result may be saved" if stays else None
 
 
-def kept(evidence: Evidence) -> str | None:
+def kept(evidence: ToolFeatures) -> str | None:
     """What is read may be put into a file: a parameter says where, or the first lines say so."""
     filed = _is_filed(evidence) or {"file_name", "overwrite"} <= evidence.inputs.names
     return "the result may be saved" if filed or "files" in evidence.outset else None
 
 
-def _is_filed(evidence: Evidence) -> bool:
+def _is_filed(evidence: ToolFeatures) -> bool:
     """Whether a parameter names a file for the result; any path does for a screenshot, and none for a command."""
     if evidence.prose.kind == "make" and "command" in evidence.prose.object:
         return False
@@ -55,7 +55,7 @@ def _is_filed(evidence: Evidence) -> bool:
     return bool(pictured or drawn) or "file" in evidence.inputs.flags
 
 
-def let_in(evidence: Evidence) -> str | None:
+def let_in(evidence: ToolFeatures) -> str | None:
     """`get_upload_url` gives a way in that was not there before."""
     if evidence.name.verb == "list":
         return None
@@ -64,7 +64,7 @@ def let_in(evidence: Evidence) -> str | None:
     return "what it gives lets its holder in" if lets_in else None
 
 
-def traced(evidence: Evidence) -> str | None:
+def traced(evidence: ToolFeatures) -> str | None:
     """A read that marks, takes or makes what it reads."""
     if evidence.inputs.flags & {"traced", "emptying", "felling"}:
         return "a switch marks or takes what is read"
@@ -76,14 +76,14 @@ def traced(evidence: Evidence) -> str | None:
     return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
 
 
-def continued(evidence: Evidence) -> str | None:
+def continued(evidence: ToolFeatures) -> str | None:
     """What is looked for is found by a job that goes on after the answer."""
     said = evidence.prose.statements
     going = "queues" in said or ("starts_job" in said and evidence.name.verb not in _FOLLOWING)
     return "a job goes on" if going and "status" not in evidence.words else None
 
 
-def evaluated(evidence: Evidence) -> str | None:
+def evaluated(evidence: ToolFeatures) -> str | None:
     """What is evaluated may be a call, what is explained with `analyze` is carried out, and a stage may write."""
     verb, names = evidence.name.verb, evidence.inputs.names
     if verb not in _CARRYING_OUT:
@@ -96,13 +96,13 @@ def evaluated(evidence: Evidence) -> str | None:
     return "what is given is carried out" if carried else None
 
 
-def ended(evidence: Evidence) -> str | None:
+def ended(evidence: ToolFeatures) -> str | None:
     """`view_delete`, `list_delete`: what sounds like a look is the thing."""
     last = evidence.name.words[-1]
     return f"its name ends with {last}" if last in _LAST_WORDS and not is_planned(evidence) else None
 
 
-def is_planned(evidence: Evidence) -> bool:
+def is_planned(evidence: ToolFeatures) -> bool:
     """`plan_delete`, where the text previews what would be done, says that it only reads, and nothing confirms it."""
     prose, names = evidence.prose, evidence.inputs.names
     planned = evidence.name.words[:1] in {("plan",), ("preview",)} and prose.verbs in {("preview",), ("show",)}
@@ -110,7 +110,7 @@ def is_planned(evidence: Evidence) -> bool:
     return told and "in_passing" not in prose.statements and not any(name.startswith(_CONFIRMING) for name in names)
 
 
-def begun(evidence: Evidence) -> str | None:
+def begun(evidence: ToolFeatures) -> str | None:
     """`monitor_voyage_start`, `audit_fix`: what stands last may be the deed, unless the description only looks."""
     last, said = evidence.name.words[-1], evidence.prose.kinds
     told = last not in DEEDS["opening"] and said and said <= READING
@@ -118,7 +118,7 @@ def begun(evidence: Evidence) -> str | None:
     return f"its name ends with {last}" if deed else None
 
 
-def errand(evidence: Evidence) -> str | None:
+def errand(evidence: ToolFeatures) -> str | None:
     """A page is read by pressing something on it, or after steps of the caller's."""
     prose = evidence.prose
     steps = "url" in evidence.inputs.flags and evidence.inputs.names & {"actions", "steps"}
@@ -132,7 +132,7 @@ def errand(evidence: Evidence) -> str | None:
     return None
 
 
-def renewed(evidence: Evidence) -> str | None:
+def renewed(evidence: ToolFeatures) -> str | None:
     """`get_new_key` makes one."""
     around = evidence.words | evidence.prose.object
     if evidence.name.verb == "list":
@@ -140,7 +140,7 @@ def renewed(evidence: Evidence) -> str | None:
     return "what is got is new" if "new" in around and around & NOUNS["issued"] else None
 
 
-def mended(evidence: Evidence) -> str | None:
+def mended(evidence: ToolFeatures) -> str | None:
     plain = evidence.name.verb in _PLAIN and evidence.prose.kind == "read"
     sets = evidence.kind in {"none", "noun"} and " or set " in evidence.text[:200].lower()
     if sets and any(name.startswith("set_") for name in evidence.inputs.names):
@@ -151,12 +151,12 @@ def mended(evidence: Evidence) -> str | None:
     return "it can put right or keep what it finds" if mends else None
 
 
-def does(evidence: Evidence) -> bool:
+def does(evidence: ToolFeatures) -> bool:
     """Whether a switch does something beside the look; of a list it chooses what is listed."""
     return "doing" in evidence.inputs.flags and evidence.name.verb not in DEEDS["fetching"] | {"extract", "parse"}
 
 
-def statement(evidence: Evidence) -> str | None:
+def statement(evidence: ToolFeatures) -> str | None:
     """`Run ANALYZE on a table`: the word is a statement that a store is given."""
     prose = evidence.prose
     if prose.kind == "run" and evidence.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
@@ -169,7 +169,7 @@ def statement(evidence: Evidence) -> str | None:
     return "it is a statement that is run" if given else None
 
 
-def shown_elsewhere(evidence: Evidence) -> str | None:
+def shown_elsewhere(evidence: ToolFeatures) -> str | None:
     """`view_in_browser` opens something on somebody's screen."""
     words = evidence.name.words
     opened = len(words) > 2 and words[-2] == "in" and words[-1] in NOUNS["program_window"]
@@ -180,7 +180,7 @@ def shown_elsewhere(evidence: Evidence) -> str | None:
     return exhibited(evidence) or signalled(evidence)
 
 
-def exhibited(evidence: Evidence) -> str | None:
+def exhibited(evidence: ToolFeatures) -> str | None:
     """`display_text` shows somebody what its caller gives it."""
     verb, names = evidence.name.verb, evidence.inputs.names
     given = verb in {"display", "show", "tell"} and names & NOUNS["exhibit_input"]
@@ -196,7 +196,7 @@ def exhibited(evidence: Evidence) -> str | None:
     return "it puts something before somebody" if given or put else None
 
 
-def signalled(evidence: Evidence) -> str | None:
+def signalled(evidence: ToolFeatures) -> str | None:
     """`look_at` a point turns a head, `locate_device` for a minute makes it blink."""
     verb, names = evidence.name.verb, evidence.inputs.names
     turned = verb == "look" and "at" in evidence.words and names & NOUNS["aim_input"]
@@ -206,14 +206,14 @@ def signalled(evidence: Evidence) -> str | None:
     return "something is moved, lit or kept" if turned or lit or taught or noted else None
 
 
-def dispatched(evidence: Evidence) -> str | None:
+def dispatched(evidence: ToolFeatures) -> str | None:
     """One tool for whichever operation is named, with whatever that one takes."""
     names = evidence.inputs.names
     free = names & {"action", "command", "operation"} and not evidence.inputs.choices and names & NOUNS["parcel"]
     return "it does whichever operation is named" if free else None
 
 
-def consulted(evidence: Evidence) -> str | None:
+def consulted(evidence: ToolFeatures) -> str | None:
     """An agent that is asked may do something about it."""
     asked = evidence.name.verb in DEEDS["consulting"] and evidence.words & _AGENTS
     told = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in DEEDS["consulting"]
@@ -224,7 +224,7 @@ def consulted(evidence: Evidence) -> str | None:
     return "an agent is asked" if asked or given or able or unleashed else None
 
 
-def made(evidence: Evidence) -> str | None:
+def made(evidence: ToolFeatures) -> str | None:
     """`infer` that generates an image keeps it somewhere, unless it says that it gives it back."""
     prose = evidence.prose
     makes = prose.kind == "make" and prose.verbs[0] in {"generate", "produce"} and "returns" not in prose.statements
@@ -232,7 +232,7 @@ def made(evidence: Evidence) -> str | None:
     return f"the description says {prose.verbs[0]}" if pictured else None
 
 
-def rehearsed(evidence: Evidence) -> str | None:
+def rehearsed(evidence: ToolFeatures) -> str | None:
     verb, prose = evidence.name.verb, evidence.prose
     if evidence.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
         return "it can be rehearsed or forced"

@@ -1,6 +1,6 @@
 """What of the findings can be put right in the files themselves?"""
 
-from assent.lint.mending.mend import Mended, mend
-from assent.lint.mending.writing import write_all
+from assent.lint.fix.fixer import FixedFile, fix_file
+from assent.lint.fix.write import write_all
 
-__all__ = ["Mended", "mend", "write_all"]
+__all__ = ["FixedFile", "fix_file", "write_all"]

@@ -10,27 +10,27 @@ from typing import Any, Protocol
 import yaml
 
 from assent.contract.files import homes_of, parse_written
-from assent.contract.yaml_lines import Document
+from assent.contract.yaml_lines import YamlDocument
 from assent.errors import FaultsError
-from assent.lint.change import Change
-from assent.lint.mending import json_text, yaml_text
-from assent.lint.places import definitions_in
+from assent.lint.edit import Edit
+from assent.lint.fix import json_text, yaml_text
+from assent.lint.json_positions import definitions_in
 
 _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, yaml.YAMLError, FaultsError)
 
 
-class Sheet(Protocol):
+class EditableFile(Protocol):
     """A file's text that can be changed tool by tool."""
 
     @property
     def text(self) -> str: ...
 
-    def change(self, tool: str, index: int, change: Change) -> bool:
+    def change(self, tool: str, index: int, change: Edit) -> bool:
         """Make the change and say whether that was possible; what is not possible leaves everything as it was."""
         ...
 
 
-class DefinitionSheet:
+class EditableDefinitionFile:
     """Definitions in JSON, as one document, or one or a page of them per line."""
 
     def __init__(self, text: str) -> None:
@@ -40,7 +40,7 @@ class DefinitionSheet:
     def text(self) -> str:
         return "".join(self._parts)
 
-    def change(self, tool: str, index: int, change: Change) -> bool:
+    def change(self, tool: str, index: int, change: Edit) -> bool:
         if index >= len(self._places):
             return False
         place = self._places[index]
@@ -51,7 +51,7 @@ class DefinitionSheet:
         return True
 
 
-class ContractSheet:
+class EditableContractFile:
     """Contracts in YAML or JSON; a change after which the file is no contract file is not made."""
 
     def __init__(self, text: str) -> None:
@@ -61,11 +61,11 @@ class ContractSheet:
             json.loads(text)
             self._edit = json_text.edited
 
-    def change(self, tool: str, index: int, change: Change) -> bool:
-        document = Document(self.text)
+    def change(self, tool: str, index: int, change: Edit) -> bool:
+        document = YamlDocument(self.text)
         places = [(*home, name) for _, home in homes_of(document) for name in _at(document.value, home)]
-        whole = Change(change.deed, (*places[index], *change.path), change.value)
-        made = _checked(self.text, whole, lambda text: Document(text).value, self._edit)
+        whole = Edit(change.deed, (*places[index], *change.path), change.value)
+        made = _checked(self.text, whole, lambda text: YamlDocument(text).value, self._edit)
         if made is None:
             return False
         try:
@@ -82,7 +82,7 @@ def _at(value: Any, place: tuple[Any, ...]) -> Any:
     return value
 
 
-def _checked(text: str, change: Change, read: Callable[[str], Any], edit: Callable[[str, Change], str]) -> str | None:
+def _checked(text: str, change: Edit, read: Callable[[str], Any], edit: Callable[[str, Edit], str]) -> str | None:
     """The edited text, if reading it gives exactly what the change was to give."""
     try:
         value = read(text)

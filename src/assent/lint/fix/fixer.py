@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assent.errors import Fault, SettingsError
-from assent.lint.mending.sheet import ContractSheet, DefinitionSheet, Sheet
+from assent.lint.fix.file import EditableContractFile, EditableDefinitionFile, EditableFile
 from assent.lint.rule import Finding, Rule
 from assent.lint.target import Target
 
@@ -20,7 +20,7 @@ Look = Callable[[str], tuple[Target, Sequence[Finding]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class FixedFile:
     """A file as it was and as it reads with the fixes in it, and the findings that they answer."""
 
     file: Path
@@ -35,7 +35,7 @@ class Mended:
         return list(difflib.unified_diff(old, new, str(self.file), f"{self.file} (fixed)", lineterm="", n=1))
 
 
-def mend(file: Path, before: bytes, look: Look, rules: dict[str, Rule]) -> Mended:
+def fix_file(file: Path, before: bytes, look: Look, rules: dict[str, Rule]) -> FixedFile:
     """Make every change that a finding's rule offers, and look again, for one fix may show the next."""
     text = _text(before, file)
     mark = _MARK if text.startswith(_MARK) else ""
@@ -43,16 +43,18 @@ def mend(file: Path, before: bytes, look: Look, rules: dict[str, Rule]) -> Mende
     fixed: list[Finding] = []
     for _ in range(_ROUNDS):
         target, findings = look(text)
-        sheet: Sheet = ContractSheet(text) if any(one.contract for one in target.subjects) else DefinitionSheet(text)
+        sheet: EditableFile = (
+            EditableContractFile(text) if any(one.contract for one in target.subjects) else EditableDefinitionFile(text)
+        )
         done = [finding for finding in findings if _answer(finding, rules[finding.rule], target, sheet)]
         if not done:
             break
         fixed += done
         text = sheet.text
-    return Mended(file, before, (mark + text).encode("utf-8"), tuple(fixed))
+    return FixedFile(file, before, (mark + text).encode("utf-8"), tuple(fixed))
 
 
-def _answer(finding: Finding, rule: Rule, target: Target, sheet: Sheet) -> bool:
+def _answer(finding: Finding, rule: Rule, target: Target, sheet: EditableFile) -> bool:
     """Whether the file was changed for this finding. Of two tools with one name neither is touched."""
     if rule.mend is None or target.names[finding.tool] != 1:
         return False

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from assent.lint.change import Change
-from assent.lint.places import Member, members, skip
+from assent.lint.edit import Edit
+from assent.lint.json_positions import Member, members, skip
 
 
-def edited(text: str, change: Change) -> str:
+def edited(text: str, change: Edit) -> str:
     """The text of one object with the change made; raises ValueError or KeyError where the place is not there."""
     at = skip(text, 0)
     for key in change.path[:-1]:

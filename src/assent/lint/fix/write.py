@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from assent.drafts import draft, is_protected
 from assent.errors import Fault, SettingsError
-from assent.lint.mending.mend import Mended
+from assent.files import draft, is_protected
+from assent.lint.fix.fixer import FixedFile
 
 
-def write_all(files: Sequence[Mended]) -> None:
+def write_all(files: Sequence[FixedFile]) -> None:
     """Write every file beside its place first, its old text too, and only then put them there, one rename each."""
     drafts: list[Path] = []
     steps: list[tuple[Path, Path, Path]] = []

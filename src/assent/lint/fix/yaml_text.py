@@ -9,14 +9,14 @@ from typing import Any
 import yaml
 
 from assent.contract.yaml_lines import without_values
-from assent.lint.change import Change
+from assent.lint.edit import Edit
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = re.compile(r"[a-z][a-z_]*\Z")
 _NOT_PLAIN = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
 
-def edited(text: str, change: Change) -> str:
+def edited(text: str, change: Edit) -> str:
     """The text with the change made; raises ValueError or KeyError where it cannot be made by one edit."""
     made = _edited(text, change)
     if without_values(made).count("#") < without_values(text).count("#"):
@@ -24,7 +24,7 @@ def edited(text: str, change: Change) -> str:
     return made
 
 
-def _edited(text: str, change: Change) -> str:
+def _edited(text: str, change: Edit) -> str:
     holder = yaml.compose(text, Loader=_LOADER)
     for key in change.path[:-1]:
         holder = holder.value[key] if isinstance(holder, yaml.SequenceNode) else _pair(holder, key)[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.lint.document import written
+from assent.lint.json_text import written
 from assent.lint.rule import SEVERITIES
 from assent.lint.run import Report
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assent.core.render import visible
-from assent.lint.document import written
+from assent.lint.json_text import written
 from assent.lint.rule import Finding, Rule
 from assent.lint.run import Report, all_rules
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.lint.fields import Field
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _AMOUNTS = frozenset(
     (
@@ -19,7 +19,7 @@ _ENDS = ("_amount", "_budget", "_qty", "_notional", "_credits")
 _BOUNDS = ("maximum", "exclusiveMaximum", "enum", "const")
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.tier == "read" or tool.inference.read_only:
         return
     spends = tool.tier == "external_spend" or tool.inference.tier == "external_spend"
@@ -29,9 +29,9 @@ def check(tool: Subject) -> Iterator[Said]:
             continue  # what something is to cost others, or no amount
         at = f"/inputSchema{field.pointer}"
         if _number(field) and not field.bounded(*_BOUNDS):
-            yield Said(f"{field.name} has no maximum", at)
+            yield RawFinding(f"{field.name} has no maximum", at)
         elif spends and not _number(field) and field.is_a("string") and not field.bounded("enum", "const", "pattern"):
-            yield Said(f"{field.name} is a text, which has no maximum", at)
+            yield RawFinding(f"{field.name} is a text, which has no maximum", at)
 
 
 def _number(field: Field) -> bool:

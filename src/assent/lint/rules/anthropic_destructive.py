@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _HARMLESS = ("read", "compute")
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.destructive is not False or tool.claims.read_only or not tool.confident:
         return
     if tool.tier not in _HARMLESS and not tool.inference.read_only:
-        yield Said("destructiveHint is false, but it changes something", "/annotations/destructiveHint")
+        yield RawFinding("destructiveHint is false, but it changes something", "/annotations/destructiveHint")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.contract is None and "destructiveHint" in tool.annotations:
         yield put(True, "annotations", "destructiveHint")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if claims.read_only is None and claims.destructive is None:
-        yield Said("it has neither readOnlyHint nor destructiveHint", "/annotations")
+        yield RawFinding("it has neither readOnlyHint nor destructiveHint", "/annotations")
     elif not claims.read_only and claims.destructive is None:
-        yield Said("it is not read-only and has no destructiveHint", "/annotations/destructiveHint")
+        yield RawFinding("it is not read-only and has no destructiveHint", "/annotations/destructiveHint")
 
 
 RULE = Rule(

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.infer.features.parameters import read_parameters
 from assent.infer.lexicon import READING
-from assent.infer.parameters import read_parameters
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     choices = read_parameters(tool.definition.get("inputSchema")).choices
     reads = [choice.verb for choice in choices if choice.kind in READING]
     acts = [choice.verb for choice in choices if choice.kind not in READING and choice.certain]
     if reads and acts:
-        yield Said(f"it can {reads[0]} and {acts[0]}, as an argument says", "/inputSchema")
+        yield RawFinding(f"it can {reads[0]} and {acts[0]}, as an argument says", "/inputSchema")
         return
     for field in tool.inputs:
         offered = {str(value).upper() for part in field.options for value in part.get("enum") or ()}
         if field.plain in ("method", "http_method", "verb") and offered & _SAFE and offered - _SAFE:
-            yield Said(f"{field.name} offers safe and unsafe HTTP methods", f"/inputSchema{field.pointer}")
+            yield RawFinding(f"{field.name} offers safe and unsafe HTTP methods", f"/inputSchema{field.pointer}")
 
 
 RULE = Rule(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if len(tool.name) > 64:
-        yield Said(f"the name has {len(tool.name)} characters; 64 are allowed", "/name")
+        yield RawFinding(f"the name has {len(tool.name)} characters; 64 are allowed", "/name")
 
 
 RULE = Rule(

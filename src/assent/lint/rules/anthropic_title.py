@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     inside = tool.annotations.get("title")
     if not (isinstance(inside, str) and inside.strip()):
-        yield Said("annotations.title is missing", "/annotations/title")
+        yield RawFinding("annotations.title is missing", "/annotations/title")
     if not tool.title.strip():
-        yield Said("title is missing", "/title")
+        yield RawFinding("title is missing", "/title")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     inside = tool.annotations.get("title")
     if tool.contract is None and at == "/title" and isinstance(inside, str) and inside.strip():
         yield put(inside, "title")

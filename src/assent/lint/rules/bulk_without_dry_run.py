@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.keys import presses, rehearses, selection
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
+from assent.lint.tool_traits import presses, rehearses, selection
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.tier == "read" or (tool.contract is None and not tool.confident):
         return
     harmful = tool.tier == "destructive" or (tool.contract is None and tool.inference.destructive)
@@ -19,7 +19,7 @@ def check(tool: Subject) -> Iterator[Said]:
     many = selection(tool)
     if many is not None or (tool.contract is not None and tool.contract.bulk):
         what = many.name if many is not None else "a bulk call"
-        yield Said(f"{what} can name many things at once, and there is no dry run", "/inputSchema")
+        yield RawFinding(f"{what} can name many things at once, and there is no dry run", "/inputSchema")
 
 
 RULE = Rule(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _RUN = frozenset(
     ("command", "cmd", "shell", "shell_command", "command_line", "sql", "sql_query", "sql_statement", "cypher")
@@ -16,7 +16,7 @@ _RUN_BY_SOME = frozenset(("code", "script", "javascript", "statement", "expressi
 _ENDS = ("_command", "_sql", "_script", "_code", "_statement", "_query_string")
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.inference.read_only and tool.confident:
         return
     runs = any(reason.startswith("runs ") for reason in tool.inference.reasons)
@@ -26,7 +26,7 @@ def check(tool: Subject) -> Iterator[Said]:
         text = field.is_a("string") or (runs and field.is_a("array"))
         named = field.plain in free or (runs and field.plain.endswith(_ENDS))
         if named and text and not field.bounded("enum", "const", "pattern"):
-            yield Said(f"{field.name} takes any text and runs it", f"/inputSchema{field.pointer}")
+            yield RawFinding(f"{field.name} takes any text and runs it", f"/inputSchema{field.pointer}")
 
 
 RULE = Rule(

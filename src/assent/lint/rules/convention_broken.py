@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject, Target
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool, Target
 
 _ENOUGH = 5
 _MAJORITY = 0.9
 _ALL_BUT_ONE = 0.85
 
 
-def check(target: Target) -> Iterator[tuple[str, Said]]:
-    groups: dict[str, list[tuple[Subject, bool]]] = defaultdict(list)
+def check(target: Target) -> Iterator[tuple[str, RawFinding]]:
+    groups: dict[str, list[tuple[LintedTool, bool]]] = defaultdict(list)
     for tool in target.subjects:
         kind = _kind(tool)
         if kind and tool.claims.destructive is not None and tool.contract is None:
@@ -29,13 +29,13 @@ def check(target: Target) -> Iterator[tuple[str, Said]]:
         for tool, said in members:
             if said is not usual:
                 counted = f"{agreeing} of {len(members)} tools of this server that {kind}"
-                yield tool.name, Said(f"destructiveHint is {_word(said)}; {counted} say {_word(usual)}", AT)
+                yield tool.name, RawFinding(f"destructiveHint is {_word(said)}; {counted} say {_word(usual)}", AT)
 
 
 AT = "/annotations/destructiveHint"
 
 
-def _kind(tool: Subject) -> str:
+def _kind(tool: LintedTool) -> str:
     """The kinds on which vendors differ; what deletes has a rule of its own."""
     if tool.claims.read_only or tool.inference.read_only or tool.inference.destructive or not tool.confident:
         return ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 # Each with a word without which it cannot match: patterns are slow on long texts, looking for a word is not.
 _PHRASES: dict[str, tuple[str, ...]] = {
@@ -66,11 +66,13 @@ _PHRASES: dict[str, tuple[str, ...]] = {
 _ORDERS = tuple((words, re.compile(phrase, re.VERBOSE)) for phrase, words in _PHRASES.items())
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     for place, text in tool.texts:
         order = _order(text.lower())
         if order:
-            yield Said(f"this looks like an attack: it gives the model orders: {' '.join(order.split())[:80]!r}", place)
+            yield RawFinding(
+                f"this looks like an attack: it gives the model orders: {' '.join(order.split())[:80]!r}", place
+            )
 
 
 def _order(text: str) -> str | None:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.keys import presses, restarts
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
+from assent.lint.tool_traits import presses, restarts
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if presses(tool) or restarts(tool):
         return
     if tool.claims.destructive is False and not tool.claims.read_only and tool.inference.destructive and tool.confident:
         reasons = tool.inference.reasons
         why = reasons[1] if len(reasons) > 1 else tool.because
         fix = "Correct `side_effect:`; or the words, if nothing can be lost." if tool.contract else ""
-        yield Said(f"destructiveHint is false, but {why}", "/annotations/destructiveHint", fix)
+        yield RawFinding(f"destructiveHint is false, but {why}", "/annotations/destructiveHint", fix)
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.contract is None and "destructiveHint" in tool.annotations:
         yield put(True, "annotations", "destructiveHint")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.destructive and not tool.claims.read_only and tool.inference.read_only and tool.confident:
-        yield Said(f"destructiveHint is true, but {tool.because}", "/annotations/destructiveHint")
+        yield RawFinding(f"destructiveHint is true, but {tool.because}", "/annotations/destructiveHint")
 
 
 RULE = Rule(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, remove
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, remove
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     contract = tool.contract
     if contract is None or contract.side_effect != "destructive":
         return
     if contract.confirmation.by == "none" or contract.autonomous:
-        yield Said("it destroys, and nobody is asked", "confirmation.by")
+        yield RawFinding("it destroys, and nobody is asked", "confirmation.by")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     """Without a `confirmation:` of its own, the one that its risk asks for holds."""
     if tool.contract is not None and tool.contract.confirmation.by == "none":
         yield remove("confirmation")

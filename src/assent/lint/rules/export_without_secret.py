@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     contract = tool.contract
     declared = contract is not None and (contract.natural or "secrets" in contract.model_fields_set)
     issues = tool.tier == "share_export"
@@ -17,11 +17,11 @@ def check(tool: Subject) -> Iterator[Said]:
     # Whatever the tier is, a result with a password in it shows one.
     shown = [field for field in tool.outputs if (field.issued if issues else field.secret)]
     if shown:
-        yield Said(
+        yield RawFinding(
             f"its result has {shown[0].name}, which is not declared a secret", f"/outputSchema{shown[0].pointer}"
         )
     elif issues and tool.contract is not None and not tool.outputs:
-        yield Said("its contract does not say which part of the result is a secret", "secrets")
+        yield RawFinding("its contract does not say which part of the result is a secret", "secrets")
 
 
 RULE = Rule(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.contract is not None and tool.tier != "read" and not tool.contract.failure_modes:
-        yield Said("its contract declares no failure modes: every failure leaves the call in doubt", "failure_modes")
+        yield RawFinding(
+            "its contract declares no failure modes: every failure leaves the call in doubt", "failure_modes"
+        )
 
 
 RULE = Rule(

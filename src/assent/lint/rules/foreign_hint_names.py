@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.contract.profiles import WIRE_NAMES
-from assent.lint.change import Change, remove, rename
-from assent.lint.guarding import deserved
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, remove, rename
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import deserved
+from assent.lint.target import LintedTool
 
 _MEANT = {wire.removesuffix("Hint").lower(): wire for wire in WIRE_NAMES.values()}
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     for name in tool.annotations:
         wire = meant(name)
         if wire is not None and name != wire:
-            yield Said(
+            yield RawFinding(
                 f"the hint is called {wire}; hosts do not read {name}", f"/annotations/{name}", f"Rename it to {wire}."
             )
     for name in tool.definition:
         wire = meant(name)
         if wire is not None:
-            yield Said(
+            yield RawFinding(
                 f"{name} stands beside the annotations, where hosts do not look",
                 f"/{name}",
                 f"Move it into `annotations` as {wire}.",
@@ -36,7 +36,7 @@ def meant(name: str) -> str | None:
     return _MEANT.get(plain.removesuffix("hint"))
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     place, _, foreign = at.rpartition("/")
     name, value = meant(foreign), tool.annotations.get(foreign)
     if tool.contract is not None or place != "/annotations" or name is None or not isinstance(value, bool):

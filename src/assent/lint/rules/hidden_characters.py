@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from assent.core.render import BLANK
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _LINES = frozenset("\n\r\t")
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")  # parts of emoji, and of words in some scripts
@@ -19,14 +19,14 @@ _KEYCAPS = frozenset("0123456789#*")
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     for place, text in _texts(tool):
         if all(character in _LINES or _is_seen(character) for character in set(text)):
             continue
         found = dict.fromkeys(text[at] for at in hidden_in(text))
         if found:
             shown = ", ".join(f"U+{ord(character):04X}" for character in list(found)[:5])
-            yield Said(f"it holds characters that nobody sees: {shown}", place)
+            yield RawFinding(f"it holds characters that nobody sees: {shown}", place)
 
 
 def hidden_in(text: str) -> Iterator[int]:
@@ -55,14 +55,14 @@ def _can_be_joined(character: str) -> bool:
     return unicodedata.category(character) in _JOINED
 
 
-def _texts(tool: Subject) -> Iterator[tuple[str, str]]:
+def _texts(tool: LintedTool) -> Iterator[tuple[str, str]]:
     yield "/name", tool.text("name")
     yield from tool.texts
     for field in tool.inputs:
         yield f"/inputSchema{field.pointer}", field.name
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     """Texts lose them; a name is what callers know a tool or an argument by, and stays."""
     path = [part.replace("~1", "/").replace("~0", "~") for part in at.split("/")[1:]]
     holder: Any = tool.definition

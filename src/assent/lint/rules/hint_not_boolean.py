@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put, remove
-from assent.lint.guarding import deserved
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put, remove
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import deserved
+from assent.lint.target import LintedTool
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _WORDS = {"true": True, "false": False}
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     for hint in HINTS:
         if hint in tool.annotations and not isinstance(tool.annotations[hint], bool):
-            yield Said(f"{hint} is {str(tool.annotations[hint])[:40]!r}, not true or false", f"/annotations/{hint}")
+            yield RawFinding(
+                f"{hint} is {str(tool.annotations[hint])[:40]!r}, not true or false", f"/annotations/{hint}"
+            )
     given = tool.definition.get("annotations")
     if given is not None and not isinstance(given, dict):
-        yield Said("annotations is not an object", "/annotations")
+        yield RawFinding("annotations is not an object", "/annotations")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     hint = at.rpartition("/")[2]
     if tool.contract is not None or hint not in HINTS:
         return

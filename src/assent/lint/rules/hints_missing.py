@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change
-from assent.lint.guarding import spelled_out
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import spelled_out
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if all(said is None for said in (claims.read_only, claims.destructive, claims.idempotent, claims.open_world)):
         guess = "reads only" if tool.inference.read_only else f"is of tier {tool.inference.tier}"
-        yield Said(f"it carries no hints; by its definition it {guess}", "/annotations")
+        yield RawFinding(f"it carries no hints; by its definition it {guess}", "/annotations")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.inference.destructive:
         yield from spelled_out(tool, "readOnlyHint")
         yield from spelled_out(tool, "destructiveHint")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change
-from assent.lint.guarding import spelled_out
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import spelled_out
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if claims.read_only is None and (claims.destructive is not None or claims.open_world is not None):
-        yield Said("readOnlyHint is not set, which means: not read-only", "/annotations/readOnlyHint")
+        yield RawFinding("readOnlyHint is not set, which means: not read-only", "/annotations/readOnlyHint")
     if claims.read_only is False and claims.destructive is None and tool.contract is None:
-        yield Said("destructiveHint is not set, which means: destructive", "/annotations/destructiveHint")
+        yield RawFinding("destructiveHint is not set, which means: destructive", "/annotations/destructiveHint")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     yield from spelled_out(tool, at.rpartition("/")[2])
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.infer.naming import read_name
-from assent.lint.keys import takes_key
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.infer.features.name import read_name
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
+from assent.lint.tool_traits import takes_key
 
 _ADDING = {"add", "append", "comment", "create", "enqueue", "insert", "post", "reply", "send", "submit", "upload"}
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if not tool.claims.idempotent or tool.claims.read_only or tool.contract is not None:
         return
     verb = read_name(tool.name).verb
     if verb in _ADDING and not takes_key(tool) and "already exist" not in tool.description.lower():
-        yield Said(f"idempotentHint is true, but to {verb} twice usually does it twice", "/annotations/idempotentHint")
+        yield RawFinding(
+            f"idempotentHint is true, but to {verb} twice usually does it twice", "/annotations/idempotentHint"
+        )
 
 
 RULE = Rule(

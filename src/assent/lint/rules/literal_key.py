@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
+from assent.lint.rule import RawFinding, Rule
 from assent.lint.target import Target
 
 _NAMED = re.compile(
@@ -19,7 +19,7 @@ _SHAPED = re.compile(
 _IN_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]+:(?!\$\{)[^\s/@]+@")
 
 
-def check(target: Target) -> Iterator[tuple[str, Said]]:
+def check(target: Target) -> Iterator[tuple[str, RawFinding]]:
     for number, line in enumerate(target.configuration.splitlines(), start=1):
         code = line if '"' in line or "'" in line else line.partition(" #")[0]
         if code.lstrip().startswith("#"):
@@ -27,7 +27,7 @@ def check(target: Target) -> Iterator[tuple[str, Said]]:
         named = next((one for one in _NAMED.finditer(code) if _literal(one["value"])), None)
         if named or _SHAPED.search(code) or _IN_ADDRESS.search(code):
             what = named["name"] if named else "a credential"
-            yield "", Said(f"{what} is written into the file", f"line {number}")
+            yield "", RawFinding(f"{what} is written into the file", f"line {number}")
 
 
 def _literal(value: str) -> bool:

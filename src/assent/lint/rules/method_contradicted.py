@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _WRITING = ("PUT", "PATCH", "DELETE")
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     method = tool.method.upper() or _told(tool.description)
     if tool.claims.read_only and method in _WRITING:
-        yield Said(f"it claims to be read-only, but it is a {method}", "/annotations/readOnlyHint")
+        yield RawFinding(f"it claims to be read-only, but it is a {method}", "/annotations/readOnlyHint")
     if tool.claims.destructive is False and not tool.claims.read_only and method == "DELETE":
-        yield Said("destructiveHint is false, but it is a DELETE", "/annotations/destructiveHint")
+        yield RawFinding("destructiveHint is false, but it is a DELETE", "/annotations/destructiveHint")
 
 
 def _told(description: str) -> str:

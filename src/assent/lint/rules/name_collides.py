@@ -6,13 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
+from assent.lint.rule import RawFinding, Rule
 from assent.lint.target import Target
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def check(target: Target) -> Iterator[tuple[str, Said]]:
+def check(target: Target) -> Iterator[tuple[str, RawFinding]]:
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for tool in target.subjects:
         groups[tool.upstream, _UNSAFE.sub("_", tool.name)[:64]].append(tool.name)
@@ -22,7 +22,7 @@ def check(target: Target) -> Iterator[tuple[str, Said]]:
         for name in dict.fromkeys(names):
             others = sorted(set(names) - {name})
             text = f"it becomes {safe}, as does {others[0]}" if others else f"{len(names)} tools have this name"
-            yield name, Said(text, "/name")
+            yield name, RawFinding(text, "/name")
 
 
 RULE = Rule(

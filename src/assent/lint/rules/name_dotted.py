@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if "." in tool.name:
-        yield Said("the name has dots, which model APIs reject", "/name", f"Call it {tool.name.replace('.', '_')}.")
+        yield RawFinding(
+            "the name has dots, which model APIs reject", "/name", f"Call it {tool.name.replace('.', '_')}."
+        )
 
 
 RULE = Rule(

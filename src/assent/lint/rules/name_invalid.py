@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _LONGEST = 128
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if len(tool.name) > _LONGEST:
-        yield Said(f"the name has {len(tool.name)} characters; {_LONGEST} are allowed", "/name")
+        yield RawFinding(f"the name has {len(tool.name)} characters; {_LONGEST} are allowed", "/name")
     strange = sorted(set(tool.name) - _ALLOWED)
     if strange or not tool.name:
         shown = " ".join(repr(character) for character in strange[:5]) or "nothing"
-        yield Said(f"the name holds {shown}", "/name")
+        yield RawFinding(f"the name holds {shown}", "/name")
 
 
 RULE = Rule(

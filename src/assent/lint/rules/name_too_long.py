@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _LONGEST = 64
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if _LONGEST < len(tool.name) <= 128:
-        yield Said(f"the name has {len(tool.name)} characters; some hosts cut or refuse more than {_LONGEST}", "/name")
+        yield RawFinding(
+            f"the name has {len(tool.name)} characters; some hosts cut or refuse more than {_LONGEST}", "/name"
+        )
 
 
 RULE = Rule(

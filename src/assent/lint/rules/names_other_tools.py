@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
+from assent.lint.rule import RawFinding, Rule
 from assent.lint.target import Target
 
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 
 
-def check(target: Target) -> Iterator[tuple[str, Said]]:
+def check(target: Target) -> Iterator[tuple[str, RawFinding]]:
     names = {name for name in target.names if "_" in name or "-" in name or "." in name.strip(".")}
     for tool in target.subjects:
         words = dict.fromkeys(word.strip(".-") for word in _WORD.findall(tool.description))
         others = [word for word in words if word in names and word != tool.name]
         if others:
             shown = ", ".join(others[:5]) + (" and more" if len(others) > 5 else "")
-            yield tool.name, Said(f"its description names other tools: {shown}", "/description")
+            yield tool.name, RawFinding(f"its description names other tools: {shown}", "/description")
 
 
 RULE = Rule(

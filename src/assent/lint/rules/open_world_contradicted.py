@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     inference = tool.inference
     if tool.claims.open_world is False and inference.labels.public_sink and inference.open_world and tool.confident:
-        yield Said(
+        yield RawFinding(
             "openWorldHint is false, but by its definition it carries data to others", "/annotations/openWorldHint"
         )
 

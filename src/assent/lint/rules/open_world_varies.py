@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
+from assent.lint.rule import RawFinding, Rule
 from assent.lint.target import Target
 
 _ENOUGH = 10
 _MAJORITY = 0.9
 
 
-def check(target: Target) -> Iterator[tuple[str, Said]]:
+def check(target: Target) -> Iterator[tuple[str, RawFinding]]:
     said = [(tool, tool.claims.open_world) for tool in target.subjects if tool.claims.open_world is not None]
     if len(said) < _ENOUGH:
         return
@@ -23,7 +23,7 @@ def check(target: Target) -> Iterator[tuple[str, Said]]:
     for tool, one in said:
         if one is not usual and tool.inference.open_world is not one:
             text = f"openWorldHint is {str(one).lower()}; {agreeing} of {len(said)} tools here say the opposite"
-            yield tool.name, Said(text, "/annotations/openWorldHint")
+            yield tool.name, RawFinding(text, "/annotations/openWorldHint")
 
 
 def _tools(count: int, **odd: bool) -> list[dict[str, object]]:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.contract.tiers import Tier
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     inference = tool.inference
     if tool.claims.destructive is False and not tool.claims.read_only and tool.confident:
         if inference.destructive:
-            yield Said("destructiveHint is false, but some mode of it erases", "/annotations/destructiveHint")
+            yield RawFinding("destructiveHint is false, but some mode of it erases", "/annotations/destructiveHint")
         elif inference.overwrites:
-            yield Said("destructiveHint is false, but it replaces what was there", "/annotations/destructiveHint")
+            yield RawFinding("destructiveHint is false, but it replaces what was there", "/annotations/destructiveHint")
         elif tool.tier is Tier.EXTERNAL_SPEND:
-            yield Said("destructiveHint is false, but it moves money or credits", "/annotations/destructiveHint")
+            yield RawFinding("destructiveHint is false, but it moves money or credits", "/annotations/destructiveHint")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.contract is None and "destructiveHint" in tool.annotations:
         yield put(True, "annotations", "destructiveHint")
 

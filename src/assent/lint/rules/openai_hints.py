@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change
-from assent.lint.guarding import spelled_out
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import spelled_out
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     said = {
         "readOnlyHint": claims.read_only,
@@ -19,10 +19,10 @@ def check(tool: Subject) -> Iterator[Said]:
     }
     for hint, value in said.items():
         if value is None:
-            yield Said(f"{hint} is not set", f"/annotations/{hint}")
+            yield RawFinding(f"{hint} is not set", f"/annotations/{hint}")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     yield from spelled_out(tool, at.rpartition("/")[2])
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.open_world is not False or tool.claims.read_only or not tool.confident:
         return
     if tool.tier in ("share_export", "external_spend") or tool.inference.labels.public_sink:
-        yield Said("openWorldHint is false, but it changes something outside the account", "/annotations/openWorldHint")
+        yield RawFinding(
+            "openWorldHint is false, but it changes something outside the account", "/annotations/openWorldHint"
+        )
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.contract is None and "openWorldHint" in tool.annotations:
         yield put(True, "annotations", "openWorldHint")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and not tool.inference.read_only:
-        yield Said(
+        yield RawFinding(
             f"it claims to be read-only, and a reviewer will ask why: {tool.because}", "/annotations/readOnlyHint"
         )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _SENSITIVE = frozenset(
     (
@@ -25,11 +25,13 @@ _SENSITIVE = frozenset(
 )
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     for field in tool.inputs:
         named = field.plain in _SENSITIVE and not field.is_a("boolean")  # to pin a message is no such thing
         if named or (field.secret and field.is_a("string")):
-            yield Said(f"{field.name} asks for data that must not pass through a tool", f"/inputSchema{field.pointer}")
+            yield RawFinding(
+                f"{field.name} asks for data that must not pass through a tool", f"/inputSchema{field.pointer}"
+            )
 
 
 RULE = Rule(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.definition.get("outputSchema") is None and not tool.partial:
-        yield Said("it has no output schema", "/outputSchema")
+        yield RawFinding("it has no output schema", "/outputSchema")
 
 
 RULE = Rule(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.keys import presses
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
+from assent.lint.tool_traits import presses
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if presses(tool) and tool.confident and claims.destructive is False and not claims.read_only:
-        yield Said(
+        yield RawFinding(
             "destructiveHint is false, but what a press does depends on the screen", "/annotations/destructiveHint"
         )
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and tool.claims.destructive:
-        yield Said("it claims to be read-only and destructive at once", "/annotations/destructiveHint")
+        yield RawFinding("it claims to be read-only and destructive at once", "/annotations/destructiveHint")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.contract is None and not tool.inference.read_only and "readOnlyHint" in tool.annotations:
         yield put(False, "annotations", "readOnlyHint")
 

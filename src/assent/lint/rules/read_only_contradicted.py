@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _IN_A_CONTRACT = "Correct `side_effect:`; or, if the tool really only reads, the words that say otherwise."
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and not tool.inference.read_only and tool.confident:
-        yield Said(
+        yield RawFinding(
             f"it claims to be read-only, but {tool.because}: by its definition it is of tier {tool.inference.tier}",
             "side_effect" if tool.contract else "/annotations/readOnlyHint",
             _IN_A_CONTRACT if tool.contract else "",
         )
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.contract is not None:
         yield put(tool.inference.tier, "side_effect")
     elif "readOnlyHint" in tool.annotations:

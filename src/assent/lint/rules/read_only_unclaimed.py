@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only is False and tool.inference.read_only and tool.confident and tool.contract is None:
-        yield Said(
+        yield RawFinding(
             f"it says that it is not read-only, but {tool.because}: every host will ask before it runs",
             "/annotations/readOnlyHint",
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and not tool.inference.read_only and not tool.confident:
-        yield Said(
+        yield RawFinding(
             "it claims to be read-only, and nothing in its name, text or parameters supports that",
             "/annotations/readOnlyHint",
         )

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.contract.tiers import DEFAULT_RISK
-from assent.lint.change import Change, remove
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, remove
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     contract = tool.contract
     if contract is None:
         return
     usual = DEFAULT_RISK[contract.side_effect]
     if contract.risk.number < usual.number:
-        yield Said(f"its risk is {contract.risk}; for {contract.side_effect} it is {usual} by itself", "risk")
+        yield RawFinding(f"its risk is {contract.risk}; for {contract.side_effect} it is {usual} by itself", "risk")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     yield remove("risk")
 
 

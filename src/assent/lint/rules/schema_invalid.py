@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assent.contract.documents import schema_validator
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     for key in ("inputSchema", "outputSchema"):
         if key in tool.definition:
             wrong = _wrong(tool.definition[key])
             if wrong:
-                yield Said(f"{key} {wrong}", f"/{key}")
+                yield RawFinding(f"{key} {wrong}", f"/{key}")
 
 
 def _wrong(schema: Any) -> str | None:

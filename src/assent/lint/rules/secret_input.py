@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     for field in tool.inputs:
         if field.secret and not field.is_a("boolean") and not field.is_a("integer"):
-            yield Said(f"{field.name} is a secret that the model would have to write", f"/inputSchema{field.pointer}")
+            yield RawFinding(
+                f"{field.name} is a secret that the model would have to write", f"/inputSchema{field.pointer}"
+            )
 
 
 RULE = Rule(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from assent.infer.words import plain_forms, split_name
-from assent.lint.keys import rehearses
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject, Target
+from assent.infer.features.words import plain_forms, split_name
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool, Target
+from assent.lint.tool_traits import rehearses
 
 _ESTIMATES = frozenset({"estimate", "quote"})
 _REHEARSALS = frozenset({"preview", "simulate"})
@@ -15,7 +15,7 @@ _PRICES = frozenset({"price", "prices", "pricing", "cost", "costs"})
 _SAYS_NOTHING = frozenset({"get", "list", "show", "fetch", "check", "calculate", "compute", "create", "request", "for"})
 
 
-def check(target: Target) -> Iterator[tuple[str, Said]]:
+def check(target: Target) -> Iterator[tuple[str, RawFinding]]:
     common = _common_words(target)
     offers = [tool for tool in target.subjects if _names_a_price(tool)]
     for tool in target.subjects:
@@ -23,21 +23,24 @@ def check(target: Target) -> Iterator[tuple[str, Said]]:
             continue
         if tool.contract is not None:
             if tool.contract.estimate is None and tool.contract.cost is None:
-                yield tool.name, Said("it spends, and its contract names neither an estimate nor a cost", "estimate")
+                yield (
+                    tool.name,
+                    RawFinding("it spends, and its contract names neither an estimate nor a cost", "estimate"),
+                )
             continue
         priced = "estimate" in tool.projection or any(_is_about(offer, tool, common) for offer in offers)
         if tool.confident and not priced:
-            yield tool.name, Said("it spends, and no tool of this server names its price first", "/inputSchema")
+            yield tool.name, RawFinding("it spends, and no tool of this server names its price first", "/inputSchema")
 
 
-def _names_a_price(tool: Subject) -> bool:
+def _names_a_price(tool: LintedTool) -> bool:
     words = set(split_name(tool.name))
     if words & (_ESTIMATES | _REHEARSALS):
         return True
     return bool(words & _PRICES) and tool.tier in ("read", "compute")
 
 
-def _is_about(offer: Subject, spend: Subject, common: int) -> bool:
+def _is_about(offer: LintedTool, spend: LintedTool, common: int) -> bool:
     """Whether a price is that of this spend: both are about one thing, one names the other, or it is a list of all."""
     words = set(split_name(offer.name)[common:])
     about = words - _ESTIMATES - _REHEARSALS - _PRICES - _SAYS_NOTHING

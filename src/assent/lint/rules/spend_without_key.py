@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.keys import takes_key
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
+from assent.lint.tool_traits import takes_key
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.tier != "external_spend" or takes_key(tool):
         return
     if tool.contract is None and tool.confident:
-        yield Said("it spends, and takes no idempotency key", "/inputSchema/properties")
+        yield RawFinding("it spends, and takes no idempotency key", "/inputSchema/properties")
 
 
 RULE = Rule(

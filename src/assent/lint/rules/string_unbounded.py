@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _LIMITS = ("maxLength", "enum", "const", "format", "pattern")
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.tier == "read":
         return
     endless = [
@@ -21,7 +21,7 @@ def check(tool: Subject) -> Iterator[Said]:
     ]
     if endless:
         shown = ", ".join(endless[:5]) + (" and more" if len(endless) > 5 else "")
-        yield Said(f"these may be of any length: {shown}", "/inputSchema")
+        yield RawFinding(f"these may be of any length: {shown}", "/inputSchema")
 
 
 RULE = Rule(

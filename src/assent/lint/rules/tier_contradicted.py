@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 _GRAVITY = ("read", "compute", "write", "share_export", "external_spend", "destructive")
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     contract, inference = tool.contract, tool.inference
     if contract is None or contract.side_effect == "read" or not tool.confident:
         return
     graver = _GRAVITY.index(inference.tier) > _GRAVITY.index(contract.side_effect)
     if graver and inference.tier in ("external_spend", "destructive"):
-        yield Said(f"its contract says {contract.side_effect}, but {tool.because}: {inference.tier}", "side_effect")
+        yield RawFinding(
+            f"its contract says {contract.side_effect}, but {tool.because}: {inference.tier}", "side_effect"
+        )
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     yield put(tool.inference.tier, "side_effect")
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.change import Change, put
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.edit import Edit, put
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     beside, inside = tool.title.strip(), tool.annotations.get("title")
     inside = inside.strip() if isinstance(inside, str) else ""
     if beside and not inside:
-        yield Said("the title stands beside the annotations only", "/annotations/title")
+        yield RawFinding("the title stands beside the annotations only", "/annotations/title")
     elif inside and not beside:
-        yield Said("the title stands inside the annotations only", "/title")
+        yield RawFinding("the title stands inside the annotations only", "/title")
     elif beside != inside:
-        yield Said(f"it has two titles: {beside[:60]!r} and {inside[:60]!r}", "/annotations/title")
+        yield RawFinding(f"it has two titles: {beside[:60]!r} and {inside[:60]!r}", "/annotations/title")
 
 
-def mend(tool: Subject, at: str) -> Iterator[Change]:
+def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     inside = tool.annotations.get("title")
     if tool.contract is None and at == "/title" and isinstance(inside, str):
         yield put(inside, "title")

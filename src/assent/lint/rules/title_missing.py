@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.rule import Rule, Said
-from assent.lint.target import Subject
+from assent.lint.rule import RawFinding, Rule
+from assent.lint.target import LintedTool
 
 
-def check(tool: Subject) -> Iterator[Said]:
+def check(tool: LintedTool) -> Iterator[RawFinding]:
     inside = tool.annotations.get("title")
     if not tool.title.strip() and not (isinstance(inside, str) and inside.strip()):
-        yield Said("it has no title: people will be asked about its raw name", "/title")
+        yield RawFinding("it has no title: people will be asked about its raw name", "/title")
 
 
 RULE = Rule(

@@ -18,7 +18,7 @@ PAUSE = 5.0
 """Seconds before a listener that was lost is tried again."""
 
 
-class Listener:
+class NotifyListener:
     """A connection that only listens, opened when somebody first waits."""
 
     def __init__(self, database: Database, heard: Callable[[Iterable[str]], None]) -> None:

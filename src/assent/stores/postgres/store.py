@@ -16,21 +16,21 @@ from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
-from assent.stores.front import Front
-from assent.stores.operations import Operation, Sweep
+from assent.ports import Cursor, LogEntry, Pruned, RawLogRow, Rehearsal
+from assent.stores.base import BatchedStore
+from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.postgres.database import CUT, FAILURES, Database
-from assent.stores.postgres.listening import Listener
+from assent.stores.postgres.notify import NotifyListener
 from assent.stores.postgres.tables import SQL, load
-from assent.stores.postgres.writer import Writer
-from assent.stores.records import Records
+from assent.stores.postgres.writer import PostgresWriter
+from assent.stores.record_rules import Records
 from assent.stores.rows import approval_of, claim_of, entry_row, key_of, logged
 
 T = TypeVar("T")
 READERS = 4
 
 
-class PostgresStore(Front):
+class PostgresStore(BatchedStore):
     """A store that any number of processes on any number of machines share.
 
     It connects when it is first used, or when `connect` is called; one event loop uses it.
@@ -39,8 +39,8 @@ class PostgresStore(Front):
     def __init__(self, url: str, *, readers: int = READERS) -> None:
         super().__init__()
         self._database, self._readers = Database(url), readers
-        self._writer = Writer(self._database)
-        self._listener = Listener(self._database, self._waiters.wake)
+        self._writer = PostgresWriter(self._database)
+        self._listener = NotifyListener(self._database, self._waiters.wake)
         self._pool: Any = None
         self._opening = asyncio.Lock()
         self._closed = False
@@ -81,7 +81,7 @@ class PostgresStore(Front):
                     raise self._database.failure(error) from error
         raise AssertionError
 
-    async def _change(self, operation: Operation[T]) -> T:
+    async def _change(self, operation: StoreOperation[T]) -> T:
         if self._pool is None:
             await self.connect()
         return await self._writer.run(operation)
@@ -91,7 +91,7 @@ class PostgresStore(Front):
             await self.connect()
         return await self._writer.sweep(sweep)
 
-    async def _loaded(self, operation: Operation[Any]) -> Records:
+    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return await self._look(lambda: load(self._pool, [operation]))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
@@ -112,7 +112,7 @@ class PostgresStore(Front):
         states: Sequence[State] = (),
         tenant: str | None = None,
         principal: str | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[ClaimRecord]:
         values = ([state.value for state in states or State], tenant, principal, *(after or (None, None)), limit)
@@ -132,7 +132,7 @@ class PostgresStore(Front):
         tenant: str | None = None,
         requester: str | None = None,
         pending_at: float | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[Approval]:
         values = (tenant, requester, pending_at, *(after or (None, None)), limit)
@@ -164,11 +164,11 @@ class PostgresStore(Front):
     def note(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))
 
-    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
         return [logged(*row) for row in await self._fetch("entries", after, limit)]
 
-    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
-        return [SealedRow(*row) for row in await self._fetch("entries", after, limit)]
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[RawLogRow]:
+        return [RawLogRow(*row) for row in await self._fetch("entries", after, limit)]
 
     async def leaves(self, start: int, stop: int) -> list[bytes]:
         return [row[0] for row in await self._fetch("leaves", start, stop)]

@@ -6,21 +6,23 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from assent.audit.sealing import Sealed
+from assent.audit.leaf_encoder import Sealed
 from assent.core.document import Document
 from assent.ports import Pruned
-from assent.stores.operations import Needs, Operation, Sweep
-from assent.stores.records import Records, Tally
+from assent.stores.operations import Needs, StoreOperation, Sweep
+from assent.stores.optimistic_claims import OptimisticClaims, names_in
+from assent.stores.record_rules import Records, WindowSpend
 from assent.stores.rows import approval_of, approval_row, claim_of, claim_row, key_of, key_row, move_row
-from assent.stores.started import Started, names_in
-from assent.stores.statements import statements
+from assent.stores.sql_files import statements
 
 SQL = statements("postgres")
 CHANNEL = "assent_ended"
 _LONGEST_NOTICE = 7000
 
 
-async def load(connection: Any, operations: Sequence[Operation[Any]], started: Started | None = None) -> Records:
+async def load(
+    connection: Any, operations: Sequence[StoreOperation[Any]], started: OptimisticClaims | None = None
+) -> Records:
     """The records that these operations need; one statement for each kind that is needed.
 
     With claims that are known to be started, only those are looked up of which nothing is thought already.
@@ -34,7 +36,7 @@ async def load(connection: Any, operations: Sequence[Operation[Any]], started: S
     reserved = [[name for name, _ in record.charges] for record in records.claims.values() if record.charges]
     if names := _names((*(one.tallies for one in needs), *reserved)):
         rows = await connection.fetch(SQL["tallies"], names)
-        records.tallies = {name: Tally(Decimal(spent), until) for name, spent, until in rows}
+        records.tallies = {name: WindowSpend(Decimal(spent), until) for name, spent, until in rows}
     if needs:
         await _load_needs(connection, needs, records)
     return records

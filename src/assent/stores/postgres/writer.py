@@ -14,15 +14,25 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from assent.audit.sealing import Sealed
+from assent.audit.leaf_encoder import Sealed
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
-from assent.stores.operations import Operation, Order, Sweep
+from assent.stores.batching import (
+    LINGER,
+    MOST_NOTES,
+    Item,
+    PendingWrite,
+    apply,
+    operations_in,
+    orders_in,
+    sweeps_in,
+    take,
+)
+from assent.stores.operations import Order, StoreOperation, Sweep
+from assent.stores.optimistic_claims import OptimisticClaims
 from assent.stores.postgres import tables
 from assent.stores.postgres.database import FAILURES, Database
-from assent.stores.records import Records
-from assent.stores.started import Started
+from assent.stores.record_rules import Records
 
 T = TypeVar("T")
 TRIES = 5
@@ -31,7 +41,7 @@ _ITS_OWN = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, Unicod
 """What the database finds wrong with what it is given, not with itself. asyncpg.DataError is its client side's too."""
 
 
-class Writer:
+class PostgresWriter:
     """The one that writes. What it has reported is durable."""
 
     def __init__(self, database: Database) -> None:
@@ -40,11 +50,11 @@ class Writer:
         self._items: deque[Item] = deque()
         self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
-        self._started = Started()
+        self._started = OptimisticClaims()
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
-    async def run(self, operation: Operation[T]) -> T:
+    async def run(self, operation: StoreOperation[T]) -> T:
         """Run an operation in the next transaction; returns after its commit."""
         return await self._ordered(operation)  # type: ignore[no-any-return]
 
@@ -54,7 +64,7 @@ class Writer:
     async def _ordered(self, order: Order) -> Any:
         self._check_open()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._items.append(Waiting(order, future))
+        self._items.append(PendingWrite(order, future))
         self._work_soon(0)
         return await future
 
@@ -162,10 +172,14 @@ class Writer:
                 raise
         self._started.remember(records)
 
-    async def _changed(self, connection: Any, batch: Sequence[Item], operations: Sequence[Operation[Any]]) -> Records:
+    async def _changed(
+        self, connection: Any, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]
+    ) -> Records:
         """The records after the batch, the claims written. They are looked up where they are not as was thought."""
         records = self._applied(batch, await tables.load(connection, operations, self._started))
-        if self._started.are_tried(operations, records) and await tables.keep_claims(connection, records):
+        if self._started.can_write_optimistically(operations, records) and await tables.keep_claims(
+            connection, records
+        ):
             return records
         self._started.forget()
         await connection.execute("ROLLBACK")

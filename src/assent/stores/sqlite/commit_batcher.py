@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from assent.stores.batch import Waiting
+from assent.stores.batching import PendingWrite
 
 PATIENCE = 0.005
 """Seconds; the longest that anybody waits for company."""
@@ -20,23 +20,23 @@ MOST_TOGETHER = 256
 QUIET = 2
 
 
-class Gathering:
+class CommitBatcher:
     """Orders on their way to the writer."""
 
-    def __init__(self, hand_over: Callable[[list[Waiting]], None]) -> None:
+    def __init__(self, hand_over: Callable[[list[PendingWrite]], None]) -> None:
         self._hand_over = hand_over
-        self._orders: deque[Waiting] = deque()
+        self._orders: deque[PendingWrite] = deque()
         self._news = 0
         self._turning: asyncio.AbstractEventLoop | None = None
 
-    def add(self, order: Waiting, loop: asyncio.AbstractEventLoop) -> None:
+    def add(self, order: PendingWrite, loop: asyncio.AbstractEventLoop) -> None:
         self._orders.append(order)
         self._news += 1
         if self._turning is not loop:
             self._turning = loop
             loop.call_soon(self._turn, loop, self._news, 0, loop.time())
 
-    def stir(self) -> None:
+    def note_activity(self) -> None:
         """Something has happened from which orders may come: those who were told that theirs is kept go on."""
         self._news += 1
 
@@ -50,7 +50,7 @@ class Gathering:
 
     def release(self) -> None:
         """Hand over whatever there is. The loop of another thread may be doing the same."""
-        orders: list[Waiting] = []
+        orders: list[PendingWrite] = []
         with suppress(IndexError):
             for _ in range(len(self._orders)):
                 orders.append(self._orders.popleft())

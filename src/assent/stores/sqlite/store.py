@@ -18,19 +18,19 @@ from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
-from assent.stores.front import Front
-from assent.stores.operations import Operation, Sweep
-from assent.stores.records import Records
+from assent.ports import Cursor, LogEntry, Pruned, RawLogRow, Rehearsal
+from assent.stores.base import BatchedStore
+from assent.stores.operations import StoreOperation, Sweep
+from assent.stores.record_rules import Records
 from assent.stores.rows import entry_row
-from assent.stores.sqlite.file import BUSY, failure, open_reader, open_writer, watch
+from assent.stores.sqlite.database_file import BUSY, failure, open_reader, open_writer, watch
 from assent.stores.sqlite.tables import Tables
-from assent.stores.sqlite.writer import Writer
+from assent.stores.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
 
 
-class SqliteStore(Front):
+class SqliteStore(BatchedStore):
     """A store in one file. Several processes may share it on one machine."""
 
     def __init__(self, path: Path, *, busy: float = BUSY) -> None:
@@ -38,7 +38,7 @@ class SqliteStore(Front):
         writing = open_writer(path, busy)
         self._path, self._reader = path, open_reader(path)
         self._tables = Tables(self._reader)
-        self._writer = Writer(writing, partial(failure, path), watch(path))
+        self._writer = SqliteWriter(writing, partial(failure, path), watch(path))
 
     def _read(self, look: Callable[[Tables], T]) -> T:
         try:
@@ -48,13 +48,13 @@ class SqliteStore(Front):
         except sqlite3.Error as error:
             raise failure(self._path, error) from error
 
-    def _change(self, operation: Operation[T]) -> Awaitable[T]:
+    def _change(self, operation: StoreOperation[T]) -> Awaitable[T]:
         return self._writer.run(operation)
 
     async def _sweep(self, sweep: Sweep) -> Pruned:
         return await self._writer.sweep(sweep)
 
-    async def _loaded(self, operation: Operation[Any]) -> Records:
+    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return self._read(lambda tables: tables.load([operation]))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
@@ -66,7 +66,7 @@ class SqliteStore(Front):
         states: Sequence[State] = (),
         tenant: str | None = None,
         principal: str | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[ClaimRecord]:
         return self._read(lambda tables: tables.claims(states, tenant, principal, after, limit))
@@ -83,7 +83,7 @@ class SqliteStore(Front):
         tenant: str | None = None,
         requester: str | None = None,
         pending_at: float | None = None,
-        after: Place | None = None,
+        after: Cursor | None = None,
         limit: int = 100,
     ) -> list[Approval]:
         return self._read(lambda tables: tables.approvals(tenant, requester, pending_at, after, limit))
@@ -111,10 +111,10 @@ class SqliteStore(Front):
     def note(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))
 
-    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[Logged]:
+    async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
         return self._read(lambda tables: tables.entries(after, limit))
 
-    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[SealedRow]:
+    async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[RawLogRow]:
         return self._read(lambda tables: tables.sealed(after, limit))
 
     async def leaves(self, start: int, stop: int) -> list[bytes]:

@@ -10,15 +10,16 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
-from assent.audit.sealing import Sealed
+from assent.audit.leaf_encoder import Sealed
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Logged, Place, Pruned, Rehearsal, SealedRow
-from assent.stores.operations import Needs, Operation, Sweep
-from assent.stores.records import Changed, Records, Tally
+from assent.ports import Cursor, LogEntry, Pruned, RawLogRow, Rehearsal
+from assent.stores.operations import Needs, StoreOperation, Sweep
+from assent.stores.optimistic_claims import OptimisticClaims, names_in
+from assent.stores.record_rules import ChangeSet, Records, WindowSpend
 from assent.stores.rows import (
     approval_of,
     approval_row,
@@ -30,8 +31,7 @@ from assent.stores.rows import (
     move_row,
     start_row,
 )
-from assent.stores.started import Started, names_in
-from assent.stores.statements import for_rows, statements
+from assent.stores.sql_files import for_rows, statements
 
 _SQL = statements("sqlite")
 AT_ONCE = 128, 64, 32, *range(16, 0, -1)
@@ -43,10 +43,10 @@ class Tables:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._started = Started()
+        self._started = OptimisticClaims()
         self._begun = False
 
-    def load(self, operations: Sequence[Operation[Any]], *, trusting: bool = False) -> Records:
+    def load(self, operations: Sequence[StoreOperation[Any]], *, trusting: bool = False) -> Records:
         """The records that these operations need; of claims, if `trusting`, only those that cannot be guessed."""
         records = Records()
         self._load_claims(self._started.unknown(operations, records) if trusting else names_in(operations), records)
@@ -90,7 +90,7 @@ class Tables:
 
     def _load_tally(self, name: str, records: Records) -> None:
         for spent, until in self._rows("tally", (name,)):
-            records.tallies[name] = Tally(Decimal(spent), until)
+            records.tallies[name] = WindowSpend(Decimal(spent), until)
 
     def _take(self, records: Records, rows: Iterable[Any]) -> None:
         records.approvals.update((row[0], approval_of(row)) for row in rows)
@@ -103,9 +103,9 @@ class Tables:
         self._keep_moves(records)
         self._keep_rest(records, changed)
 
-    def try_to_keep(self, operations: Iterable[Operation[Any]], records: Records) -> bool:
+    def try_to_keep(self, operations: Iterable[StoreOperation[Any]], records: Records) -> bool:
         """The same with records that were only thought to be so; False if they are not, and all must be taken back."""
-        if not self._started.are_tried(operations, records):
+        if not self._started.can_write_optimistically(operations, records):
             return False
         changed, claims, before = records.changed, records.claims, self._connection.total_changes
         self._keep_many("start_claim", [start_row(claims[name]) for name in changed.claims])
@@ -119,7 +119,7 @@ class Tables:
         moved = records.changed.moved.items()
         self._keep_many("move_claim", [move_row(records.claims[name], before) for name, before in moved])
 
-    def _keep_rest(self, records: Records, changed: Changed) -> None:
+    def _keep_rest(self, records: Records, changed: ChangeSet) -> None:
         self.append(changed.entries)
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
         rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
@@ -142,7 +142,7 @@ class Tables:
         finally:
             self._connection.execute("PRAGMA secure_delete = OFF").fetchall()
 
-    def forget_the_past(self, *, wait: bool) -> bool:
+    def truncate_wal(self, *, wait: bool) -> bool:
         """Fold the write-ahead log into the file, so that it no longer holds what was erased; whether that was done.
 
         It is not while somebody is reading, whom we may wait for a while.
@@ -200,7 +200,7 @@ class Tables:
         return claim_of(rows[0]) if rows else None
 
     def claims(
-        self, states: Sequence[State], tenant: str | None, principal: str | None, after: Place | None, limit: int
+        self, states: Sequence[State], tenant: str | None, principal: str | None, after: Cursor | None, limit: int
     ) -> list[ClaimRecord]:
         wanted = json.dumps([state.value for state in states or State])
         values = (wanted, tenant, principal, *(after or (None, None)), limit)
@@ -215,7 +215,7 @@ class Tables:
         return approval_of(rows[0]) if rows else None
 
     def approvals(
-        self, tenant: str | None, requester: str | None, pending_at: float | None, after: Place | None, limit: int
+        self, tenant: str | None, requester: str | None, pending_at: float | None, after: Cursor | None, limit: int
     ) -> list[Approval]:
         values = (tenant, requester, pending_at, *(after or (None, None)), limit)
         return [approval_of(row) for row in self._rows("approvals", values)]
@@ -241,11 +241,11 @@ class Tables:
         rows = self._rows("rehearsed", (digest,))
         return Rehearsal(*rows[0]) if rows else None
 
-    def entries(self, after: int, limit: int) -> list[Logged]:
+    def entries(self, after: int, limit: int) -> list[LogEntry]:
         return [logged(*row) for row in self._rows("entries", (after, limit))]
 
-    def sealed(self, after: int, limit: int) -> list[SealedRow]:
-        return [SealedRow(*row) for row in self._rows("entries", (after, limit))]
+    def sealed(self, after: int, limit: int) -> list[RawLogRow]:
+        return [RawLogRow(*row) for row in self._rows("entries", (after, limit))]
 
     def leaves(self, start: int, stop: int) -> list[bytes]:
         return [row[0] for row in self._rows("leaves", (start, stop))]

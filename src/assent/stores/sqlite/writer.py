@@ -15,13 +15,23 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from assent.audit.sealing import Sealed
+from assent.audit.leaf_encoder import Sealed
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.batch import LINGER, MOST_NOTES, Item, Waiting, apply, operations_in, orders_in, sweeps_in, take
-from assent.stores.operations import Operation, Order, Sweep
-from assent.stores.records import Records
-from assent.stores.sqlite.gathering import Gathering
+from assent.stores.batching import (
+    LINGER,
+    MOST_NOTES,
+    Item,
+    PendingWrite,
+    apply,
+    operations_in,
+    orders_in,
+    sweeps_in,
+    take,
+)
+from assent.stores.operations import Order, StoreOperation, Sweep
+from assent.stores.record_rules import Records
+from assent.stores.sqlite.commit_batcher import CommitBatcher
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
@@ -36,7 +46,7 @@ _ITS_OWN = (
 """What the database finds wrong with what it is given, not with itself."""
 
 
-class Writer:
+class SqliteWriter:
     """The one that writes. What it has reported is durable."""
 
     def __init__(
@@ -50,13 +60,13 @@ class Writer:
         self._items: deque[Item] = deque()
         self._unkept: list[Sealed] = []
         self._broken: StoreError | None = None
-        self._gathering = Gathering(self._take_over)
+        self._commit_batcher = CommitBatcher(self._take_over)
         self._stirring = self._closed = self._traces = False
         self._calls: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
 
-    def run(self, operation: Operation[T]) -> asyncio.Future[T]:
+    def run(self, operation: StoreOperation[T]) -> asyncio.Future[T]:
         """Run an operation in the next transaction; done after its commit."""
         return self._ordered(operation)
 
@@ -67,10 +77,10 @@ class Writer:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._gathering.add(Waiting(order, future), loop)
+        self._commit_batcher.add(PendingWrite(order, future), loop)
         return future
 
-    def _take_over(self, orders: Sequence[Waiting]) -> None:
+    def _take_over(self, orders: Sequence[PendingWrite]) -> None:
         self._items.extend(orders)
         self._calls.put(None)
 
@@ -107,14 +117,14 @@ class Writer:
         if self._closed:
             return
         self._closed = True
-        self._gathering.release()
+        self._commit_batcher.release()
         await asyncio.to_thread(self._thread.join)
         if self._unkept:
             raise StoreError(f"{len(self._unkept)} entries were not kept. {self._broken}")
 
     def _work(self) -> None:
         while True:
-            self._be_called()
+            self._wait_for_work()
             self._stirring = False
             last = self._closed
             while self._items or self._unkept or self._broken is not None:
@@ -126,7 +136,7 @@ class Writer:
                 self._connection.close()
                 return
 
-    def _be_called(self) -> None:
+    def _wait_for_work(self) -> None:
         self._calls.get()
         while not self._calls.empty():
             self._calls.get()
@@ -152,7 +162,7 @@ class Writer:
                 order.fail(self._broken)
         self._report(orders)
 
-    def _transact(self, batch: Sequence[Item], orders: Sequence[Waiting]) -> None:
+    def _transact(self, batch: Sequence[Item], orders: Sequence[PendingWrite]) -> None:
         self._check_file()
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -168,7 +178,7 @@ class Writer:
                 self._connection.execute("ROLLBACK")
             raise
 
-    def _changed(self, batch: Sequence[Item], operations: Sequence[Operation[Any]]) -> Records:
+    def _changed(self, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> Records:
         """The records after the batch, and written. Claims are looked up only where they are not as was thought."""
         records = self._applied(batch, self._tables.load(operations, trusting=True))
         if not self._tables.try_to_keep(operations, records):
@@ -186,18 +196,18 @@ class Writer:
     def _forget(self, *, erased: bool) -> None:
         """What was erased is still in the write-ahead log while somebody reads: then it is tried again later."""
         if erased or self._traces:
-            self._traces = not self._tables.forget_the_past(wait=erased)
+            self._traces = not self._tables.truncate_wal(wait=erased)
 
-    def _report(self, orders: Sequence[Waiting]) -> None:
+    def _report(self, orders: Sequence[PendingWrite]) -> None:
         """Tell those who wait, each in its own loop."""
-        loops: dict[asyncio.AbstractEventLoop, list[Waiting]] = {}
+        loops: dict[asyncio.AbstractEventLoop, list[PendingWrite]] = {}
         for order in orders:
             loops.setdefault(order.future.get_loop(), []).append(order)
         for loop, theirs in loops.items():
             with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
                 loop.call_soon_threadsafe(self._resolve, theirs)
 
-    def _resolve(self, orders: Sequence[Waiting]) -> None:
-        self._gathering.stir()
+    def _resolve(self, orders: Sequence[PendingWrite]) -> None:
+        self._commit_batcher.note_activity()
         for order in orders:
             order.report()

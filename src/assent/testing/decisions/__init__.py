@@ -1,21 +1,21 @@
 """Do the contracts decide as written down? Decisions as data: who calls what after what, and how it must end."""
 
-from assent.decisions.cases import Case, load_cases, parse_cases
-from assent.decisions.forms import Act, Expect, Scene
-from assent.decisions.playing import Played, play, run_cases
-from assent.decisions.scripts import Scripted
-from assent.decisions.table import Seen, Table, WorldTable, seen
+from assent.testing.decisions.cases import Case, load_cases, parse_cases
+from assent.testing.decisions.harness import Harness, Observed, WorldHarness, seen
+from assent.testing.decisions.model import CallSpec, Expect, WorldSettings
+from assent.testing.decisions.runner import CaseResult, play, run_cases
+from assent.testing.decisions.scripted_tools import Scripted
 
 __all__ = [
-    "Act",
+    "CallSpec",
     "Case",
+    "CaseResult",
     "Expect",
-    "Played",
-    "Scene",
+    "Harness",
+    "Observed",
     "Scripted",
-    "Seen",
-    "Table",
-    "WorldTable",
+    "WorldHarness",
+    "WorldSettings",
     "load_cases",
     "parse_cases",
     "play",

@@ -12,20 +12,32 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assent.contract.reading import read_contract
-from assent.contract.yaml_lines import Document
+from assent.contract.reader import read_contract
+from assent.contract.yaml_lines import YamlDocument
 from assent.core.refusals import CATALOGUE
-from assent.decisions.forms import Act, CaseForm, Changed, Decide, Expect, FileForm, Matrix, Scene, Script, Step, Who
 from assent.errors import Fault, FaultsError
 from assent.guards import build_guard
+from assent.testing.decisions.model import (
+    CallSpec,
+    CaseForm,
+    CaseStep,
+    Changed,
+    Decide,
+    Expect,
+    FileForm,
+    Matrix,
+    PrincipalSpec,
+    Script,
+    WorldSettings,
+)
 
 PEOPLE = {
-    "agent": Who(kind="agent"),
-    "human": Who(kind="human"),
-    "service": Who(kind="service"),
-    "ann": Who(kind="human", roles=("approver",)),
-    "bob": Who(kind="human", roles=("approver",)),
-    "operator": Who(kind="human", tenant="operations", roles=("operator",)),
+    "agent": PrincipalSpec(kind="agent"),
+    "human": PrincipalSpec(kind="human"),
+    "service": PrincipalSpec(kind="service"),
+    "ann": PrincipalSpec(kind="human", roles=("approver",)),
+    "bob": PrincipalSpec(kind="human", roles=("approver",)),
+    "operator": PrincipalSpec(kind="human", tenant="operations", roles=("operator",)),
 }
 """Whom every file knows; `nobody` has no credentials, and those of `stranger` are not valid."""
 _UNKNOWN = ("nobody", "stranger")
@@ -43,11 +55,11 @@ class Case:
     line: int
     name: str
     tools: Mapping[str, Mapping[str, Any]]
-    principals: Mapping[str, Who]
+    principals: Mapping[str, PrincipalSpec]
     upstream: Mapping[str, tuple[Script, ...]]
-    world: Scene
-    given: tuple[Step, ...]
-    act: Act
+    world: WorldSettings
+    given: tuple[CaseStep, ...]
+    act: CallSpec
     decide: Decide | None
     expect: Expect
     not_through: Mapping[str, str]
@@ -85,7 +97,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 def parse_cases(text: str, file: str = "") -> list[Case]:
     """The cases of one YAML text; raises CasesError with every fault in its place."""
-    document = Document(text, file)
+    document = YamlDocument(text, file)
     if not isinstance(document.value, Mapping):
         raise CasesError(Fault("there are no cases in it", "Write `cases:` and a list under it", file=file, line=1))
     try:
@@ -102,7 +114,7 @@ def parse_cases(text: str, file: str = "") -> list[Case]:
     return cases
 
 
-def _check_tools(tools: Mapping[str, Mapping[str, Any]], document: Document) -> None:
+def _check_tools(tools: Mapping[str, Mapping[str, Any]], document: YamlDocument) -> None:
     faults: list[Fault] = []
     for name, fields in tools.items():
         try:
@@ -113,7 +125,7 @@ def _check_tools(tools: Mapping[str, Mapping[str, Any]], document: Document) -> 
         raise CasesError(faults)
 
 
-def _place(document: Document, name: str, loc: tuple[Any, ...]) -> tuple[str, int]:
+def _place(document: YamlDocument, name: str, loc: tuple[Any, ...]) -> tuple[str, int]:
     return document.locate(("tools", name, *loc))
 
 
@@ -140,7 +152,7 @@ def _case(form: FileForm, one: CaseForm, file: str, line: int) -> Case:
 def _touched(tools: dict[str, dict[str, Any]], one: CaseForm) -> dict[str, dict[str, Any]]:
     """The tools that a case can come to touch: those it calls or changes, and those that they call upon."""
     acts = [one.act, *(getattr(step, step.verb) for step in one.given)]
-    names = {act.tool for act in acts if isinstance(act, Act)}
+    names = {act.tool for act in acts if isinstance(act, CallSpec)}
     names |= {name for act in acts if isinstance(act, Changed) for name in act.tools}
     for name in tuple(names):
         fields = tools.get(name, {})
@@ -194,7 +206,7 @@ def _repeated(cases: list[Case]) -> Iterable[Fault]:
 def _faults(case: Case) -> Iterable[Fault]:
     """What a form cannot see: contracts and guards that are none, people nobody introduced."""
     acts = [getattr(step, step.verb) for step in case.given]
-    people = [case.act.by, *(act.by for act in acts if isinstance(act, Act) and "by" in act.model_fields_set)]
+    people = [case.act.by, *(act.by for act in acts if isinstance(act, CallSpec) and "by" in act.model_fields_set)]
     known = [*case.principals, *_UNKNOWN]
     deciding = [act for act in acts if isinstance(act, str)] + ([case.decide.by] if case.decide else [])
     for name in deciding:
@@ -213,7 +225,7 @@ def _faults(case: Case) -> Iterable[Fault]:
             yield Fault(fault.message, fault.remedy, f"{case.name}: {fault.field}", case.file, case.line)
 
 
-def _fault(one: Any, document: Document) -> Fault:
+def _fault(one: Any, document: YamlDocument) -> Fault:
     loc = tuple(part for part in one["loc"] if not str(part).startswith("function-"))
     file, line = document.locate(loc)
     remedy = ""

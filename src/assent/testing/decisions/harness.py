@@ -9,24 +9,24 @@ from typing import Any, Protocol
 
 from assent.core.approval import Approval
 from assent.core.audit import Entry
-from assent.core.call import Reply, Request
+from assent.core.call import Request, UserAnswer
 from assent.core.claims import ClaimRecord
-from assent.core.dues import NOTHING, Dues
 from assent.core.outcome import Answer, Outcome, Pause
-from assent.decisions.forms import Asks, Scene
-from assent.decisions.scripts import Scripted
+from assent.core.quotas import NOTHING, Quotas
 from assent.guards import build_guard
 from assent.pipeline.govern import govern
 from assent.ports import Ports, Store
 from assent.stores.memory import MemoryStore
-from assent.testing.broken import BrokenStore, failing_at
+from assent.testing.broken_store import BrokenStore, failing_at
+from assent.testing.decisions.model import Asks, WorldSettings
+from assent.testing.decisions.scripted_tools import Scripted
 from assent.testing.world import Clock, World
 
 Contracts = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observed:
     """How a call ended, in words that every edge has."""
 
     kind: str
@@ -39,23 +39,23 @@ class Seen:
     text: str = ""
 
 
-def seen(outcome: Outcome) -> Seen:
+def seen(outcome: Outcome) -> Observed:
     """An ending of the sentence as it is seen."""
     if isinstance(outcome, Pause):
-        return Seen("pause", outcome.code, approval=outcome.approval.id, text=outcome.approval.text)
+        return Observed("pause", outcome.code, approval=outcome.approval.id, text=outcome.approval.text)
     if isinstance(outcome, Answer):
         wire = outcome.result
-        return Seen(
+        return Observed(
             "answer",
             result=wire.get("structuredContent", wire),
             replayed=outcome.replayed,
             error=wire.get("isError") is True,
         )
     problem = outcome.problem()
-    return Seen("refusal", outcome.code, problem, approval=problem.get("approval"))
+    return Observed("refusal", outcome.code, problem, approval=problem.get("approval"))
 
 
-class Table(Protocol):
+class Harness(Protocol):
     """A place to play a case at: the sentence itself, or an edge that says it."""
 
     clock: Clock
@@ -64,37 +64,37 @@ class Table(Protocol):
     @property
     def ports(self) -> Ports: ...
 
-    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Seen:
+    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Observed:
         """One call, and the answer of the person at the client where one is asked and answers."""
         ...
 
-    async def change(self, contracts: Contracts, scene: Scene) -> None:
+    async def change(self, contracts: Contracts, scene: WorldSettings) -> None:
         """Go on with other contracts in another world; what was remembered stays."""
         ...
 
     async def close(self) -> None: ...
 
 
-class Overtaking(MemoryStore):
+class RaceStore(MemoryStore):
     """A store in which, once told, somebody else uses an approval up just before it is claimed."""
 
     overtakes = False
 
     async def claim(
-        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, dues: Dues = NOTHING
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
     ) -> ClaimRecord:
         if self.overtakes and approval is not None:
             await super().claim(draft._replace(id="overtaking"), entry, approval, now)
-        return await super().claim(draft, entry, approval, now, dues)
+        return await super().claim(draft, entry, approval, now, quotas)
 
 
-def store_for(scene: Scene, memory: Overtaking) -> Store:
+def store_for(scene: WorldSettings, memory: RaceStore) -> Store:
     """The store as the scene has it: one memory, sometimes broken."""
     memory.overtakes = scene.approval_overtaken
     return BrokenStore(memory, failing_at(*scene.store_fails)).as_store() if scene.store_fails else memory
 
 
-def settings_of(scene: Scene) -> dict[str, Any]:
+def settings_of(scene: WorldSettings) -> dict[str, Any]:
     """The few numbers and names of the ports that a scene sets."""
     return {
         "policy_digest": scene.policy,
@@ -107,15 +107,15 @@ def settings_of(scene: Scene) -> dict[str, Any]:
     }
 
 
-class WorldTable:
+class WorldHarness:
     """The sentence itself, with ports in memory."""
 
-    def __init__(self, contracts: Contracts, scene: Scene, scripted: Scripted) -> None:
+    def __init__(self, contracts: Contracts, scene: WorldSettings, scripted: Scripted) -> None:
         self.scripted, self.clock = scripted, Clock()
-        self._memory, self._ids = Overtaking(), itertools.count(1)
+        self._memory, self._ids = RaceStore(), itertools.count(1)
         self._set(contracts, scene)
 
-    def _set(self, contracts: Contracts, scene: Scene) -> None:
+    def _set(self, contracts: Contracts, scene: WorldSettings) -> None:
         self._world = World(
             contracts,
             profile=scene.profile,
@@ -140,19 +140,19 @@ class WorldTable:
     def ports(self) -> Ports:
         return self._world.ports
 
-    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Seen:
+    async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Observed:
         keys = (key,) if key is not None else ()
         request = Request(tool, arguments, credentials, keys, can_ask=asks != "none")
         outcome = await self.say(request)
         if isinstance(outcome, Pause) and asks in ("accept", "decline", "cancel"):
-            reply = Reply(outcome.approval.id, asks)
+            reply = UserAnswer(outcome.approval.id, asks)
             return replace(seen(await self.say(request._replace(reply=reply))), text=outcome.approval.text)
         return seen(outcome)
 
     async def say(self, request: Request) -> Outcome:
         return await govern(request, self.ports)
 
-    async def change(self, contracts: Contracts, scene: Scene) -> None:
+    async def change(self, contracts: Contracts, scene: WorldSettings) -> None:
         self._set(contracts, scene)
 
     async def close(self) -> None:

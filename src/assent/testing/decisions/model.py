@@ -8,8 +8,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from assent.contract.durations import Duration, parse_duration
 from assent.core.approval import Verdict
-from assent.core.dues import Budget, Limit
 from assent.core.principal import Kind, Mode, Principal
+from assent.core.quotas import RateLimit, SpendBudget
 from assent.core.refusals import CATALOGUE
 
 Asks = Literal["none", "shown", "accept", "decline", "cancel"]
@@ -31,7 +31,7 @@ class Form(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Who(Form):
+class PrincipalSpec(Form):
     """A principal; `auth_age` is how long before the case begins it logged in."""
 
     id: str | None = None
@@ -42,7 +42,7 @@ class Who(Form):
     acr: str | None = None
     auth_age: Annotated[int, BeforeValidator(_age), Field(ge=0)] | None = None
     mode: Mode = "live"
-    actors: tuple[Who, ...] = ()
+    actors: tuple[PrincipalSpec, ...] = ()
 
     def at(self, name: str, begin: float) -> Principal:
         return Principal(
@@ -58,7 +58,7 @@ class Who(Form):
         )
 
 
-class Act(Form):
+class CallSpec(Form):
     """One call; what a step leaves out is as in the case itself."""
 
     by: str = "agent"
@@ -67,7 +67,7 @@ class Act(Form):
     key: str | None = None
     asks: Asks = "none"
 
-    def over(self, base: Act) -> Act:
+    def over(self, base: CallSpec) -> CallSpec:
         return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
 
 
@@ -101,7 +101,7 @@ def _listed(given: Any) -> Any:
 Scripts = Annotated[tuple[Script, ...], BeforeValidator(_listed), Field(min_length=1)]
 
 
-class Scene(Form):
+class WorldSettings(Form):
     """How the world around the contracts is set."""
 
     profile: str = "spec"
@@ -111,13 +111,13 @@ class Scene(Form):
     policy: str = ""
     most_pending: int = 20
     cooldown: Duration | Literal[0] = 0
-    limits: tuple[Limit, ...] = ()
-    budgets: tuple[Budget, ...] = ()
+    limits: tuple[RateLimit, ...] = ()
+    budgets: tuple[SpendBudget, ...] = ()
     store_fails: tuple[str, ...] = ()
     approval_overtaken: bool = False
     """Whether somebody else uses the approval up between its finding and the claim."""
 
-    def over(self, base: Scene) -> Scene:
+    def over(self, base: WorldSettings) -> WorldSettings:
         return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
 
 
@@ -125,7 +125,7 @@ class Changed(Form):
     """What is different from here on: fields of contracts, the world, or what tools do."""
 
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    world: Scene = Scene()
+    world: WorldSettings = WorldSettings()
     upstream: dict[str, Scripts] = Field(default_factory=dict)
 
 
@@ -168,14 +168,14 @@ class Expect(Form):
         return self
 
 
-class Step(Form):
+class CaseStep(Form):
     """One thing that happened before: a verb, and how it had to end where that is not plain."""
 
-    called: Act | None = None
-    rehearsed: Act | None = None
-    asked: Act | None = None
-    running: Act | None = None
-    in_doubt: Act | None = None
+    called: CallSpec | None = None
+    rehearsed: CallSpec | None = None
+    asked: CallSpec | None = None
+    running: CallSpec | None = None
+    in_doubt: CallSpec | None = None
     approved: str | None = None
     declined: str | None = None
     elapsed: Duration | None = None
@@ -192,7 +192,7 @@ class Step(Form):
         return {key: bare.get(key) if value is None else value for key, value in given.items()}
 
     @model_validator(mode="after")
-    def _one_verb(self) -> Step:
+    def _one_verb(self) -> CaseStep:
         verbs = (*_ACTS, *_DECISIONS, "elapsed", "changed")
         if sum(getattr(self, verb) is not None for verb in verbs) != 1:
             raise ValueError(f"a step is one of {', '.join(verbs)}")
@@ -208,10 +208,10 @@ class CaseForm(Form):
 
     name: str
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    principals: dict[str, Who] = Field(default_factory=dict)
+    principals: dict[str, PrincipalSpec] = Field(default_factory=dict)
     upstream: dict[str, Scripts] = Field(default_factory=dict)
-    world: Scene = Scene()
-    given: tuple[Step, ...] = ()
+    world: WorldSettings = WorldSettings()
+    given: tuple[CaseStep, ...] = ()
     by: str = "agent"
     tool: str
     arguments: Any = None
@@ -223,8 +223,8 @@ class CaseForm(Form):
     """Edges at which it cannot be said, each with the reason."""
 
     @property
-    def act(self) -> Act:
-        return Act(by=self.by, tool=self.tool, arguments=self.arguments, key=self.key, asks=self.asks)
+    def act(self) -> CallSpec:
+        return CallSpec(by=self.by, tool=self.tool, arguments=self.arguments, key=self.key, asks=self.asks)
 
 
 class Matrix(Form):
@@ -243,8 +243,8 @@ class FileForm(Form):
     """A file of decisions."""
 
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    principals: dict[str, Who] = Field(default_factory=dict)
+    principals: dict[str, PrincipalSpec] = Field(default_factory=dict)
     upstream: dict[str, Scripts] = Field(default_factory=dict)
-    world: Scene = Scene()
+    world: WorldSettings = WorldSettings()
     cases: tuple[CaseForm, ...] = ()
     matrices: tuple[Matrix, ...] = ()

@@ -11,23 +11,23 @@ from typing import Any, Literal
 from assent.core.approval import Verdict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.decisions.cases import Case, load_cases
-from assent.decisions.forms import Act, Expect, Scene, Script, Step
-from assent.decisions.scripts import Scripted
-from assent.decisions.table import Contracts, Seen, Table, WorldTable, newest, seen
 from assent.errors import FaultsError
 from assent.pipeline.approve import approve
+from assent.testing.decisions.cases import Case, load_cases
+from assent.testing.decisions.harness import Contracts, Harness, Observed, WorldHarness, newest, seen
+from assent.testing.decisions.model import CallSpec, CaseStep, Expect, Script, WorldSettings
+from assent.testing.decisions.scripted_tools import Scripted
 
-OpenTable = Callable[[Contracts, Scene, Scripted], Table]
+OpenTable = Callable[[Contracts, WorldSettings, Scripted], Harness]
 INVALID = object()
 """Credentials that are nobody's."""
 
 
-async def play(case: Case, open_table: OpenTable = WorldTable) -> list[str]:
+async def play(case: Case, open_table: OpenTable = WorldHarness) -> list[str]:
     """Play a case and list every difference between what is written and what was seen; none is success."""
     scripted = Scripted(case.upstream)
     table = open_table(case.tools, case.world, scripted)
-    game = _Game(case, table)
+    game = _CaseRun(case, table)
     try:
         for number, step in enumerate(case.given, 1):
             if wrong := await game.step(step):
@@ -40,7 +40,7 @@ async def play(case: Case, open_table: OpenTable = WorldTable) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class CaseResult:
     """A case and how what was seen differs from it."""
 
     case: Case
@@ -51,22 +51,22 @@ class Played:
         return f"{self.case.file}:{self.case.line}"
 
 
-async def run_cases(paths: Iterable[Path]) -> list[Played]:
+async def run_cases(paths: Iterable[Path]) -> list[CaseResult]:
     """Every case of these files and directories, played; raises CasesError for files that cannot be used."""
-    return [Played(case, tuple(await play(case))) for case in load_cases(paths)]
+    return [CaseResult(case, tuple(await play(case))) for case in load_cases(paths)]
 
 
-class _Game:
+class _CaseRun:
     """One case under way."""
 
-    def __init__(self, case: Case, table: Table) -> None:
+    def __init__(self, case: Case, table: Harness) -> None:
         self.case, self.table = case, table
         self.tools, self.scene = dict(case.tools), case.world
         self.begin = table.clock()
         self.asked: str | None = None
-        self.running: list[asyncio.Task[Seen]] = []
+        self.running: list[asyncio.Task[Observed]] = []
 
-    async def step(self, step: Step) -> list[str]:
+    async def step(self, step: CaseStep) -> list[str]:
         """What is wrong with an earlier step; nothing, if it went as it had to."""
         match step.verb:
             case "elapsed":
@@ -92,7 +92,7 @@ class _Game:
             return await self._decide(said.by, said.verdict, said.approval, self.case.expect)
         return await self._differences(self.case.expect, await self._call(self.case.act))
 
-    async def _again(self, step: Step) -> list[str]:
+    async def _again(self, step: CaseStep) -> list[str]:
         act = getattr(step, step.verb).over(self.case.act)
         if step.verb == "in_doubt":
             self.table.scripted.soon(act.tool, Script(does="lost"))
@@ -107,7 +107,7 @@ class _Game:
         spec: Mapping[str, Any] = self.tools.get(tool, {}).get("dry_run") or {}
         return str(spec.get("argument", "dryRun"))
 
-    async def _call(self, act: Act) -> Seen:
+    async def _call(self, act: CallSpec) -> Observed:
         before = {one.id for one in await self.table.ports.store.approvals(limit=10_000)}
         credentials = self._credentials(act.by)
         found = await self.table.call(credentials, act.tool, act.arguments, act.key, act.asks)
@@ -115,7 +115,7 @@ class _Game:
         self.asked = found.approval or fresh or self.asked
         return found
 
-    async def _start(self, act: Act) -> list[str]:
+    async def _start(self, act: CallSpec) -> list[str]:
         self.table.scripted.soon(act.tool, Script(does="hangs"))
         self.running.append(asyncio.create_task(self._call(act)))
         hanging = asyncio.create_task(self.table.scripted.entered())
@@ -142,7 +142,7 @@ class _Game:
             return [f"expected {_wanted(expect)}, but the approval is {state}"]
         return []
 
-    async def _change(self, step: Step) -> list[str]:
+    async def _change(self, step: CaseStep) -> list[str]:
         assert step.changed is not None
         for name, fields in step.changed.tools.items():
             self.tools[name] = {**self.tools.get(name, {}), **fields}
@@ -159,7 +159,7 @@ class _Game:
             return None
         return INVALID if name == "stranger" else self.case.principals[name].at(name, self.begin)
 
-    async def _differences(self, expect: Expect, found: Seen) -> list[str]:
+    async def _differences(self, expect: Expect, found: Observed) -> list[str]:
         wrong = _ending(expect, found) or _details(expect, found)
         for tool, count in expect.effects.items():
             counted = self.table.scripted.effects.count(tool or self.case.tool)
@@ -177,7 +177,7 @@ class _Game:
         return list(said[-1]) if said else []
 
 
-def _plain(verb: str, found: Seen) -> list[str]:
+def _plain(verb: str, found: Observed) -> list[str]:
     """Whether a step that says nothing of its end ended as its verb says."""
     if verb == "asked":
         good = found.kind == "pause" or found.code == "confirm.approval_pending"
@@ -188,7 +188,7 @@ def _plain(verb: str, found: Seen) -> list[str]:
     return [] if good else [_shown(found)]
 
 
-def _ending(expect: Expect, found: Seen) -> list[str]:
+def _ending(expect: Expect, found: Observed) -> list[str]:
     if expect.answer:
         good = found.kind == "answer" and not found.error
     elif expect.error:
@@ -200,7 +200,7 @@ def _ending(expect: Expect, found: Seen) -> list[str]:
     return [] if good else [f"expected {_wanted(expect)}, got {_shown(found)}"]
 
 
-def _details(expect: Expect, found: Seen) -> list[str]:
+def _details(expect: Expect, found: Observed) -> list[str]:
     wrong = [f"{place}: {what}" for place, what in _unlike(expect.facts, found.problem)]
     wrong += [f"result{place}: {what}" for place, what in _unlike(expect.result, found.result or {})]
     wrong += [f"the question does not show {text!r}" for text in expect.shows if text not in found.text]
@@ -222,7 +222,7 @@ def _wanted(expect: Expect) -> str:
     return f"an approval that is {expect.approval}" if expect.approval else "pause" if expect.pause else "answer"
 
 
-def _shown(found: Seen) -> str:
+def _shown(found: Observed) -> str:
     detail = found.problem.get("detail", "")
     code = f" {found.code}" if found.code else ""
     return f"{found.kind}{code}" + (f" ({detail})" if detail else f" {found.result!r}" if found.error else "")

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from assent.decisions.forms import Script
-from assent.ports import Lost, NotRun, ToolFailed, Unreached
+from assent.ports import NotReached, NotRun, OutcomeUnknown, ToolFailed
+from assent.testing.decisions.model import Script
 
 
 class Scripted:
@@ -58,9 +58,9 @@ class Scripted:
 def _said(line: Script) -> Any:
     match line.does:
         case "lost":
-            return Lost("the connection broke")
+            return OutcomeUnknown("the connection broke")
         case "unreached":
-            return Unreached("nobody listens")
+            return NotReached("nobody listens")
         case "not_run":
             return NotRun("The tool refused the arguments.")
     if line.fails is not None:

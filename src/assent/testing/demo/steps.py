@@ -42,7 +42,7 @@ def next_steps(command: str, url: str, folder: Path, approval: str) -> str:
 def _client(command: str, folder: Path) -> dict[str, Any]:
     """Whole paths: a client starts servers from a folder of its own."""
     settings = str((folder / "client.yaml").resolve())
-    arguments = ["wrap", "-c", settings, "--", sys.executable, "-m", "assent.demo.upstream"]
+    arguments = ["wrap", "-c", settings, "--", sys.executable, "-m", "assent.testing.demo.upstream"]
     return {"mcpServers": {"demo": {"command": command, "args": arguments}}}
 
 

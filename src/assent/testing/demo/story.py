@@ -13,8 +13,8 @@ import mcp_types as types
 from mcp import Client
 
 from assent.core.outcome import problem_in
-from assent.demo.upstream import CHANGED, Office
 from assent.lint.attacks import attacks_in
+from assent.testing.demo.upstream import CHANGED, Office
 
 KEY = "dev.assent/idempotencyKey"
 ERA = "2026-07-28"

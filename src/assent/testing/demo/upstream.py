@@ -1,6 +1,6 @@
 """What stands behind the demo's gateway: an ordinary server that has never heard of contracts.
 
-`python -m assent.demo.upstream` runs it on standard streams.
+`python -m assent.testing.demo.upstream` runs it on standard streams.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ _RESERVED = {b"host", b"content-length", b"transfer-encoding", b"connection", b"
 Fields = Iterable[tuple[bytes, bytes]]
 
 
-class BadTarget(ValueError):
+class BadAddress(ValueError):
     """The address or a header of an upstream cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UpstreamAddress:
     """An upstream's address, its TLS context (made once) and the headers configured for it."""
 
     host: str
@@ -31,17 +31,19 @@ class Target:
     fields: bytes
 
     @classmethod
-    def of(cls, url: str, headers: Mapping[str, str] | None = None, tls: ssl.SSLContext | None = None) -> "Target":
+    def of(
+        cls, url: str, headers: Mapping[str, str] | None = None, tls: ssl.SSLContext | None = None
+    ) -> "UpstreamAddress":
         parts = _split(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise BadTarget(f"{url!r} is not an http:// or https:// address")
+            raise BadAddress(f"{url!r} is not an http:// or https:// address")
         if parts.username is not None or parts.password is not None:
-            raise BadTarget("credentials do not belong in an upstream's URL; use its `headers`")
+            raise BadAddress("credentials do not belong in an upstream's URL; use its `headers`")
         if parts.fragment:
-            raise BadTarget(f"{url!r} has a fragment, which no server ever sees")
+            raise BadAddress(f"{url!r} has a fragment, which no server ever sees")
         path = ((parts.path or "/") + (f"?{parts.query}" if parts.query else "")).encode()
         if not _PATH.fullmatch(path):
-            raise BadTarget(f"{url!r} has characters in its path that must be percent-encoded")
+            raise BadAddress(f"{url!r} has characters in its path that must be percent-encoded")
         secure = parts.scheme == "https"
         return cls(
             host=parts.hostname,
@@ -73,7 +75,7 @@ def render_fields(fields: Fields) -> bytes:
     lines = [b"%b: %b\r\n" % field for field in fields]
     text = b"".join(lines)
     if text.count(b"\n") != len(lines) or text.count(b"\r") != len(lines) or b"\0" in text:
-        raise BadTarget("a header has a line break in its value")
+        raise BadAddress("a header has a line break in its value")
     return text
 
 
@@ -82,9 +84,9 @@ def check_fields(fields: Fields) -> Fields:
     checked = list(fields)
     for name, value in checked:
         if not _TOKEN.fullmatch(name) or not _FIELD_VALUE.fullmatch(value):
-            raise BadTarget(f"header {name[:64]!r} has a name or value that HTTP does not allow")
+            raise BadAddress(f"header {name[:64]!r} has a name or value that HTTP does not allow")
         if name.lower() in _RESERVED:
-            raise BadTarget(f"header {name.decode()} is set by the gateway itself")
+            raise BadAddress(f"header {name.decode()} is set by the gateway itself")
     return checked
 
 
@@ -93,13 +95,13 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise BadTarget(f"{url!r} is not an http:// or https:// address: {error}") from None
+        raise BadAddress(f"{url!r} is not an http:// or https:// address: {error}") from None
     return parts
 
 
 def _port(url: str, port: int | None, secure: bool) -> int:
     if port == 0:
-        raise BadTarget(f"{url!r} has port 0")
+        raise BadAddress(f"{url!r} has port 0")
     return port or (443 if secure else 80)
 
 
@@ -108,4 +110,4 @@ def _authority(host: str, port: int | None) -> bytes:
     try:
         return (f"{name}:{port}" if port else name).encode("ascii")
     except UnicodeEncodeError:
-        raise BadTarget(f"host {host!r} must be written in ASCII (its `xn--` form)") from None
+        raise BadAddress(f"host {host!r} must be written in ASCII (its `xn--` form)") from None

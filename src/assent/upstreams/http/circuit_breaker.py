@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
-from assent.edges.upstreams.faults import Suspended
+from assent.upstreams.errors import CircuitOpen
 
 MOST_CALLERS = 10_000
 
@@ -69,7 +69,7 @@ class Circuit:
         self._probing = False
 
 
-class Breaker:
+class CircuitBreaker:
     """Refuses calls to an upstream that cannot be reached, and calls of one caller whose requests keep failing.
 
     A connection that cannot be made is the upstream's failure, whoever calls. A request that was sent and then timed
@@ -102,7 +102,7 @@ class Breaker:
         for circuit in circuits:
             if not circuit.admits():
                 detail = f"left alone after {circuit.failures} failures in a row: {circuit.last_error}"
-                raise Suspended(self._upstream, detail, sent=False)
+                raise CircuitOpen(self._upstream, detail, sent=False)
         for circuit in circuits:
             circuit.enter()
 

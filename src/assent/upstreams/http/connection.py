@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import httptools
 
-from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, TimedOut
+from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation, TimedOut, UpstreamError
 
 _HEAD_LIMIT = 64 * 1024
 _HIGH_WATER = 256 * 1024
 _PIECE = 64 * 1024
 
 
-class Response:
+class UpstreamResponse:
     """An answer as it arrives: status and headers first, then the body, whole or in pieces.
 
     Whoever holds one reads it to its end or calls `close`. Once complete, its connection is not its own.
@@ -25,7 +25,7 @@ class Response:
         "_complete", "_connection", "_fault", "_held", "_limit", "_pieces", "_waiter", "headers", "status",
     )  # fmt: skip
 
-    def __init__(self, connection: "Connection") -> None:
+    def __init__(self, connection: "HttpConnection") -> None:
         self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
         self._connection = connection
@@ -33,7 +33,7 @@ class Response:
         self._held = 0
         self._limit: int | None = None
         self._complete = False
-        self._fault: Fault | None = None
+        self._fault: UpstreamError | None = None
         self._waiter: asyncio.Future[None] | None = None
 
     def header(self, name: bytes) -> bytes | None:
@@ -96,7 +96,7 @@ class Response:
     def close(self) -> None:
         """Stop listening. An unfinished answer ends its connection, which tells the upstream to stop."""
         if not self._complete:
-            self._connection.abort(Lost(self._connection.upstream, "closed by us", sent=True))
+            self._connection.abort(ConnectionLost(self._connection.upstream, "closed by us", sent=True))
 
     def _forgive(self, silence: bool, asked: bool) -> None:
         if not self._complete:
@@ -141,21 +141,21 @@ class Response:
         else:
             self._connection.abort(fault)
 
-    def _end(self, fault: Fault | None) -> None:
+    def _end(self, fault: UpstreamError | None) -> None:
         if not self._complete:
             self._complete, self._fault = True, fault
             self._wake()
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """One connection: at most one request at a time, given back as soon as its answer is whole."""
 
     def __init__(
         self,
         upstream: str,
         loop: asyncio.AbstractEventLoop,
-        on_free: Callable[["Connection"], None],
-        on_closed: Callable[["Connection"], None],
+        on_free: Callable[["HttpConnection"], None],
+        on_closed: Callable[["HttpConnection"], None],
     ) -> None:
         self.upstream = upstream
         self.loop = loop
@@ -166,7 +166,7 @@ class Connection(asyncio.Protocol):
         self._on_closed = on_closed
         self._parser: Any = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
-        self._response: Response | None = None
+        self._response: UpstreamResponse | None = None
         self._paused = self._forgiving = False
         self._closed = False
         self._head_bytes = 0
@@ -180,13 +180,13 @@ class Connection(asyncio.Protocol):
     def usable(self) -> bool:
         return not self._closed and self._transport is not None and not self._transport.is_closing()
 
-    def start(self, request: bytes, *, patience: float, total: float) -> Response:
+    def start(self, request: bytes, *, patience: float, total: float) -> UpstreamResponse:
         """Send a request. `patience` bounds every silence, `total` the whole exchange (seconds)."""
         assert self._response is None and self._transport is not None
         now = self._heard = self.loop.time()
         self._patience, self._deadline = patience, now + total
         self._head_bytes, self._until_close, self._forgiving, self._asked_at = 0, True, False, None
-        self._response = response = Response(self)
+        self._response = response = UpstreamResponse(self)
         self._transport.write(request)
         return response
 
@@ -206,7 +206,7 @@ class Connection(asyncio.Protocol):
         self._forgiving, self._asked_at = silence, now if silence and asked else None
         self._heard = now
 
-    def abort(self, fault: Fault) -> None:
+    def abort(self, fault: UpstreamError) -> None:
         """End the connection now; whoever waits for the answer gets `fault`."""
         self._finish(fault)
         if self._transport is not None:
@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._response is None:
-            self.abort(Garbled(self.upstream, "sent something nobody asked for", sent=False))
+            self.abort(ProtocolViolation(self.upstream, "sent something nobody asked for", sent=False))
             return
         self._heard = self.loop.time()
         if not self._response.status:
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self.abort(Garbled(self.upstream, f"the answer is not HTTP ({type(error).__name__})", sent=True))
+            self.abort(ProtocolViolation(self.upstream, f"the answer is not HTTP ({type(error).__name__})", sent=True))
 
     def eof_received(self) -> bool:
         if self._response is not None and self._response.status and self._until_close:
@@ -250,7 +250,7 @@ class Connection(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._finish(Lost(self.upstream, "the connection broke before the answer was whole", sent=True))
+        self._finish(ConnectionLost(self.upstream, "the connection broke before the answer was whole", sent=True))
         self._gone()
 
     # The parser's side
@@ -303,7 +303,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
             self._gone()
 
-    def _finish(self, fault: Fault | None) -> None:
+    def _finish(self, fault: UpstreamError | None) -> None:
         response, self._response = self._response, None
         if response is not None:
             response._end(fault)
@@ -314,7 +314,7 @@ class Connection(asyncio.Protocol):
             self._on_closed(self)
 
 
-def _keep_alive_seconds(response: Response) -> float | None:
+def _keep_alive_seconds(response: UpstreamResponse) -> float | None:
     """How long the peer says it keeps an idle connection (`Keep-Alive: timeout=5`)."""
     value = response.header(b"keep-alive")
     if value is None:

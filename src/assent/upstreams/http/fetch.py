@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from assent.edges.upstreams.breaker import Breaker
-from assent.edges.upstreams.pool import Limits, Pool
-from assent.edges.upstreams.target import Target
+from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.pool import Limits, Pool
 
 
 async def fetch_json(url: str) -> Any:
@@ -24,8 +24,8 @@ async def fetch_text(url: str) -> str:
 
 async def fetch(url: str, most: int, what: str) -> bytes:
     """What lies at an address that configuration named; bounded, and no redirects."""
-    limits, breaker = Limits(connections=1, silence=5, total=10), Breaker(what, time.monotonic)
-    pool = Pool(what, Target.of(url), limits, breaker)
+    limits, circuit_breaker = Limits(connections=1, silence=5, total=10), CircuitBreaker(what, time.monotonic)
+    pool = Pool(what, UpstreamAddress.of(url), limits, circuit_breaker)
     try:
         response = await pool.send(b"GET", [(b"accept", b"application/json")], safe=True)
         if response.status != 200:

@@ -5,10 +5,10 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 
-from assent.edges.upstreams.breaker import Breaker, Health
-from assent.edges.upstreams.connection import Connection, Response
-from assent.edges.upstreams.faults import Crowded, Fault, Lost, TimedOut, Unreachable, setting_of
-from assent.edges.upstreams.target import Fields, Target, render_fields
+from assent.upstreams.errors import ConnectionLost, PoolExhausted, TimedOut, Unreachable, UpstreamError, setting_of
+from assent.upstreams.http.address import Fields, UpstreamAddress, render_fields
+from assent.upstreams.http.circuit_breaker import CircuitBreaker, Health
+from assent.upstreams.http.connection import HttpConnection, UpstreamResponse
 
 _SERVER_IS_ILL = frozenset({502, 503, 504})
 
@@ -29,22 +29,22 @@ class Limits:
 class Pool:
     """The long-lived connections to one upstream. Waiting calls are served in the order they came."""
 
-    def __init__(self, name: str, target: Target, limits: Limits, breaker: Breaker) -> None:
+    def __init__(self, name: str, target: UpstreamAddress, limits: Limits, circuit_breaker: CircuitBreaker) -> None:
         self.name = name
         self.target = target
         self.limits = limits
-        self._breaker = breaker
-        self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._circuit_breaker = circuit_breaker
+        self._idle: list[HttpConnection] = []
+        self._open: set[HttpConnection] = set()
         self._connecting = 0
-        self._waiters: deque[asyncio.Future[Connection | None]] = deque()
+        self._waiters: deque[asyncio.Future[HttpConnection | None]] = deque()
         self._watch: asyncio.TimerHandle | None = None
         self._closed = False
         self._retired: asyncio.Future[None] | None = None
 
     @property
     def health(self) -> Health:
-        return self._breaker.health
+        return self._circuit_breaker.health
 
     async def send(
         self,
@@ -56,7 +56,7 @@ class Pool:
         safe: bool = False,
         silence: float | None = None,
         total: float | None = None,
-    ) -> Response:
+    ) -> UpstreamResponse:
         """Send one request and return when the status and headers of its answer are here.
 
         A request declared `safe` is sent again when a kept-alive connection turns out to be dead; any other
@@ -69,27 +69,27 @@ class Pool:
 
     async def send_bytes(
         self, request: bytes, *, safe: bool = False, silence: float | None = None, total: float | None = None
-    ) -> Response:
+    ) -> UpstreamResponse:
         """`send` for a request that is already written out in full."""
-        self._breaker.enter()
+        self._circuit_breaker.enter()
         try:
             response = await self._exchange(
                 request, safe, self.limits.silence if silence is None else silence,
                 self.limits.total if total is None else total,
             )  # fmt: skip
-        except Crowded:
-            self._breaker.abandon()
+        except PoolExhausted:
+            self._circuit_breaker.abandon()
             raise
-        except Fault as fault:
-            self._breaker.fail(fault.detail, sent=fault.sent)
+        except UpstreamError as fault:
+            self._circuit_breaker.fail(fault.detail, sent=fault.sent)
             raise
         except BaseException:
-            self._breaker.abandon()
+            self._circuit_breaker.abandon()
             raise
         if response.status in _SERVER_IS_ILL:
-            self._breaker.fail(f"answered {response.status}", sent=True)
+            self._circuit_breaker.fail(f"answered {response.status}", sent=True)
         else:
-            self._breaker.succeed()
+            self._circuit_breaker.succeed()
         return response
 
     async def close(self) -> None:
@@ -102,7 +102,7 @@ class Pool:
                 waiter.set_exception(Unreachable(self.name, "the gateway is stopping", sent=False))
         self._waiters.clear()
         for connection in list(self._open):
-            connection.abort(Lost(self.name, "the gateway is stopping", sent=True))
+            connection.abort(ConnectionLost(self.name, "the gateway is stopping", sent=True))
         await asyncio.sleep(0)
 
     async def retire(self, patience: float) -> None:
@@ -119,23 +119,23 @@ class Pool:
         if self._retired is not None and not self._retired.done() and not busy:
             self._retired.set_result(None)
 
-    async def _exchange(self, request: bytes, safe: bool, silence: float, total: float) -> Response:
+    async def _exchange(self, request: bytes, safe: bool, silence: float, total: float) -> UpstreamResponse:
         while True:
             connection = self._take_idle() or await self._acquire()
             if not connection.usable:
                 continue  # it died on its way to us; nothing was sent
-            self._breaker.reach()
+            self._circuit_breaker.reach()
             stale = connection.served > 0
             response = connection.start(request, patience=silence, total=total)
             try:
                 await response.begun()
-            except Lost:
+            except ConnectionLost:
                 if safe and stale and not self._closed:
                     continue  # every turn uses up one old connection, so this ends
                 raise
             return response
 
-    def _take_idle(self) -> Connection | None:
+    def _take_idle(self) -> HttpConnection | None:
         while self._idle:
             connection = self._idle.pop()
             kept = self.limits.idle
@@ -143,21 +143,21 @@ class Pool:
                 kept = min(kept, connection.keep_alive_for - 1)
             if connection.usable and connection.loop.time() - connection.idle_since < kept:
                 return connection
-            connection.abort(Lost(self.name, "idle for too long", sent=False))
+            connection.abort(ConnectionLost(self.name, "idle for too long", sent=False))
         return None
 
-    async def _acquire(self) -> Connection:
+    async def _acquire(self) -> HttpConnection:
         if self._closed:
             raise Unreachable(self.name, "the gateway is stopping", sent=False)
         if len(self._open) + self._connecting < self.limits.connections:
             return await self._connect()
         if len(self._waiters) >= self.limits.waiting:
-            raise Crowded(self.name, f"{self.limits.waiting} calls are waiting already", sent=False)
+            raise PoolExhausted(self.name, f"{self.limits.waiting} calls are waiting already", sent=False)
         return await self._queue() or await self._connect(reserved=True)
 
-    async def _queue(self) -> Connection | None:
+    async def _queue(self) -> HttpConnection | None:
         """Wait for a connection, or for room to make one (None, with the room reserved)."""
-        waiter: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[HttpConnection | None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         try:
             async with asyncio.timeout(self.limits.silence):
@@ -168,20 +168,20 @@ class Pool:
             elif waiter in self._waiters:
                 self._waiters.remove(waiter)
             if isinstance(error, TimeoutError):
-                raise Crowded(self.name, "no connection became free in time", sent=False) from None
+                raise PoolExhausted(self.name, "no connection became free in time", sent=False) from None
             raise
 
-    def _give_back(self, connection: Connection | None) -> None:
+    def _give_back(self, connection: HttpConnection | None) -> None:
         if connection is not None:
             self._on_free(connection)
         else:
             self._connecting -= 1
             self._offer_room()
 
-    async def _connect(self, *, reserved: bool = False) -> Connection:
+    async def _connect(self, *, reserved: bool = False) -> HttpConnection:
         self._connecting += not reserved
         loop = asyncio.get_running_loop()
-        connection = Connection(self.name, loop, self._on_free, self._on_closed)
+        connection = HttpConnection(self.name, loop, self._on_free, self._on_closed)
         try:
             async with asyncio.timeout(self.limits.connect):
                 await loop.create_connection(
@@ -207,7 +207,7 @@ class Pool:
         place = setting_of(self.name)
         return f"Nothing answers at {self.target.shown}: start the server, or correct the address at `{place}`"
 
-    def _on_free(self, connection: Connection) -> None:
+    def _on_free(self, connection: HttpConnection) -> None:
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
@@ -216,7 +216,7 @@ class Pool:
         self._idle.append(connection)
         self._tell_idle()
 
-    def _on_closed(self, connection: Connection) -> None:
+    def _on_closed(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
@@ -242,7 +242,7 @@ class Pool:
         for connection in list(self._open):
             connection.check_time(now)
         while self._idle and now - self._idle[0].idle_since >= self.limits.idle:
-            self._idle[0].abort(Lost(self.name, "idle for too long", sent=False))
+            self._idle[0].abort(ConnectionLost(self.name, "idle for too long", sent=False))
         if self._open:
             self._keep_watch()
 

@@ -15,14 +15,15 @@ from mcp_types import (
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from assent.edges.http import Headers
-from assent.edges.rpc import RpcError
-from assent.edges.tasks import without_tasks
-from assent.edges.upstreams.connection import Response
-from assent.edges.upstreams.faults import Fault, Garbled
-from assent.edges.upstreams.line import FOREVER, Audience, Line, Peer
-from assent.edges.upstreams.pages import all_pages
-from assent.edges.upstreams.pool import Pool
+from assent.mcp.channel import StreamListener
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ProtocolViolation, UpstreamError
+from assent.upstreams.http.connection import UpstreamResponse
+from assent.upstreams.http.pool import Pool
+from assent.upstreams.http.transport import FOREVER, McpHttpTransport, SessionContext
+from assent.upstreams.pagination import all_pages
+from assent.upstreams.tasks import without_tasks
+from assent.web.asgi import Headers
 
 _SMALL = 65536
 CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
@@ -47,7 +48,7 @@ class HttpUpstream:
     ) -> None:
         self.pool = pool
         self._streams = streams or pool
-        self._line = Line(pool)
+        self._line = McpHttpTransport(pool)
         self._client_info = client_info
         # In a relayed session the client sends requests too, and some servers know a stream by its request's id
         # alone, whoever's it is: ours must be nobody else's, and nobody's guess.
@@ -61,10 +62,10 @@ class HttpUpstream:
 
     async def describe(self) -> Described:
         """Ask in the modern way; an upstream that does not understand it is asked in the old one."""
-        modern = Peer(LATEST_MODERN_VERSION, capabilities={})
+        modern = SessionContext(LATEST_MODERN_VERSION, capabilities={})
         try:
             result = await self.request("server/discover", {}, modern, safe=True)
-        except (RpcError, Garbled):
+        except (RpcError, ProtocolViolation):
             return await self._describe_by_handshake()
         versions = result.get("supportedVersions")
         if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
@@ -78,7 +79,7 @@ class HttpUpstream:
         await self.close_session(peer)
         return described
 
-    async def open_session(self, capabilities: dict[str, Any]) -> tuple[Described, Peer]:
+    async def open_session(self, capabilities: dict[str, Any]) -> tuple[Described, SessionContext]:
         """The handshake; the peer has a session's id where the upstream keeps sessions."""
         params = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
@@ -87,28 +88,28 @@ class HttpUpstream:
         }
         request_id = next(self._ids)
         message = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
-        response = await self._line.post(message, Peer(""))
+        response = await self._line.post(message, SessionContext(""))
         session = response.header(b"mcp-session-id")
-        result = await self._line.result(response, request_id, Peer(""), None)
+        result = await self._line.result(response, request_id, SessionContext(""), None)
         version = result.get("protocolVersion")
         if not isinstance(version, str):
-            raise Garbled(self.pool.name, "initialize gave no protocol version", sent=True)
-        peer = Peer(version, session.decode("latin-1") if session is not None else None, capabilities)
+            raise ProtocolViolation(self.pool.name, "initialize gave no protocol version", sent=True)
+        peer = SessionContext(version, session.decode("latin-1") if session is not None else None, capabilities)
         await self.notify("notifications/initialized", None, peer)
         return described_by(version, result.get("serverInfo"), result), peer
 
-    async def close_session(self, peer: Peer) -> None:
+    async def close_session(self, peer: SessionContext) -> None:
         if peer.session is None:
             return
         fields = [
             (b"mcp-session-id", peer.session.encode("latin-1")),
             (b"mcp-protocol-version", peer.version.encode()),
         ]
-        with suppress(Fault):  # otherwise the upstream forgets it by itself
+        with suppress(UpstreamError):  # otherwise the upstream forgets it by itself
             response = await self.pool.send(b"DELETE", fields)
             await response.read(_SMALL)
 
-    async def list_all(self, method: str, key: str, peer: Peer) -> list[dict[str, Any]]:
+    async def list_all(self, method: str, key: str, peer: SessionContext) -> list[dict[str, Any]]:
         """Every page of a list (`tools/list`, `tools`), each entry as the upstream wrote it."""
         return await all_pages(self.pool.name, method, key, lambda page: self.request(method, page, peer, safe=True))
 
@@ -116,10 +117,10 @@ class HttpUpstream:
         self,
         method: str,
         params: dict[str, Any],
-        peer: Peer,
+        peer: SessionContext,
         *,
         fields: Headers | None = None,
-        audience: Audience | None = None,
+        stream_listener: StreamListener | None = None,
         safe: bool = False,
     ) -> dict[str, Any]:
         """One request and its result. `params` may hold its own `_meta`; the modern envelope is added to it.
@@ -133,7 +134,7 @@ class HttpUpstream:
         try:
             response = await self._line.post(message, peer, fields=fields, safe=safe)
             try:
-                return await self._line.result(response, request_id, peer, audience)
+                return await self._line.result(response, request_id, peer, stream_listener)
             finally:
                 response.close()
         except asyncio.CancelledError:
@@ -141,25 +142,25 @@ class HttpUpstream:
                 self._tell_cancelled(request_id, peer)
             raise
 
-    async def open_stream(self, method: str, params: dict[str, Any], peer: Peer) -> Response:
+    async def open_stream(self, method: str, params: dict[str, Any], peer: SessionContext) -> UpstreamResponse:
         """A request whose answer is a stream without an end; it has a pool of its own and may be silent."""
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": self._enveloped(params, peer)}
-        return await Line(self._streams).post(message, peer, safe=True, patient=True)
+        return await McpHttpTransport(self._streams).post(message, peer, safe=True, patient=True)
 
-    async def open_session_stream(self, peer: Peer) -> Response:
+    async def open_session_stream(self, peer: SessionContext) -> UpstreamResponse:
         """What the upstream says in a session beside its answers."""
         fields: Headers = [(b"accept", b"text/event-stream"), (b"mcp-protocol-version", peer.version.encode())]
         if peer.session is not None:
             fields.append((b"mcp-session-id", peer.session.encode("latin-1")))
         return await self._streams.send(b"GET", fields, safe=True, silence=FOREVER, total=FOREVER)
 
-    async def notify(self, method: str, params: dict[str, Any] | None, peer: Peer) -> None:
+    async def notify(self, method: str, params: dict[str, Any] | None, peer: SessionContext) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
         await self._line.tell(message, peer)
 
-    def _enveloped(self, params: dict[str, Any], peer: Peer) -> dict[str, Any]:
+    def _enveloped(self, params: dict[str, Any], peer: SessionContext) -> dict[str, Any]:
         if peer.version not in MODERN_PROTOCOL_VERSIONS:
             return params
         envelope = {
@@ -169,9 +170,9 @@ class HttpUpstream:
         }
         return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
 
-    def _tell_cancelled(self, request_id: int, peer: Peer) -> None:
+    def _tell_cancelled(self, request_id: int, peer: SessionContext) -> None:
         async def tell() -> None:
-            with suppress(Fault):
+            with suppress(UpstreamError):
                 await self.notify("notifications/cancelled", {"requestId": request_id}, peer)
 
         task = asyncio.ensure_future(tell())

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from assent.edges.upstreams.faults import Fault
-from assent.edges.upstreams.http import HttpUpstream
-from assent.edges.upstreams.line import Peer
+from assent.upstreams.errors import UpstreamError
+from assent.upstreams.http.server import HttpUpstream
+from assent.upstreams.http.transport import SessionContext
 
 MOST_SESSIONS = 1024
 
 
-class Tenancy:
+class UpstreamSessions:
     """Our sessions at one upstream, one for each owner and never shared.
 
     When there are too many, the idlest of the caller who has the most ends for a new one.
@@ -23,7 +23,7 @@ class Tenancy:
 
     def __init__(self, server: HttpUpstream, most: int = MOST_SESSIONS) -> None:
         self._server, self._most = server, most
-        self._open: OrderedDict[Hashable, asyncio.Task[Peer]] = OrderedDict()
+        self._open: OrderedDict[Hashable, asyncio.Task[SessionContext]] = OrderedDict()
         self._busy: Counter[Hashable] = Counter()
         self._callers: dict[Hashable, Hashable] = {}
 
@@ -33,7 +33,7 @@ class Tenancy:
     @asynccontextmanager
     async def speaking(
         self, owner: Hashable, capabilities: dict[str, Any], caller: Hashable = None
-    ) -> AsyncIterator[Peer]:
+    ) -> AsyncIterator[SessionContext]:
         """The owner's session, opened where there is none; nobody ends it meanwhile but the owner.
 
         A caller may be behind several owners, such as sessions with different capabilities.
@@ -49,7 +49,7 @@ class Tenancy:
                 if owner not in self._open:
                     self._callers.pop(owner, None)
 
-    def forget(self, owner: Hashable, peer: Peer) -> None:
+    def forget(self, owner: Hashable, peer: SessionContext) -> None:
         """The upstream no longer knows this session; a newer one of the same owner stays."""
         opened = self._open.get(owner)
         if opened is not None and opened.done() and not opened.exception() and opened.result() is peer:
@@ -62,12 +62,12 @@ class Tenancy:
             with suppress(Exception):
                 await self._server.close_session(await opened)
 
-    def _drop(self, owner: Hashable) -> asyncio.Task[Peer] | None:
+    def _drop(self, owner: Hashable) -> asyncio.Task[SessionContext] | None:
         if not self._busy[owner]:
             self._callers.pop(owner, None)
         return self._open.pop(owner, None)
 
-    async def _peer(self, owner: Hashable, capabilities: dict[str, Any]) -> Peer:
+    async def _peer(self, owner: Hashable, capabilities: dict[str, Any]) -> SessionContext:
         opened = self._open.get(owner)
         if opened is None or (opened.done() and opened.exception() is not None):
             opened = self._open[owner] = asyncio.ensure_future(self._begin(capabilities))
@@ -77,7 +77,7 @@ class Tenancy:
         # Others may wait for the same session: whoever leaves first must not take it along.
         return await asyncio.shield(opened)
 
-    async def _begin(self, capabilities: dict[str, Any]) -> Peer:
+    async def _begin(self, capabilities: dict[str, Any]) -> SessionContext:
         _, peer = await self._server.open_session(capabilities)
         return peer
 
@@ -87,11 +87,11 @@ class Tenancy:
             if not idle:
                 return
             held = Counter(self._callers[owner] for owner in self._open)
-            with suppress(Fault):
+            with suppress(UpstreamError):
                 await self.end(max(idle, key=lambda owner: held[self._callers[owner]]))
 
 
-def _heard(task: asyncio.Task[Peer]) -> None:
+def _heard(task: asyncio.Task[SessionContext]) -> None:
     """Its failure is told to whoever waits; with nobody left it is nobody's."""
     if not task.cancelled():
         task.exception()

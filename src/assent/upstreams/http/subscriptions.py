@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import orjson
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.connection import Response
-from assent.edges.upstreams.faults import Fault, Garbled, Unreachable
-from assent.edges.upstreams.http import Described, HttpUpstream
-from assent.edges.upstreams.line import Peer, SessionLost
-from assent.edges.upstreams.sse import EventReader, EventTooLarge, Turns
-from assent.edges.upstreams.wishes import Wishes
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.sse import EventReader, EventTooLarge, Turns
+from assent.upstreams.errors import ProtocolViolation, Unreachable, UpstreamError
+from assent.upstreams.http.connection import UpstreamResponse
+from assent.upstreams.http.server import Described, HttpUpstream
+from assent.upstreams.http.transport import SessionContext, SessionLost
+from assent.upstreams.subscription_counts import ResourceInterest
 
 _EVENT = 1024 * 1024
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -29,7 +29,7 @@ LISTS = {
 Notice = Callable[[dict[str, Any]], None]
 
 
-class Hearing(Protocol):
+class Subscriptions(Protocol):
     """How one upstream is listened to, by everybody behind us at once."""
 
     was_heard: bool
@@ -43,7 +43,7 @@ class Hearing(Protocol):
     def close(self) -> None: ...
 
 
-class Ear:
+class HttpSubscriptions:
     """One ear at one upstream for everybody behind us: its lists, and the resources that anybody asked for.
 
     `listen` is run again whenever it ends; what was asked for meanwhile is asked for anew.
@@ -51,9 +51,9 @@ class Ear:
 
     def __init__(self, server: HttpUpstream, notice: Notice) -> None:
         self._server, self._notice = server, notice
-        self._wishes = Wishes()
+        self._resource_interest = ResourceInterest()
         self._watches: dict[str, asyncio.Task[None]] = {}
-        self._peer: Peer | None = None
+        self._peer: SessionContext | None = None
         self._described: Described | None = None
         self._open = asyncio.Event()
         self.was_heard = False
@@ -74,11 +74,11 @@ class Ear:
 
     async def watch(self, uri: str, caller: Hashable = None) -> None:
         """Hear of one resource too. Raises as the upstream refuses, or a Fault where it cannot be reached."""
-        await self._wishes.add(uri, self._begin_watch, caller)
+        await self._resource_interest.add(uri, self._begin_watch, caller)
 
     async def leave(self, uri: str, caller: Hashable = None) -> None:
         """One fewer wants it; with nobody left the upstream is told."""
-        await self._wishes.remove(uri, self._end_watch, caller)
+        await self._resource_interest.remove(uri, self._end_watch, caller)
 
     def close(self) -> None:
         for task in self._watches.values():
@@ -107,7 +107,7 @@ class Ear:
         if (task := self._watches.pop(uri, None)) is not None:
             task.cancel()
         elif self._peer is not None:
-            with suppress(Fault, RpcError, SessionLost):
+            with suppress(UpstreamError, RpcError, SessionLost):
                 await self._server.request("resources/unsubscribe", {"uri": uri}, self._peer)
 
     async def _watch_modern(self, uri: str, acknowledged: asyncio.Future[None]) -> None:
@@ -115,12 +115,14 @@ class Ear:
         while True:
             try:
                 await self._stream_modern({"resourceSubscriptions": [uri]}, acknowledged)
-            except (Fault, RpcError) as error:
+            except (UpstreamError, RpcError) as error:
                 if not acknowledged.done():
                     acknowledged.set_exception(error)
                     return
             if not acknowledged.done():
-                acknowledged.set_exception(Garbled(self._server.pool.name, "did not take the subscription", sent=True))
+                acknowledged.set_exception(
+                    ProtocolViolation(self._server.pool.name, "did not take the subscription", sent=True)
+                )
                 return
             await asyncio.sleep(1)
             await self._open.wait()
@@ -134,7 +136,7 @@ class Ear:
         await self._stream_modern(wanted, acknowledged)
 
     async def _stream_modern(self, wanted: dict[str, Any], acknowledged: asyncio.Future[None]) -> None:
-        peer = Peer(LATEST_MODERN_VERSION, capabilities={})
+        peer = SessionContext(LATEST_MODERN_VERSION, capabilities={})
         response = await self._server.open_stream("subscriptions/listen", {"notifications": wanted}, peer)
         async for message in self._messages(response):
             if message.get("method") == ACKNOWLEDGED:
@@ -150,7 +152,7 @@ class Ear:
         try:
             response = await self._server.open_session_stream(peer)
             self._peer = peer
-            for uri in self._wishes:
+            for uri in self._resource_interest:
                 with suppress(RpcError):
                     await self._server.request("resources/subscribe", {"uri": uri}, peer, safe=True)
             self._open.set()
@@ -160,27 +162,27 @@ class Ear:
             self._peer = None
             await asyncio.shield(self._server.close_session(peer))
 
-    async def _messages(self, response: Response) -> AsyncIterator[dict[str, Any]]:
+    async def _messages(self, response: UpstreamResponse) -> AsyncIterator[dict[str, Any]]:
         reader, turns = EventReader(_EVENT), Turns()
         try:
             if not (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream"):
-                raise Garbled(self._server.pool.name, f"cannot be listened to ({response.status})", sent=True)
+                raise ProtocolViolation(self._server.pool.name, f"cannot be listened to ({response.status})", sent=True)
             async for piece in response.pieces():
                 for event in reader.feed(piece):
                     await turns.over()
                     if event.data and isinstance(message := orjson.loads(event.data), dict):
                         yield message
         except (orjson.JSONDecodeError, EventTooLarge):
-            raise Garbled(self._server.pool.name, "what it says unasked is no message", sent=True) from None
+            raise ProtocolViolation(self._server.pool.name, "what it says unasked is no message", sent=True) from None
         finally:
             response.close()
 
     def _hear(self, message: dict[str, Any]) -> None:
-        if (said := plain(message)) is not None:
+        if (said := strip_subscription_meta(message)) is not None:
             self._notice(said)
 
 
-def plain(message: dict[str, Any]) -> dict[str, Any] | None:
+def strip_subscription_meta(message: dict[str, Any]) -> dict[str, Any] | None:
     """A notice as it would stand in the old era; the stream's name is between us and the upstream."""
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str) or "id" in message:

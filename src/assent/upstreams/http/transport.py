@@ -2,20 +2,21 @@
 
 import asyncio
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 from mcp.shared.inbound import NAME_BEARING_METHODS, encode_header_value
 from mcp_types import METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from assent.edges.http import Headers
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.connection import Response
-from assent.edges.upstreams.faults import Fault, Garbled, Oversized, Unauthorized, setting_of
-from assent.edges.upstreams.pool import Pool
-from assent.edges.upstreams.sse import Event, EventReader, EventTooLarge, Turns
-from assent.edges.upstreams.target import render_fields
+from assent.mcp.channel import StreamListener
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
+from assent.upstreams.errors import Oversized, ProtocolViolation, Unauthorized, UpstreamError, setting_of
+from assent.upstreams.http.address import render_fields
+from assent.upstreams.http.connection import UpstreamResponse
+from assent.upstreams.http.pool import Pool
+from assent.web.asgi import Headers
 
 _ACCEPT = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
 _SMALL = 65536
@@ -30,26 +31,7 @@ class SessionLost(Exception):
     """The upstream no longer knows the session; nothing was done."""
 
 
-class Audience(Protocol):
-    """Who listens while an upstream talks before it answers; `Reply` is one."""
-
-    async def open(self) -> None:
-        """The answer is a stream."""
-
-    async def prime(self, retry: int | None) -> None:
-        """The stream can be resumed, after `retry` milliseconds."""
-
-    async def pause(self) -> None:
-        """The upstream ended the stream before its answer; we come back for the rest."""
-
-    async def notify(self, message: dict[str, Any]) -> None:
-        """A notification."""
-
-    async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
-        """A request of the upstream; its JSON-RPC response, or None where nobody can be asked."""
-
-
-class Peer(NamedTuple):
+class SessionContext(NamedTuple):
     """For whom we speak: the revision, the session where there is one, what the client can do."""
 
     version: str
@@ -57,7 +39,7 @@ class Peer(NamedTuple):
     capabilities: dict[str, Any] | None = None
 
 
-class Line:
+class McpHttpTransport:
     """The line to one upstream's endpoint."""
 
     def __init__(self, pool: Pool) -> None:
@@ -69,12 +51,12 @@ class Line:
     async def post(
         self,
         message: dict[str, Any],
-        peer: Peer,
+        peer: SessionContext,
         *,
         fields: Headers | None = None,
         safe: bool = False,
         patient: bool = False,
-    ) -> Response:
+    ) -> UpstreamResponse:
         """Send a message; `patient` for an answer that may be silent and has no end."""
         body = orjson.dumps(message)
         head = self._heads.get(peer.version) or self._make_head(peer.version)
@@ -88,13 +70,13 @@ class Line:
             return await self.pool.send_bytes(request, safe=safe, silence=FOREVER, total=FOREVER)
         return await self.pool.send_bytes(request, safe=safe)
 
-    async def tell(self, message: dict[str, Any], peer: Peer) -> None:
+    async def tell(self, message: dict[str, Any], peer: SessionContext) -> None:
         """Post a notification or a response: nothing comes back."""
         response = await self.post(message, peer)
         await response.read(_SMALL)
 
     async def result(
-        self, response: Response, request_id: int, peer: Peer, audience: Audience | None
+        self, response: UpstreamResponse, request_id: int, peer: SessionContext, stream_listener: StreamListener | None
     ) -> dict[str, Any]:
         """The result in an answer. Raises `RpcError` as the upstream sent it, `SessionLost` or a `Fault`."""
         kind = (response.header(b"content-type") or b"").lower()
@@ -104,7 +86,7 @@ class Line:
         if peer.session is not None:
             self.streams = streams
         if streams:
-            return await self._streamed(response, request_id, peer, audience)
+            return await self._streamed(response, request_id, peer, stream_listener)
         if 300 <= response.status < 400:
             raise self._garbled(f"answered {response.status}, which sends elsewhere")
         if response.status in (401, 407) or (response.status == 403 and not kind.startswith(b"application/json")):
@@ -117,7 +99,7 @@ class Line:
             raise self._garbled(f"answered {response.status}")
         return self._unwrap(self._parse(body), request_id)
 
-    def _unauthorized(self, response: Response) -> Unauthorized:
+    def _unauthorized(self, response: UpstreamResponse) -> Unauthorized:
         """What is missing, for the operator: our own words, and what to write where."""
         place, target = setting_of(self.pool.name), self.pool.target
         if target.has_credentials:
@@ -138,24 +120,24 @@ class Line:
         return head
 
     async def _streamed(
-        self, response: Response, request_id: int, peer: Peer, audience: Audience | None
+        self, response: UpstreamResponse, request_id: int, peer: SessionContext, stream_listener: StreamListener | None
     ) -> dict[str, Any]:
-        if audience is not None:
-            await audience.open()
+        if stream_listener is not None:
+            await stream_listener.open()
         place = _Place()
         for _ in range(_RESUMPTIONS):
-            message = await self._read_until_answer(response, peer, audience, place)
+            message = await self._read_until_answer(response, peer, stream_listener, place)
             if message is not None:
                 return self._unwrap(message, request_id)
             if place.last is None or peer.session is None:
                 break
-            if audience is not None:
-                await audience.pause()
+            if stream_listener is not None:
+                await stream_listener.pause()
             response = await self._resume(place, peer)
         raise self._garbled("the stream ended without an answer")
 
     async def _read_until_answer(
-        self, response: Response, peer: Peer, audience: Audience | None, place: "_Place"
+        self, response: UpstreamResponse, peer: SessionContext, stream_listener: StreamListener | None, place: "_Place"
     ) -> dict[str, Any] | None:
         reader, turns = EventReader(self.pool.limits.body), Turns()
         try:
@@ -164,24 +146,24 @@ class Line:
                     await turns.over()
                     place.note(event)
                     if not event.data:
-                        if audience is not None and event.id is not None:
-                            await audience.prime(event.retry)
+                        if stream_listener is not None and event.id is not None:
+                            await stream_listener.prime(event.retry)
                         continue
                     message = self._parse(event.data)
                     if "method" not in message:
                         return message
                     with response.held(asked="id" in message):
-                        await self._hear(message, peer, audience)
+                        await self._hear(message, peer, stream_listener)
         except EventTooLarge as error:
             raise Oversized(self.pool.name, str(error), sent=True) from None
-        except Fault:
+        except UpstreamError:
             if place.last is None or peer.session is None:
                 raise
         finally:
             response.close()
         return None
 
-    async def _resume(self, place: "_Place", peer: Peer) -> Response:
+    async def _resume(self, place: "_Place", peer: SessionContext) -> UpstreamResponse:
         await asyncio.sleep(place.retry / 1000)
         assert place.last is not None and peer.session is not None
         fields = [
@@ -196,12 +178,14 @@ class Line:
             raise self._garbled(f"answered {response.status} when asked for the rest of its stream")
         return response
 
-    async def _hear(self, message: dict[str, Any], peer: Peer, audience: Audience | None) -> None:
+    async def _hear(
+        self, message: dict[str, Any], peer: SessionContext, stream_listener: StreamListener | None
+    ) -> None:
         if "id" not in message:
-            if audience is not None:
-                await audience.notify(message)
+            if stream_listener is not None:
+                await stream_listener.notify(message)
             return
-        answer = await audience.answer(message) if audience is not None else None
+        answer = await stream_listener.answer(message) if stream_listener is not None else None
         if answer is None:  # refused at once rather than left open
             error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
             answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
@@ -210,7 +194,7 @@ class Line:
     def _is_error(self, body: bytes) -> bool:
         try:
             return "error" in self._parse(body)
-        except Garbled:
+        except ProtocolViolation:
             return False
 
     def _parse(self, text: bytes) -> dict[str, Any]:
@@ -231,8 +215,8 @@ class Line:
             return result
         raise self._garbled("the answer does not belong to the request")
 
-    def _garbled(self, detail: str) -> Garbled:
-        return Garbled(self.pool.name, detail, sent=True)
+    def _garbled(self, detail: str) -> ProtocolViolation:
+        return ProtocolViolation(self.pool.name, detail, sent=True)
 
 
 class _Place:
@@ -249,7 +233,7 @@ class _Place:
             self.retry = min(event.retry, _LONGEST_RETRY)
 
 
-def _routing(message: dict[str, Any], peer: Peer, fields: Headers | None) -> bytes:
+def _routing(message: dict[str, Any], peer: SessionContext, fields: Headers | None) -> bytes:
     """The headers that mirror the body (modern), the session (handshake era), and the caller's own."""
     mirror = b""
     if peer.version in MODERN_PROTOCOL_VERSIONS and "method" in message:

@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from assent.contract.model import Contract
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk, Tier
-from assent.edges.foreign import CONFIDENT, Terms
 from assent.infer import classify
+from assent.upstreams.compiled_tools import CONFIDENT, UpstreamPolicy
 
 _SERIOUS = (Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE)
 _WEIGHT = {tier: weight for weight, tier in enumerate(Tier)}
@@ -34,7 +34,9 @@ def known_servers() -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-def known_contracts(server: str, definitions: Iterable[Mapping[str, Any]], terms: Terms) -> dict[str, Contract]:
+def known_contracts(
+    server: str, definitions: Iterable[Mapping[str, Any]], terms: UpstreamPolicy
+) -> dict[str, Contract]:
     """The contracts we bring for the tools of this server, by canonical name; none where only written ones count."""
     if terms.without_contract != "infer":
         return {}

@@ -9,21 +9,21 @@ from urllib.parse import urlsplit
 
 from assent.contract.documents import schema_validator
 from assent.contract.profiles import Profile
-from assent.contract.reading import read_contract
+from assent.contract.reader import read_contract
 from assent.core.tool import Tool, compile_tool
-from assent.edges.upstreams.openapi.arguments import Arguments, arrange_arguments, placeholders
-from assent.edges.upstreams.openapi.bundles import Bundler
-from assent.edges.upstreams.openapi.contracts import contract_fields, overlaid
-from assent.edges.upstreams.openapi.credentials import credential_names
-from assent.edges.upstreams.openapi.effects import Infer, effect_of, method_claims
-from assent.edges.upstreams.openapi.exclusions import Excluded, exclusion_of, is_marked
-from assent.edges.upstreams.openapi.library import Library, Unresolved
-from assent.edges.upstreams.openapi.media import is_json, successes
-from assent.edges.upstreams.openapi.names import LONGEST, name_operations
-from assent.edges.upstreams.openapi.operations import Operation, operations_of
-from assent.edges.upstreams.openapi.request import Template, read_template
-from assent.edges.upstreams.openapi.schemas import Schema, Schemas
 from assent.errors import ContractError, Fault
+from assent.upstreams.openapi.arguments import Arguments, arrange_arguments, placeholders
+from assent.upstreams.openapi.bundled_schemas import Bundler
+from assent.upstreams.openapi.contracts import contract_fields, overlaid
+from assent.upstreams.openapi.credentials import credential_names
+from assent.upstreams.openapi.effects import Infer, effect_of, method_claims
+from assent.upstreams.openapi.exclusions import Excluded, exclusion_of, is_marked
+from assent.upstreams.openapi.media import is_json, successes
+from assent.upstreams.openapi.names import LONGEST, name_operations
+from assent.upstreams.openapi.operations import ApiOperation, operations_of
+from assent.upstreams.openapi.references import DocumentSet, Unresolved
+from assent.upstreams.openapi.request import RequestTemplate, read_template
+from assent.upstreams.openapi.schemas import Schema, Schemas
 
 MOST_OUTPUT = 1_000
 
@@ -35,9 +35,9 @@ class ApiTool:
     name: str
     definition: Mapping[str, Any]
     fields: Mapping[str, Any]
-    operation: Operation
+    operation: ApiOperation
     arguments: Arguments
-    template: Template
+    template: RequestTemplate
     open_world: bool = False
     """Whether inference says that it reaches systems outside."""
 
@@ -48,19 +48,19 @@ class ApiTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class ApiDescription:
     """Everything a document gives."""
 
     tools: Mapping[str, ApiTool]
     excluded: tuple[Excluded, ...] = ()
     findings: tuple[Fault, ...] = ()
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[ApiOperation, ...] = ()
 
 
 class _Reader:
     """What reading the operations of one document shares."""
 
-    def __init__(self, library: Library, operations: Sequence[Operation], infer: Infer | None) -> None:
+    def __init__(self, library: DocumentSet, operations: Sequence[ApiOperation], infer: Infer | None) -> None:
         self.inputs, self.outputs = Schemas(library, "input"), Schemas(library, "output")
         self.input_bundler, self.output_bundler = Bundler(self.inputs), Bundler(self.outputs)
         self.credentials = credential_names(library)
@@ -68,7 +68,7 @@ class _Reader:
         self.infer = infer
         self.findings: list[Fault] = []
 
-    def tool(self, name: str, operation: Operation) -> ApiTool:
+    def tool(self, name: str, operation: ApiOperation) -> ApiTool:
         """The tool of an operation; raises Unresolved with the reason why there is none."""
         if operation.broken:
             raise Unresolved(operation.broken)
@@ -85,7 +85,7 @@ class _Reader:
         self.findings.extend((*findings, *_oddities(operation)))
         return ApiTool(name, definition, fields, operation, arguments, template, effect.open_world)
 
-    def _definition(self, name: str, operation: Operation, arguments: Arguments) -> dict[str, Any]:
+    def _definition(self, name: str, operation: ApiOperation, arguments: Arguments) -> dict[str, Any]:
         schema, whole = self.input_bundler.bundle(arguments.schema)
         if not whole:
             self.findings.append(Fault("its input schema is cut: it is too large", "Simplify it", operation.place))
@@ -93,7 +93,7 @@ class _Reader:
         description = operation.description or operation.summary or operation.place
         return {"name": name, "title": title, "description": description, "inputSchema": schema}
 
-    def _add_output(self, definition: dict[str, Any], operation: Operation) -> None:
+    def _add_output(self, definition: dict[str, Any], operation: ApiOperation) -> None:
         try:
             schema = self._output(operation)
             if schema is None:
@@ -106,7 +106,7 @@ class _Reader:
             return
         definition["outputSchema"] = bundled
 
-    def _output(self, operation: Operation) -> dict[str, Any] | None:
+    def _output(self, operation: ApiOperation) -> dict[str, Any] | None:
         """The schema of what a call gives, where every good answer is a JSON object."""
         found: list[dict[str, Any]] = []
         for response in successes(operation):
@@ -121,7 +121,7 @@ class _Reader:
         return {**found[0], "type": "object"} if len(found) == 1 else {"type": "object", "anyOf": found}
 
 
-def read_api(library: Library, *, infer: Infer | None = None, longest: int = LONGEST) -> Api:
+def read_api(library: DocumentSet, *, infer: Infer | None = None, longest: int = LONGEST) -> ApiDescription:
     """The tools of a document, by the names the upstream gives them, of at most `longest` characters."""
     operations = list(operations_of(library))
     names, findings = name_operations(operations, longest)
@@ -137,11 +137,11 @@ def read_api(library: Library, *, infer: Infer | None = None, longest: int = LON
             excluded.append(Excluded(name, operation.method, operation.path, str(error)))
     named = {tool.operation.place for tool in tools.values()}
     kept = [finding for finding in findings if finding.field in named]
-    return Api(tools, tuple(excluded), (*kept, *reader.findings), tuple(operations))
+    return ApiDescription(tools, tuple(excluded), (*kept, *reader.findings), tuple(operations))
 
 
 def compile_tools(
-    api: Api,
+    api: ApiDescription,
     *,
     profile: Profile,
     upstream: str = "",
@@ -187,7 +187,7 @@ def compile_one(
     )
 
 
-def server_findings(library: Library, base_url: str) -> list[Fault]:
+def server_findings(library: DocumentSet, base_url: str) -> list[Fault]:
     """What the document's `servers` say otherwise than the configuration, which alone decides where requests go."""
     servers = library.root.get("servers")
     urls = [one.get("url") for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
@@ -229,7 +229,7 @@ def _check(name: str, fields: Mapping[str, Any], definition: Mapping[str, Any]) 
         raise Unresolved(f"its input is not described by a JSON Schema: {str(error).splitlines()[0][:200]}") from None
 
 
-def _oddities(operation: Operation) -> Iterator[Fault]:
+def _oddities(operation: ApiOperation) -> Iterator[Fault]:
     named = set(placeholders(operation.path))
     declared = {one.name for one in operation.parameters if one.location == "path"}
     for name in sorted(named - declared):

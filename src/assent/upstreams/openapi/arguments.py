@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from assent.edges.upstreams.openapi.credentials import IDEMPOTENCY, Names, withheld_because
-from assent.edges.upstreams.openapi.library import Unresolved
-from assent.edges.upstreams.openapi.media import MULTIPART, request_media
-from assent.edges.upstreams.openapi.operations import Body, Operation, Parameter
-from assent.edges.upstreams.openapi.schemas import NOTES, Schema, Schemas
+from assent.upstreams.openapi.credentials import IDEMPOTENCY, Names, withheld_because
+from assent.upstreams.openapi.media import MULTIPART, request_media
+from assent.upstreams.openapi.operations import ApiOperation, ApiParameter, Body
+from assent.upstreams.openapi.references import Unresolved
+from assent.upstreams.openapi.schemas import NOTES, Schema, Schemas
 
 Location = Literal["path", "query", "header", "cookie", "field", "body"]
 
@@ -73,7 +73,7 @@ class _Draft:
     required: bool
 
 
-def arrange_arguments(operation: Operation, schemas: Schemas, credentials: Names) -> Arguments:
+def arrange_arguments(operation: ApiOperation, schemas: Schemas, credentials: Names) -> Arguments:
     """The arguments of an operation; raises Unresolved where a schema cannot be read."""
     used = _in_template(operation)
     taken = [one for one in used if withheld_because(one, credentials) is None]
@@ -104,7 +104,7 @@ def placeholders(path: str) -> list[str]:
     return _PLACEHOLDER.findall(path)
 
 
-def _in_template(operation: Operation) -> list[Parameter]:
+def _in_template(operation: ApiOperation) -> list[ApiParameter]:
     """The parameters that are used: what the path names, declared or not, then the others."""
     named = dict.fromkeys(placeholders(operation.path))
     if "" in named:
@@ -113,11 +113,11 @@ def _in_template(operation: Operation) -> list[Parameter]:
     if odd:
         raise Unresolved(f"{odd[0][:80]!r} cannot be the name of a header")
     declared = {one.name: one for one in operation.parameters if one.location == "path"}
-    path = [declared.get(name) or Parameter(name, "path", True, "simple", False, None) for name in named]
+    path = [declared.get(name) or ApiParameter(name, "path", True, "simple", False, None) for name in named]
     return [*path, *(one for one in operation.parameters if one.location != "path")]
 
 
-def _parameter(parameter: Parameter, schemas: Schemas) -> _Draft:
+def _parameter(parameter: ApiParameter, schemas: Schemas) -> _Draft:
     schema = schemas.convert(parameter.schema) if parameter.schema else {}
     if parameter.location == "path":
         schema = _guarded(

@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from assent.edges.upstreams.openapi.encoding import Unsendable, json_of, text_of, write_query
-from assent.edges.upstreams.openapi.media import FORM, MULTIPART, is_json
+from assent.upstreams.openapi.encoding import Unsendable, json_of, text_of, write_query
+from assent.upstreams.openapi.media import FORM, MULTIPART, is_json
 
 _ESCAPES = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from assent.edges.upstreams.openapi.schemas import NOTES, Schema, Schemas, mapped, references_in, subschemas
+from assent.upstreams.openapi.schemas import NOTES, Schema, Schemas, mapped, references_in, subschemas
 
 MOST_INLINE = 2_000
 MOST_REFERENCED = 4_000

@@ -9,13 +9,13 @@ from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.tiers import Tier
-from assent.edges.upstreams.openapi.arguments import Arguments
-from assent.edges.upstreams.openapi.effects import Effect
-from assent.edges.upstreams.openapi.library import Unresolved
-from assent.edges.upstreams.openapi.media import PROBLEM
-from assent.edges.upstreams.openapi.operations import Operation, Response
-from assent.edges.upstreams.openapi.schemas import Schemas
 from assent.errors import Fault
+from assent.upstreams.openapi.arguments import Arguments
+from assent.upstreams.openapi.effects import Effect
+from assent.upstreams.openapi.media import PROBLEM
+from assent.upstreams.openapi.operations import ApiOperation, ApiResponse
+from assent.upstreams.openapi.references import Unresolved
+from assent.upstreams.openapi.schemas import Schemas
 
 MOST_META = 4096
 # Our own words: those of the standard library change with its version, and with them a contract's digest would.
@@ -51,7 +51,7 @@ _WORD = re.compile(r"[^\x00-\x20\x7f]{1,200}\Z")
 
 
 def contract_fields(
-    operation: Operation, arguments: Arguments, effect: Effect, schemas: Schemas
+    operation: ApiOperation, arguments: Arguments, effect: Effect, schemas: Schemas
 ) -> tuple[dict[str, Any], list[Fault]]:
     """The fields of the operation's contract, as a contract file would say them, and what could not be used."""
     findings: list[Fault] = []
@@ -97,7 +97,7 @@ def overlaid(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str,
     return merged
 
 
-def permissions_of(operation: Operation) -> list[str]:
+def permissions_of(operation: ApiOperation) -> list[str]:
     """What the author's extension says, or the scopes of the first way to authenticate that names any."""
     if "x-required-scope" in operation.extensions:
         return _scopes(operation.extensions["x-required-scope"])
@@ -118,7 +118,7 @@ def _scopes(value: Any) -> list[str]:
     return found
 
 
-def failure_modes(operation: Operation, tier: Tier, schemas: Schemas) -> dict[str, dict[str, Any]]:
+def failure_modes(operation: ApiOperation, tier: Tier, schemas: Schemas) -> dict[str, dict[str, Any]]:
     """The declared ways to fail: of an author who describes problems we take the list as closed, of others none."""
     errors = [one for one in operation.responses if one.status.startswith(("4", "5", "DEFAULT"))]
     if not any(media.type == PROBLEM for one in errors for media in one.media):
@@ -174,7 +174,7 @@ def _statuses(status: str, known: set[int]) -> list[int]:
     return [one for one in _NAMES if one not in known and (status == "DEFAULT" or f"{one // 100}XX" == status)]
 
 
-def _codes(response: Response, schemas: Schemas) -> list[str]:
+def _codes(response: ApiResponse, schemas: Schemas) -> list[str]:
     """The codes the response's schema lists for its `code`, if it lists any."""
     found: list[str] = []
     for media in response.media:
@@ -199,7 +199,7 @@ def _idempotency(arguments: Arguments, tier: Tier) -> dict[str, Any]:
     return {**keyed, "key": "auto"} if arguments.key_required and tier is not Tier.EXTERNAL_SPEND else keyed
 
 
-def _meta(operation: Operation, findings: list[Fault]) -> dict[str, Any]:
+def _meta(operation: ApiOperation, findings: list[Fault]) -> dict[str, Any]:
     """Every extension that no field of the contract says, as far as it is small."""
     kept: dict[str, Any] = {}
     for word, value in operation.extensions.items():
@@ -221,7 +221,7 @@ def _words(value: Any) -> list[str]:
     return [word for word in listed if isinstance(word, str) and _WORD.match(word)]
 
 
-def _category(operation: Operation) -> Mapping[str, str]:
+def _category(operation: ApiOperation) -> Mapping[str, str]:
     label = next((tag.strip()[:200] for tag in operation.tags if tag.strip()), "")
     if not label:
         return {}

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from assent.edges.upstreams.openapi.library import Library, Unresolved
-from assent.edges.upstreams.openapi.operations import Parameter
+from assent.upstreams.openapi.operations import ApiParameter
+from assent.upstreams.openapi.references import DocumentSet, Unresolved
 
 IDEMPOTENCY = "idempotency-key"
 _SET_BY_HTTP = frozenset(
@@ -51,7 +51,7 @@ _SESSION = re.compile(r".*(?:session|sess|sid)(?:[-_]?id)?\Z")
 Names = frozenset[tuple[str, str]]
 
 
-def credential_names(library: Library) -> Names:
+def credential_names(library: DocumentSet) -> Names:
     """Location and lower-case name of every credential the document's security schemes name."""
     schemes = _mapping(_mapping(library.root.get("components")).get("securitySchemes"))
     found = set()
@@ -65,7 +65,7 @@ def credential_names(library: Library) -> Names:
     return frozenset(found)
 
 
-def withheld_because(parameter: Parameter, credentials: Names) -> str | None:
+def withheld_because(parameter: ApiParameter, credentials: Names) -> str | None:
     """Why a parameter is no argument, or None."""
     name = parameter.name.lower()
     if (parameter.location, name) in credentials:

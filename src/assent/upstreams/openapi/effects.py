@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import Claims
-from assent.edges.upstreams.openapi.operations import Operation
+from assent.upstreams.openapi.operations import ApiOperation
 
 SURE = 0.95
 LIKELY = 0.6
@@ -24,7 +24,7 @@ _TIERS = frozenset(tier.value for tier in Tier)
 _WEIGHT = {tier: weight for weight, tier in enumerate(Tier)}
 
 
-class Inference(Protocol):
+class EffectEstimate(Protocol):
     """What a tool probably does."""
 
     @property
@@ -37,7 +37,7 @@ class Inference(Protocol):
     def open_world(self) -> bool: ...
 
 
-Infer = Callable[[dict[str, Any]], Inference]
+Infer = Callable[[dict[str, Any]], EffectEstimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Effect:
     open_world: bool = False
 
 
-def effect_of(operation: Operation, definition: Mapping[str, Any], infer: Infer | None = None) -> Effect:
+def effect_of(operation: ApiOperation, definition: Mapping[str, Any], infer: Infer | None = None) -> Effect:
     """The author's own word; otherwise the method's meaning, which an inference may raise and seldom lowers."""
     said = operation.extensions.get("x-side-effect")
     if isinstance(said, str) and said in _TIERS:
@@ -73,7 +73,7 @@ def method_claims(method: str) -> Claims:
     return Claims(read_only=reads or None, idempotent=reads or method in ("put", "delete") or None)
 
 
-def _refined(method: str, tier: Tier, guess: Inference) -> Tier:
+def _refined(method: str, tier: Tier, guess: EffectEstimate) -> Tier:
     """A heavier tier is believed if it is likely, of a GET if it is sure; a lighter one only of POST, if it is sure."""
     inferred = Tier(guess.tier)
     if _WEIGHT[inferred] > _WEIGHT[tier]:
@@ -81,7 +81,7 @@ def _refined(method: str, tier: Tier, guess: Inference) -> Tier:
     return inferred if method == "post" and guess.confidence >= SURE else tier
 
 
-def _raised(tier: Tier, guess: Inference) -> Risk | None:
+def _raised(tier: Tier, guess: EffectEstimate) -> Risk | None:
     """The inferred risk where it is likely and above the tier's own."""
     risk = Risk(guess.risk)
     return risk if guess.confidence >= LIKELY and risk.number > DEFAULT_RISK[tier].number else None

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assent.contract.tiers import Tier
-from assent.edges.upstreams.openapi.arguments import Arguments
-from assent.edges.upstreams.openapi.media import is_json, is_ndjson, is_shapeable, named, successes
-from assent.edges.upstreams.openapi.operations import Operation, bare_type
+from assent.upstreams.openapi.arguments import Arguments
+from assent.upstreams.openapi.media import is_json, is_ndjson, is_shapeable, named, successes
+from assent.upstreams.openapi.operations import ApiOperation, bare_type
 
 _VENDOR = ("x-side-effect", "x-raw-response")
 
@@ -23,12 +23,12 @@ class Excluded:
     reason: str
 
 
-def is_marked(operations: Iterable[Operation]) -> bool:
+def is_marked(operations: Iterable[ApiOperation]) -> bool:
     """Whether the author marks operations with side effects or raw responses, so that the marks decide."""
     return any(word in one.extensions for one in operations for word in _VENDOR)
 
 
-def exclusion_of(operation: Operation, arguments: Arguments, tier: Tier, *, marked: bool) -> str | None:
+def exclusion_of(operation: ApiOperation, arguments: Arguments, tier: Tier, *, marked: bool) -> str | None:
     """Why an operation cannot be a tool, or None."""
     if operation.method in ("options", "trace"):
         return f"{operation.method.upper()} asks about the connection, not about anything of the service"
@@ -47,7 +47,7 @@ def internal_segment(identifier: str) -> str | None:
     return None
 
 
-def _raw(operation: Operation, tier: Tier) -> str | None:
+def _raw(operation: ApiOperation, tier: Tier) -> str | None:
     """The exact rule of documents that mark raw responses: only a read that answers with JSON survives the mark."""
     if not operation.extensions["x-raw-response"]:
         return None
@@ -60,7 +60,7 @@ def _raw(operation: Operation, tier: Tier) -> str | None:
     return None if is_json(media) or is_ndjson(media) else _kind(media)
 
 
-def _unshapeable(operation: Operation) -> str | None:
+def _unshapeable(operation: ApiOperation) -> str | None:
     for response in successes(operation):
         if response.media and not any(is_shapeable(media.type) for media in response.media):
             return _kind(named(response.media))

@@ -10,10 +10,10 @@ import orjson
 from assent.contract.parts import FailureMode
 from assent.contract.tiers import Tier
 from assent.core.outcome import error_result
-from assent.edges.upstreams.openapi.contracts import class_of, status_code, tidy_code
-from assent.edges.upstreams.openapi.exchange import Answered
-from assent.edges.upstreams.openapi.media import PROBLEM, is_json
-from assent.ports import Lost, ToolFailed
+from assent.ports import OutcomeUnknown, ToolFailed
+from assent.upstreams.openapi.contracts import class_of, status_code, tidy_code
+from assent.upstreams.openapi.http import Answered
+from assent.upstreams.openapi.media import PROBLEM, is_json
 
 Modes = Mapping[str, FailureMode]
 
@@ -30,7 +30,7 @@ def failed_result(answered: Answered, modes: Modes, *, is_read: bool) -> dict[st
     if code is not None:
         raise ToolFailed(code, problem["detail"], **{key: problem[key] for key in _FACTS if key in problem})
     if not is_read and _is_unknown(answered.status):
-        raise Lost(f"the service answered {answered.status}, and whether it did anything is not known")
+        raise OutcomeUnknown(f"the service answered {answered.status}, and whether it did anything is not known")
     return error_result(problem)
 
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assent.edges.upstreams.openapi.operations import bare_type
-from assent.edges.upstreams.openapi.request import Request
-from assent.ports import Lost, Unreached
+from assent.ports import NotReached, OutcomeUnknown
+from assent.upstreams.openapi.operations import bare_type
+from assent.upstreams.openapi.request import OpenApiRequest
 
 
 class HttpResponse(Protocol):
@@ -27,7 +27,7 @@ class HttpResponse(Protocol):
         ...
 
 
-class Send(Protocol):
+class SendHttp(Protocol):
     """One request to one service, never redirected, never sent twice.
 
     Raises Unreached where nothing was sent. Whatever else it (or the answer's body) raises means that the request may
@@ -50,16 +50,16 @@ class Answered:
     retry_after: str = ""
 
 
-async def exchange(send: Send, request: Request, most: int) -> Answered:
+async def exchange(send: SendHttp, request: OpenApiRequest, most: int) -> Answered:
     """Send a request and read at most so many bytes of the answer; raises Unreached or Lost."""
     try:
         response = await send(request.method, request.url, request.headers, request.body)
         headers = {name.lower(): value for name, value in response.headers}
         body, whole = await _read(response, most)
-    except (Unreached, Lost):
+    except (NotReached, OutcomeUnknown):
         raise
     except Exception as error:
-        raise Lost(f"{request.method} ended without an answer: {type(error).__name__}") from error
+        raise OutcomeUnknown(f"{request.method} ended without an answer: {type(error).__name__}") from error
     media = bare_type(_text(headers.get(b"content-type")))
     coding = _text(headers.get(b"content-encoding"))
     if coding and coding != "identity":  # nobody asked for it, so nobody reads it

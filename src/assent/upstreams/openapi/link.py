@@ -12,16 +12,16 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.edges.foreign import NO_CONTRACT, TakenIn, Terms
-from assent.edges.gateway import Incoming
-from assent.edges.upstreams.http import Described
-from assent.edges.upstreams.openapi.api import Api, ApiTool, compile_one, read_api
-from assent.edges.upstreams.openapi.exchange import Send
-from assent.edges.upstreams.openapi.library import library_of, read_file
-from assent.edges.upstreams.openapi.upstream import OpenApiUpstream
 from assent.errors import ContractError
 from assent.infer import classify
-from assent.ports import Unreached
+from assent.mcp.requests import McpRequest
+from assent.ports import NotReached
+from assent.upstreams.compiled_tools import NO_CONTRACT, CompiledTools, UpstreamPolicy
+from assent.upstreams.http.server import Described
+from assent.upstreams.openapi.api import ApiDescription, ApiTool, compile_one, read_api
+from assent.upstreams.openapi.http import SendHttp
+from assent.upstreams.openapi.references import library_of, read_file
+from assent.upstreams.openapi.upstream import OpenApiUpstream
 
 Fetch = Callable[[str], Awaitable[str]]
 
@@ -35,14 +35,14 @@ class OpenApiLink:
         self,
         name: str,
         source: str,
-        live: tuple[str, Send],
-        test: tuple[str, Send] | None = None,
+        live: tuple[str, SendHttp],
+        test: tuple[str, SendHttp] | None = None,
         *,
         fetch: Fetch | None = None,
     ) -> None:
         self.name = name
         self.described: Described | None = None
-        self.api = Api({})
+        self.api = ApiDescription({})
         self._source, self._fetch = source, fetch
         self._addresses = {"live": live} | ({"test": test} if test is not None else {})
         self._ends: dict[str, OpenApiUpstream] = {}
@@ -73,8 +73,11 @@ class OpenApiLink:
         self.api, self._text = api, text
 
     def take_in(
-        self, overlays: Mapping[str, Mapping[str, Any]], terms: Terms, unaccepted: Mapping[str, str] | None = None
-    ) -> TakenIn:
+        self,
+        overlays: Mapping[str, Mapping[str, Any]],
+        terms: UpstreamPolicy,
+        unaccepted: Mapping[str, str] | None = None,
+    ) -> CompiledTools:
         """The operations under contract; what a contract file says of one wins over what the document says."""
         tools: list[Tool] = []
         withheld = {terms.canonical(one.name): one.reason for one in self.api.excluded}
@@ -91,12 +94,14 @@ class OpenApiLink:
             except ContractError as error:
                 withheld[canonical] = f"its contract cannot be used: {error.faults[0]}"
         kept = {tool.name for tool in tools}
-        return TakenIn(tuple(tools), {name: why for name, why in withheld.items() if name not in kept})
+        return CompiledTools(tuple(tools), {name: why for name, why in withheld.items() if name not in kept})
 
-    async def run(self, call: Call, key: str | None, incoming: Incoming, asked: dict[str, Any]) -> dict[str, Any]:
+    async def run(self, call: Call, key: str | None, mcp_request: McpRequest, asked: dict[str, Any]) -> dict[str, Any]:
         return await self._end(call.principal).run(call, key)
 
-    async def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, incoming: Incoming) -> dict[str, Any]:
+    async def read(
+        self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
+    ) -> dict[str, Any]:
         return await self._end(call.principal).read(tool.wire_name, arguments, call)
 
     def _end(self, principal: Principal) -> OpenApiUpstream:
@@ -104,11 +109,11 @@ class OpenApiLink:
         end = self._ends.get("test" if principal.mode == "test" else "live")
         if end is None:
             what = "has no test endpoint" if self._ends else "has not been read yet"
-            raise Unreached(f"upstream {self.name!r} {what}")
+            raise NotReached(f"upstream {self.name!r} {what}")
         return end
 
 
-def _compiled(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], terms: Terms) -> Tool:
+def _compiled(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], terms: UpstreamPolicy) -> Tool:
     return compile_one(
         tool,
         canonical,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assent.edges.upstreams.openapi.operations import Body, Media, Operation, Response
+from assent.upstreams.openapi.operations import ApiOperation, ApiResponse, Body, Media
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -34,7 +34,7 @@ def is_shapeable(media: str) -> bool:
     return is_json(media) or is_ndjson(media) or is_text(media) or media in _ANY
 
 
-def successes(operation: Operation) -> tuple[Response, ...]:
+def successes(operation: ApiOperation) -> tuple[ApiResponse, ...]:
     """The declared answers of a call that went well."""
     found = tuple(one for one in operation.responses if one.status.startswith("2"))
     return found or tuple(one for one in operation.responses if one.status == "DEFAULT")
@@ -49,7 +49,7 @@ def request_media(body: Body) -> Media | None:
     return None
 
 
-def accepted(operation: Operation) -> str:
+def accepted(operation: ApiOperation) -> str:
     """The `Accept` header: what was declared and can be shaped, JSON first, and problems."""
     offered = [media.type for response in successes(operation) for media in response.media if is_shapeable(media.type)]
     said = operation.extensions.get("x-output-media-type")

@@ -10,14 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from assent.edges.upstreams.openapi.operations import Operation
 from assent.errors import Fault
+from assent.upstreams.openapi.operations import ApiOperation
 
 LONGEST = 128
 _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def name_operations(operations: Sequence[Operation], most: int = LONGEST) -> tuple[list[str], list[Fault]]:
+def name_operations(operations: Sequence[ApiOperation], most: int = LONGEST) -> tuple[list[str], list[Fault]]:
     """A tool name per operation, each once, and a finding for every name that is not the operation's own id."""
     wanted = [_tidy(one.identifier) for one in operations]
     uses = Counter(wanted)
@@ -31,7 +31,7 @@ def name_operations(operations: Sequence[Operation], most: int = LONGEST) -> tup
     return names, findings
 
 
-def _name(operation: Operation, wanted: str, uses: Counter[str], derived: Counter[str], most: int) -> str:
+def _name(operation: ApiOperation, wanted: str, uses: Counter[str], derived: Counter[str], most: int) -> str:
     if _owns(wanted, uses):
         return wanted if len(wanted) <= most else _with_digest(wanted, operation, most)
     name = _derived(operation)
@@ -44,7 +44,7 @@ def _owns(name: str, uses: Counter[str]) -> bool:
     return bool(name) and uses[name] == 1
 
 
-def _derived(operation: Operation) -> str:
+def _derived(operation: ApiOperation) -> str:
     """`get_orders_id` for `GET /orders/{id}`."""
     return _tidy(f"{operation.method} {operation.path}")
 
@@ -53,12 +53,12 @@ def _tidy(text: str) -> str:
     return _ODD.sub("_", text).strip("_") if _ODD.search(text) else text
 
 
-def _with_digest(name: str, operation: Operation, most: int) -> str:
+def _with_digest(name: str, operation: ApiOperation, most: int) -> str:
     digest = hashlib.sha256(operation.place.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name[: most - 9]}_{digest}"
 
 
-def _reason(operation: Operation, name: str, uses: int) -> str:
+def _reason(operation: ApiOperation, name: str, uses: int) -> str:
     if not operation.identifier:
         return "has no operationId"
     if not name:
@@ -68,5 +68,5 @@ def _reason(operation: Operation, name: str, uses: int) -> str:
     return f"has the operationId {operation.identifier[:80]!r}, which is no tool name"
 
 
-def _finding(operation: Operation, name: str, reason: str) -> Fault:
+def _finding(operation: ApiOperation, name: str, reason: str) -> Fault:
     return Fault(f"{reason}; its tool is called {name!r}", "Give it an operationId of its own", operation.place)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assent.edges.upstreams.openapi.library import Library, Place, Unresolved
+from assent.upstreams.openapi.references import DocumentPlace, DocumentSet, Unresolved
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 _STYLES = {
@@ -22,16 +22,16 @@ class Media:
     """A media type a body may have, in lower case and without parameters, and what the document says of it."""
 
     type: str
-    place: Place
+    place: DocumentPlace
 
     @property
-    def schema(self) -> Place | None:
+    def schema(self) -> DocumentPlace | None:
         value = self.place.value
         return self.place.at("schema") if isinstance(value, dict) and "schema" in value else None
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ApiParameter:
     """A value that travels beside the body."""
 
     name: str
@@ -39,7 +39,7 @@ class Parameter:
     required: bool
     style: str
     explode: bool
-    schema: Place | None
+    schema: DocumentPlace | None
     media: str = ""
     """The media type of a value that is sent as a whole document, or nothing."""
     description: str = ""
@@ -57,7 +57,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class ApiResponse:
     """One declared answer."""
 
     status: str
@@ -66,7 +66,7 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """One method on one path, as the document describes it."""
 
     method: str
@@ -75,9 +75,9 @@ class Operation:
     summary: str = ""
     description: str = ""
     tags: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[ApiParameter, ...] = ()
     body: Body | None = None
-    responses: tuple[Response, ...] = ()
+    responses: tuple[ApiResponse, ...] = ()
     security: tuple[Mapping[str, Any], ...] = ()
     extensions: Mapping[str, Any] = field(default_factory=dict)
     broken: str = ""
@@ -88,7 +88,7 @@ class Operation:
         return f"{self.method.upper()} {self.path}"
 
 
-def operations_of(library: Library) -> Iterator[Operation]:
+def operations_of(library: DocumentSet) -> Iterator[ApiOperation]:
     """Every operation in the order of the document; one that cannot be read says why in `broken`."""
     paths = library.root.get("paths", {})
     for path in paths:
@@ -97,24 +97,24 @@ def operations_of(library: Library) -> Iterator[Operation]:
         try:
             item = library.follow(library.start().at("paths", path))
         except Unresolved as error:
-            yield Operation("any", path, broken=str(error))
+            yield ApiOperation("any", path, broken=str(error))
             continue
         if not isinstance(item.value, dict):
-            yield Operation("any", path, broken="what stands under its path is not an object")
+            yield ApiOperation("any", path, broken="what stands under its path is not an object")
             continue
         for method in METHODS:
             if method in item.value:
                 yield _operation(library, path, method, item)
 
 
-def _operation(library: Library, path: str, method: str, item: Place) -> Operation:
+def _operation(library: DocumentSet, path: str, method: str, item: DocumentPlace) -> ApiOperation:
     place = item.at(method)
     given = place.value
     if not isinstance(given, dict):
-        return Operation(method, path, broken="it is not an object")
+        return ApiOperation(method, path, broken="it is not an object")
     identifier = _text(given, "operationId")
     try:
-        return Operation(
+        return ApiOperation(
             method,
             path,
             identifier,
@@ -128,12 +128,12 @@ def _operation(library: Library, path: str, method: str, item: Place) -> Operati
             {word: value for word, value in given.items() if word.startswith("x-")},
         )
     except Unresolved as error:
-        return Operation(method, path, identifier, broken=str(error))
+        return ApiOperation(method, path, identifier, broken=str(error))
 
 
-def _parameters(library: Library, item: Place, operation: Place) -> tuple[Parameter, ...]:
+def _parameters(library: DocumentSet, item: DocumentPlace, operation: DocumentPlace) -> tuple[ApiParameter, ...]:
     """The operation's own parameters over those of its path; the last of two with the same name and location."""
-    found: dict[tuple[str, str], Parameter] = {}
+    found: dict[tuple[str, str], ApiParameter] = {}
     for owner in (item, operation):
         for index in range(len(_list(owner.value, "parameters"))):
             place = library.follow(owner.at("parameters", str(index)))
@@ -143,7 +143,7 @@ def _parameters(library: Library, item: Place, operation: Place) -> tuple[Parame
     return tuple(found.values())
 
 
-def _parameter(place: Place) -> Parameter:
+def _parameter(place: DocumentPlace) -> ApiParameter:
     given = place.value
     name, location = _text(given, "name"), _text(given, "in")
     if not name or location not in _STYLES:
@@ -153,7 +153,7 @@ def _parameter(place: Place) -> Parameter:
         raise Unresolved(f"the {location} parameter {name[:80]!r} has the style {style[:40]!r}")
     media = _media(place)
     explode = given.get("explode")
-    return Parameter(
+    return ApiParameter(
         name,
         location,
         given.get("required") is True or location == "path",
@@ -166,7 +166,7 @@ def _parameter(place: Place) -> Parameter:
     )
 
 
-def _body(library: Library, operation: Place) -> Body | None:
+def _body(library: DocumentSet, operation: DocumentPlace) -> Body | None:
     if "requestBody" not in operation.value:
         return None
     place = library.follow(operation.at("requestBody"))
@@ -175,7 +175,7 @@ def _body(library: Library, operation: Place) -> Body | None:
     return Body(place.value.get("required") is True, _media(place), _text(place.value, "description"))
 
 
-def _responses(library: Library, operation: Place) -> tuple[Response, ...]:
+def _responses(library: DocumentSet, operation: DocumentPlace) -> tuple[ApiResponse, ...]:
     given = operation.value.get("responses", {})
     if not isinstance(given, dict):
         raise Unresolved("its responses are not an object")
@@ -184,11 +184,11 @@ def _responses(library: Library, operation: Place) -> tuple[Response, ...]:
         if status.startswith("x-"):
             continue
         place = library.follow(operation.at("responses", status))
-        found.append(Response(status.upper(), _media(place), _text(place.value, "description")))
+        found.append(ApiResponse(status.upper(), _media(place), _text(place.value, "description")))
     return tuple(found)
 
 
-def _media(place: Place) -> tuple[Media, ...]:
+def _media(place: DocumentPlace) -> tuple[Media, ...]:
     """The media types under `content`."""
     content = place.value.get("content") if isinstance(place.value, dict) else None
     if not isinstance(content, dict):
@@ -201,7 +201,7 @@ def bare_type(media: str) -> str:
     return media.partition(";")[0].strip().lower()
 
 
-def _security(library: Library, given: Mapping[str, Any]) -> list[Any]:
+def _security(library: DocumentSet, given: Mapping[str, Any]) -> list[Any]:
     return _list(given if "security" in given else library.root, "security")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
-from assent.edges.upstreams.openapi.document import MOST_CHARACTERS, DocumentError, check_root, parse_text
 from assent.errors import Fault
+from assent.upstreams.openapi.document import MOST_CHARACTERS, DocumentError, check_root, parse_text
 
 Fetch = Callable[[str], Awaitable[str]]
 """The text at an address. It must not follow redirects: only the address asked for was allowed."""
@@ -23,7 +23,7 @@ class Unresolved(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DocumentPlace:
     """A value, and where it stands: the document's address and a JSON pointer."""
 
     value: Any
@@ -34,17 +34,17 @@ class Place:
     def address(self) -> str:
         return f"{self.document}#{self.pointer}"
 
-    def at(self, *tokens: str) -> Place:
+    def at(self, *tokens: str) -> DocumentPlace:
         """A value further down; raises KeyError, IndexError or TypeError where there is none."""
         here = self.value
         for token in tokens:
             here = here[int(token)] if isinstance(here, list) else here[token]
         steps = "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens)
-        return Place(here, self.document, self.pointer + steps)
+        return DocumentPlace(here, self.document, self.pointer + steps)
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class DocumentSet:
     """The documents of one API: the first one, and those it was allowed to refer to."""
 
     main: str
@@ -61,10 +61,10 @@ class Library:
     def is_30(self) -> bool:
         return str(self.root["openapi"]).startswith("3.0")
 
-    def start(self) -> Place:
-        return Place(self.root, self.main)
+    def start(self) -> DocumentPlace:
+        return DocumentPlace(self.root, self.main)
 
-    def find(self, reference: Any, within: str) -> Place:
+    def find(self, reference: Any, within: str) -> DocumentPlace:
         """The place a `$ref` names; raises Unresolved."""
         if not isinstance(reference, str):
             raise Unresolved("a `$ref` is not text")
@@ -77,11 +77,11 @@ class Library:
             raise Unresolved(f"it refers to {reference[:200]!r}; only JSON pointers are followed")
         tokens = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
         try:
-            return Place(self.documents[address], address).at(*tokens)
+            return DocumentPlace(self.documents[address], address).at(*tokens)
         except (KeyError, IndexError, TypeError, ValueError):
             raise Unresolved(f"it refers to {reference[:200]!r}, which is not there") from None
 
-    def follow(self, place: Place) -> Place:
+    def follow(self, place: DocumentPlace) -> DocumentPlace:
         """The place at the end of a chain of references, for everything but schemas."""
         for _ in range(_MOST_HOPS):
             if not isinstance(place.value, dict) or "$ref" not in place.value:
@@ -90,12 +90,12 @@ class Library:
         raise Unresolved("its references go round in a circle")
 
 
-def library_of(text: str, file: str = "") -> Library:
+def library_of(text: str, file: str = "") -> DocumentSet:
     """A library of one document; every reference out of it stays unresolved."""
-    return Library(file, {file: check_root(parse_text(text, file), file)})
+    return DocumentSet(file, {file: check_root(parse_text(text, file), file)})
 
 
-async def load_library(source: str | Path, *, fetch: Fetch | None = None, allow: Iterable[str] = ()) -> Library:
+async def load_library(source: str | Path, *, fetch: Fetch | None = None, allow: Iterable[str] = ()) -> DocumentSet:
     """The document at a path or an allow-listed address, and every allow-listed document it refers to.
 
     `allow` holds addresses; one that ends in a slash allows what lies below it.
@@ -124,7 +124,7 @@ async def load_library(source: str | Path, *, fetch: Fetch | None = None, allow:
             continue
         documents[address] = parse_text(await fetch(address), address)
         waiting.extend(sorted(_outside(documents[address], address)))
-    return Library(main, documents, withheld)
+    return DocumentSet(main, documents, withheld)
 
 
 def read_file(path: Path) -> str:

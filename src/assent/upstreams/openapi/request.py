@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from assent.edges.upstreams.openapi.arguments import Arguments, Slot
-from assent.edges.upstreams.openapi.bodies import write_body
-from assent.edges.upstreams.openapi.encoding import (
+from assent.errors import Fault, SettingsError
+from assent.upstreams.openapi.arguments import Arguments, Slot
+from assent.upstreams.openapi.bodies import write_body
+from assent.upstreams.openapi.encoding import (
     Pairs,
     Unsendable,
     encode,
@@ -19,15 +20,14 @@ from assent.edges.upstreams.openapi.encoding import (
     write_query,
     write_segment,
 )
-from assent.edges.upstreams.openapi.library import Unresolved
-from assent.errors import Fault, SettingsError
+from assent.upstreams.openapi.references import Unresolved
 
 _PART = re.compile(r"\{([^{}]*)\}|([^{}]+)|([{}])")
 _LITERAL = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OpenApiRequest:
     """One HTTP request, written out."""
 
     method: str
@@ -37,7 +37,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class RequestTemplate:
     """A path with places for values. Each part is literal text, or the name of a parameter."""
 
     parts: tuple[tuple[str, bool], ...]
@@ -50,7 +50,7 @@ class Template:
         return path
 
 
-def read_template(path: str) -> Template:
+def read_template(path: str) -> RequestTemplate:
     """The template of a document's path; raises Unresolved for one that could not be sent as it is meant."""
     if not path.startswith("/"):
         raise Unresolved("its path does not begin with a slash")
@@ -63,7 +63,7 @@ def read_template(path: str) -> Template:
         parts.append((_LITERAL.sub(lambda m: encode(m[0]), literal), False) if literal else (name, True))
     if any(is_dots(segment) for segment in path.split("/")) or "\\" in path:
         raise Unresolved("its path climbs")
-    return Template(tuple(parts))
+    return RequestTemplate(tuple(parts))
 
 
 def is_dots(segment: str) -> bool:
@@ -86,11 +86,11 @@ def check_base(url: str) -> str:
 def write_request(
     base: str,
     method: str,
-    template: Template,
+    template: RequestTemplate,
     arguments: Arguments,
     values: Mapping[str, Any],
     headers: tuple[tuple[str, str], ...],
-) -> Request:
+) -> OpenApiRequest:
     """The request of a call; raises Unsendable, before anything is sent, for values that cannot be written."""
     rest = dict(values)
     given = [(slot, rest.pop(slot.argument)) for slot in arguments.slots if slot.argument in rest]
@@ -105,7 +105,7 @@ def write_request(
     kind, body = _written(arguments, given, rest)
     if kind:
         sent.append(("Content-Type", kind))
-    return Request(method.upper(), f"{base}{path}{'?' if query else ''}{query}", tuple(sent), body)
+    return OpenApiRequest(method.upper(), f"{base}{path}{'?' if query else ''}{query}", tuple(sent), body)
 
 
 def _segment(slot: Slot, value: Any) -> str:

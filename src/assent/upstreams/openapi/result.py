@@ -8,15 +8,15 @@ from typing import Any
 
 import orjson
 
-from assent.edges.upstreams.openapi.exchange import Answered
-from assent.edges.upstreams.openapi.media import is_json, is_ndjson, is_text
+from assent.upstreams.openapi.http import Answered
+from assent.upstreams.openapi.media import is_json, is_ndjson, is_text
 
 TRUNCATED = "dev.assent/truncated"
 _LEAST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ResultLimits:
     """How much of an answer is read, how many lines become items, and how long a result may be."""
 
     body: int = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ class Unreadable(Exception):
 
 
 def shape(
-    answered: Answered, bounds: Bounds, *, raw: bool = False, fits: Callable[[Any], bool] = lambda _: True
+    answered: Answered, bounds: ResultLimits, *, raw: bool = False, fits: Callable[[Any], bool] = lambda _: True
 ) -> dict[str, Any]:
     """The result of a call that went well; raises Unreadable. `raw`: any JSON answer may be lines of JSON."""
     if not answered.body.strip():
@@ -50,7 +50,7 @@ def result_of(structured: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "structuredContent": structured}
 
 
-def _structured(answered: Answered, bounds: Bounds, raw: bool) -> tuple[dict[str, Any], bool]:
+def _structured(answered: Answered, bounds: ResultLimits, raw: bool) -> tuple[dict[str, Any], bool]:
     media = answered.media
     if is_ndjson(media):
         return _items(answered, bounds)
@@ -74,7 +74,7 @@ def _wrapped(value: Any) -> dict[str, Any]:
     return {"items": value, "count": len(value)} if isinstance(value, list) else {"value": value}
 
 
-def _items(answered: Answered, bounds: Bounds) -> tuple[dict[str, Any], bool]:
+def _items(answered: Answered, bounds: ResultLimits) -> tuple[dict[str, Any], bool]:
     """Lines of JSON, counted as far as they were read; all of them must be JSON, but for a last one cut short."""
     lines = [line for line in answered.body.split(b"\n") if line.strip()]
     if not answered.whole:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from assent.edges.upstreams.openapi.operations import Operation
+from assent.upstreams.openapi.operations import ApiOperation
 
 Segments = tuple[str | None, ...]
 """The segments of a path template, decoded, in lower case; None for one that holds a placeholder."""
@@ -19,11 +19,11 @@ class Routes:
     one must not reach its neighbour.
     """
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
+    def __init__(self, operations: Iterable[ApiOperation]) -> None:
         self._known = {(one.method, one.path): _segments(one.path) for one in operations}
         self._neighbours: dict[tuple[str, str], list[re.Pattern[str]]] = {}
 
-    def is_neighbours(self, operation: Operation, path: str, *, spans: bool) -> bool:
+    def is_neighbours(self, operation: ApiOperation, path: str, *, spans: bool) -> bool:
         """Whether a path fits another operation of the same method. `spans`: a value may have several segments."""
         place = (operation.method, operation.path)
         if place not in self._neighbours:

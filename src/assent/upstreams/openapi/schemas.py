@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from assent.edges.upstreams.openapi.library import Library, Place, Unresolved
+from assent.upstreams.openapi.references import DocumentPlace, DocumentSet, Unresolved
 
 Schema = dict[str, Any] | bool
 Direction = Literal["input", "output"]
@@ -75,14 +75,14 @@ class Schemas:
     A converted schema refers to others by their addresses; `bundle` turns those into what a tool can carry.
     """
 
-    def __init__(self, library: Library, direction: Direction) -> None:
+    def __init__(self, library: DocumentSet, direction: Direction) -> None:
         self.library = library
         self.hidden = "readOnly" if direction == "input" else "writeOnly"
         self._named: dict[str, Schema] = {}
         self._references: dict[str, tuple[str, ...]] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, DocumentPlace] = {}
 
-    def convert(self, place: Place) -> Schema:
+    def convert(self, place: DocumentPlace) -> Schema:
         """The schema at a place; raises Unresolved where it refers out of the library or is no schema."""
         given = place.value
         if isinstance(given, bool):
@@ -116,12 +116,12 @@ class Schemas:
             schema = self.named(schema["$ref"])
         return schema
 
-    def _reference(self, place: Place) -> dict[str, Any]:
+    def _reference(self, place: DocumentPlace) -> dict[str, Any]:
         target = self.library.find(place.value["$ref"], place.document)
         self._places.setdefault(target.address, target)
         return {"$ref": target.address}
 
-    def _add_words(self, made: dict[str, Any], place: Place) -> None:
+    def _add_words(self, made: dict[str, Any], place: DocumentPlace) -> None:
         for word, value in place.value.items():
             if word in _NESTED:
                 made[word] = self._nested(word, place.at(word))
@@ -134,7 +134,7 @@ class Schemas:
         _correct_limits(made)
         self._drop_hidden(made, place)
 
-    def _nested(self, word: str, place: Place) -> Any:
+    def _nested(self, word: str, place: DocumentPlace) -> Any:
         value = place.value
         if word in _MAPS and isinstance(value, dict):
             return {name: self.convert(place.at(name)) for name in value}
@@ -144,7 +144,7 @@ class Schemas:
             return self.convert(place)
         raise Unresolved(f"`{word}` at {place.pointer} is not what a schema may say")
 
-    def _drop_hidden(self, made: dict[str, Any], place: Place) -> None:
+    def _drop_hidden(self, made: dict[str, Any], place: DocumentPlace) -> None:
         """Leave out the properties that never travel in this direction."""
         given = place.value.get("properties")
         if not isinstance(given, dict):
@@ -155,7 +155,7 @@ class Schemas:
         if gone and isinstance(made.get("required"), list):
             made["required"] = [name for name in made["required"] if name not in gone]
 
-    def _is_hidden(self, given: Any, place: Place) -> bool:
+    def _is_hidden(self, given: Any, place: DocumentPlace) -> bool:
         if not isinstance(given, dict):
             return False
         if "$ref" in given and self.hidden not in given:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assent.edges.upstreams.openapi.arguments import Arguments
-from assent.ports import Unreached
+from assent.ports import NotReached
+from assent.upstreams.openapi.arguments import Arguments
 
 
 def shared_arguments(ours: Arguments, theirs: Arguments, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def shared_arguments(ours: Arguments, theirs: Arguments, given: Mapping[str, Any
     known = {slot.argument for slot in theirs.slots}
     shared = {name: value for name, value in plain.items() if name in known or theirs.open_body}
     if plain and known and not shared:
-        raise Unreached("the estimate understands none of the arguments")
+        raise NotReached("the estimate understands none of the arguments")
     return shared
 
 

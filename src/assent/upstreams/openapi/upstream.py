@@ -9,16 +9,16 @@ from assent.contract.model import Contract
 from assent.contract.tiers import Tier
 from assent.core.call import Call
 from assent.core.tool import Tool
-from assent.edges.upstreams.openapi.api import Api, ApiTool
-from assent.edges.upstreams.openapi.encoding import Unsendable, check_field
-from assent.edges.upstreams.openapi.exchange import Answered, Send, exchange
-from assent.edges.upstreams.openapi.failures import Modes, failed_result, unreadable_result
-from assent.edges.upstreams.openapi.media import accepted
-from assent.edges.upstreams.openapi.request import Request, check_base, write_request
-from assent.edges.upstreams.openapi.routes import Routes
-from assent.edges.upstreams.openapi.shaping import Bounds, Unreadable, result_of, shape
-from assent.edges.upstreams.openapi.sharing import shared_arguments
-from assent.ports import Lost, NotRun, Unreached
+from assent.ports import NotReached, NotRun, OutcomeUnknown
+from assent.upstreams.openapi.api import ApiDescription, ApiTool
+from assent.upstreams.openapi.encoding import Unsendable, check_field
+from assent.upstreams.openapi.failures import Modes, failed_result, unreadable_result
+from assent.upstreams.openapi.http import Answered, SendHttp, exchange
+from assent.upstreams.openapi.media import accepted
+from assent.upstreams.openapi.request import OpenApiRequest, check_base, write_request
+from assent.upstreams.openapi.result import ResultLimits, Unreadable, result_of, shape
+from assent.upstreams.openapi.routes import Routes
+from assent.upstreams.openapi.shared_arguments import shared_arguments
 
 KEY_HEADER = "Idempotency-Key"
 
@@ -26,10 +26,10 @@ KEY_HEADER = "Idempotency-Key"
 class OpenApiUpstream:
     """An upstream that is an HTTP API. Configuration gives the address; the document's servers never do."""
 
-    def __init__(self, api: Api, base_url: str, send: Send, bounds: Bounds | None = None) -> None:
+    def __init__(self, api: ApiDescription, base_url: str, send: SendHttp, bounds: ResultLimits | None = None) -> None:
         self.api = api
         self.base_url = check_base(base_url)
-        self.bounds = bounds or Bounds()
+        self.bounds = bounds or ResultLimits()
         self._send = send
         self._routes = Routes(api.operations)
         self._accept = {name: accepted(tool.operation) for name, tool in api.tools.items()}
@@ -51,13 +51,13 @@ class OpenApiUpstream:
         try:
             request = self._request(other, given, ())
         except NotRun as error:
-            raise Unreached(str(error)) from None
+            raise NotReached(str(error)) from None
         answered = await exchange(self._send, request, self.bounds.body)
         return self._conclude(answered, other, {}, True, lambda _: True)
 
     def _tool(self, name: str) -> ApiTool:
         if name not in self.api.tools:
-            raise Unreached(f"the document has no operation {name[:80]!r}")
+            raise NotReached(f"the document has no operation {name[:80]!r}")
         return self.api.tools[name]
 
     def _arguments(self, tool: Tool, arguments: dict[str, Any], key: str | None) -> dict[str, Any]:
@@ -78,7 +78,9 @@ class OpenApiUpstream:
             return ()
         return ((tool.arguments.key_header or KEY_HEADER, check_field(key, KEY_HEADER)),)
 
-    def _request(self, tool: ApiTool, arguments: Mapping[str, Any], headers: tuple[tuple[str, str], ...]) -> Request:
+    def _request(
+        self, tool: ApiTool, arguments: Mapping[str, Any], headers: tuple[tuple[str, str], ...]
+    ) -> OpenApiRequest:
         headers = (("Accept", self._accept[tool.name]), ("Accept-Encoding", "identity"), *headers)
         operation, slots = tool.operation, tool.arguments.slots
         request = write_request(self.base_url, operation.method, tool.template, tool.arguments, arguments, headers)
@@ -101,7 +103,7 @@ class OpenApiUpstream:
             if not answered.whole:
                 return result_of({"status": answered.status, "truncated": True})
             # A login page answers 200 as well: that the service did anything is not shown.
-            raise Lost(str(error)) from None
+            raise OutcomeUnknown(str(error)) from None
 
 
 def _fits(tool: Tool) -> Callable[[Any], bool]:

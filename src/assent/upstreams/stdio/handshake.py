@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.faults import Garbled, TimedOut
-from assent.edges.upstreams.http import CAN_BE_ASKED, Described, described_by
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ProtocolViolation, TimedOut
+from assent.upstreams.http.server import CAN_BE_ASKED, Described, described_by
 
 PROBE = 5.0
 
@@ -19,7 +19,7 @@ Probe = asyncio.Future[dict[str, Any]]
 """The answer to our `server/discover`."""
 
 
-class Stranger(Protocol):
+class HandshakePeer(Protocol):
     """A server that runs, and to which nothing was said yet."""
 
     name: str
@@ -32,7 +32,7 @@ class Stranger(Protocol):
     async def notify(self, method: str) -> None: ...
 
 
-async def introduce(server: Stranger, probing: Probe) -> Described:
+async def negotiate_era(server: HandshakePeer, probing: Probe) -> Described:
     """Wait for the probe; a server that does not understand it, or is slow to say so, is initialized too."""
     tasks: list[asyncio.Future[Any]] = [probing]
     try:
@@ -51,7 +51,7 @@ async def introduce(server: Stranger, probing: Probe) -> Described:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _greet(server: Stranger) -> Described:
+async def _greet(server: HandshakePeer) -> Described:
     params = {
         "protocolVersion": LATEST_HANDSHAKE_VERSION,
         "capabilities": CAN_BE_ASKED,
@@ -60,7 +60,7 @@ async def _greet(server: Stranger) -> Described:
     result = await server.exchange("initialize", params)
     version = result.get("protocolVersion")
     if not isinstance(version, str):
-        raise Garbled(server.name, "initialize gave no protocol version", sent=True)
+        raise ProtocolViolation(server.name, "initialize gave no protocol version", sent=True)
     await server.notify("notifications/initialized")
     described = described_by(version, result.get("serverInfo"), result)
     if server.level is not None and "logging" in described.capabilities:
@@ -74,7 +74,7 @@ def described_by_probe(probing: Probe) -> Described | None:
     if probing.cancelled():
         return None
     error = probing.exception()
-    if isinstance(error, RpcError | Garbled | TimedOut):
+    if isinstance(error, RpcError | ProtocolViolation | TimedOut):
         return None
     result = probing.result()
     versions, meta = result.get("supportedVersions"), result.get("_meta")

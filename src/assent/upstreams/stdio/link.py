@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from assent.core.principal import Principal
-from assent.edges.gateway import Incoming
-from assent.edges.http import Headers
-from assent.edges.inbound import Era
-from assent.edges.links import McpLink, caller_of, parked, with_log_level
-from assent.edges.parking import Parking, asks_of
-from assent.edges.shelves import Shelf
-from assent.edges.stdio_logs import StdioLogs, most_talkative
-from assent.edges.stdio_questions import StdioQuestions
-from assent.edges.upstreams.http import Described
-from assent.edges.upstreams.line import Audience
-from assent.edges.upstreams.stdio import StdioUpstream
-from assent.ports import Unreached
+from assent.mcp.channel import StreamListener
+from assent.mcp.requests import Era, McpRequest
+from assent.ports import NotReached
+from assent.upstreams.base import McpLink, caller_of, suspended_call, with_log_level
+from assent.upstreams.http.server import Described
+from assent.upstreams.resources import ListedResources
+from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
+from assent.upstreams.stdio.questions import StdioQuestions
+from assent.upstreams.stdio.server import StdioUpstream
+from assent.upstreams.suspended_calls import SuspendedCalls, asks_of
+from assent.web.asgi import Headers
 
 
 class StdioLink(McpLink):
@@ -29,8 +28,8 @@ class StdioLink(McpLink):
         super().__init__(upstream.name)
         self.upstream = upstream
         self.logs = StdioLogs()
-        self._questions, self._parking = StdioQuestions(), Parking()
-        self._shelf = Shelf()
+        self._questions, self._suspended_calls = StdioQuestions(), SuspendedCalls()
+        self._listed_resources = ListedResources()
         upstream.on_log, upstream.on_question = self.logs.hear, self._questions.answer
         upstream.is_asking = lambda: self._questions.is_open
 
@@ -46,55 +45,55 @@ class StdioLink(McpLink):
         return await self.upstream.list_all("tools/list", "tools")
 
     async def close(self) -> None:
-        await self._parking.close()
+        await self._suspended_calls.close()
         await self.upstream.close()
 
     def serves(self, principal: Principal) -> bool:
         """There is one process, and it is live."""
         return principal.mode != "test"
 
-    def shelf(self, principal: Principal) -> Shelf:
-        return self._shelf
+    def listed_resources(self, principal: Principal) -> ListedResources:
+        return self._listed_resources
 
-    async def ask(self, method: str, params: Mapping[str, Any], incoming: Incoming) -> dict[str, Any]:
+    async def ask(self, method: str, params: Mapping[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
         if method == "logging/setLevel":
-            return await self._set_level(str(params["level"]), incoming)
-        return await super().ask(method, params, incoming)
+            return await self._set_level(str(params["level"]), mcp_request)
+        return await super().ask(method, params, mcp_request)
 
-    async def list(self, method: str, key: str, incoming: Incoming) -> list[dict[str, Any]]:
+    async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """Every entry of one of its lists."""
-        with self.logs.speaking(self._served(incoming)):
+        with self.logs.speaking(self._served(mcp_request)):
             await self.upstream.ready()
             return await self.upstream.list_all(method, key)
 
-    async def _set_level(self, level: str, incoming: Incoming) -> dict[str, Any]:
+    async def _set_level(self, level: str, mcp_request: McpRequest) -> dict[str, Any]:
         """The process logs as much as anybody wants to hear, and each hears what they asked for."""
         await self.upstream.ready()
-        wanted = most_talkative(level, self.upstream.level)
+        wanted = lower_log_level(level, self.upstream.level)
         if not self.upstream.is_modern and wanted != self.upstream.level:
             await self.upstream.exchange("logging/setLevel", {"level": wanted})
             self.upstream.level = wanted
         return {}
 
     async def _once(
-        self, method: str, params: dict[str, Any], fields: Headers, incoming: Incoming, *, safe: bool
+        self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
-        with self.logs.speaking(self._served(incoming)):
+        with self.logs.speaking(self._served(mcp_request)):
             await self.upstream.ready()
-            capabilities = asks_of(incoming.inbound.capabilities)
+            capabilities = asks_of(mcp_request.parsed_request.capabilities)
             if self.upstream.is_modern:
-                said = with_log_level(params, incoming)
-                return await self.upstream.request(method, said, capabilities, incoming.reply)
+                said = with_log_level(params, mcp_request)
+                return await self.upstream.request(method, said, capabilities, mcp_request.reply)
 
-            async def request(audience: Audience) -> dict[str, Any]:
-                with self._questions.during(incoming, audience):
-                    return await self.upstream.request(method, params, capabilities, audience)
+            async def request(stream_listener: StreamListener) -> dict[str, Any]:
+                with self._questions.during(mcp_request, stream_listener):
+                    return await self.upstream.request(method, params, capabilities, stream_listener)
 
-            if incoming.inbound.era is Era.MODERN:
-                return await parked(self._parking, method, params, incoming, request)
-            return await request(incoming.reply)
+            if mcp_request.parsed_request.era is Era.MODERN:
+                return await suspended_call(self._suspended_calls, method, params, mcp_request, request)
+            return await request(mcp_request.reply)
 
-    def _served(self, incoming: Incoming) -> Incoming:
-        if not self.serves(caller_of(incoming)):
-            raise Unreached(f"upstream {self.name!r} has no test endpoint")
-        return incoming
+    def _served(self, mcp_request: McpRequest) -> McpRequest:
+        if not self.serves(caller_of(mcp_request)):
+            raise NotReached(f"upstream {self.name!r} has no test endpoint")
+        return mcp_request

@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from assent.edges.upstreams.faults import Fault, Garbled, Lost, Oversized, Unreachable
-from assent.edges.upstreams.sse import Turns
-from assent.edges.upstreams.stderr import StderrLog
+from assent.mcp.sse import Turns
+from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation, Unreachable, UpstreamError
+from assent.upstreams.stdio.stderr import StderrLog
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +36,11 @@ _ANSWER = frozenset({"id", "jsonrpc", "result", "error"})
 _LAST = re.compile(rb"%b\s*(?:,\s*%b\s*)?\}\s*\Z" % (_ID, _VERSION))
 
 Hear = Callable[[dict[str, Any]], None]
-Miss = Callable[[int | str, type[Fault], str], None]
+Miss = Callable[[int | str, type[UpstreamError], str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class LaunchSpec:
     """What is run: never through a shell, and with no more of our environment than it is given."""
 
     name: str
@@ -53,11 +53,11 @@ class Launch:
         return " ".join(self.command)[:200]
 
 
-class Child:
+class ServerProcess:
     """One process that speaks JSON-RPC on its standard streams. What else it prints is noise: logged, not fatal."""
 
-    def __init__(self, launch: Launch, hear: Hear, miss: Miss, stderr: StderrLog) -> None:
-        self._launch, self._hear, self._miss, self._stderr = launch, hear, miss, stderr
+    def __init__(self, launch: LaunchSpec, on_message: Hear, on_unreadable: Miss, stderr: StderrLog) -> None:
+        self._launch, self._on_message, self._on_unreadable, self._stderr = launch, on_message, on_unreadable, stderr
         self._process: asyncio.subprocess.Process | None = None
         self._reading: list[asyncio.Task[None]] = []
         self._noise = 0
@@ -93,7 +93,7 @@ class Child:
             self._process.stdin.write(orjson.dumps(message) + b"\n")
             await self._process.stdin.drain()
         except (OSError, RuntimeError):
-            raise Lost(self._launch.name, "the process no longer listens", sent=True) from None
+            raise ConnectionLost(self._launch.name, "the process no longer listens", sent=True) from None
 
     async def stop(self) -> None:
         """Close its input, wait, ask its whole group to end, wait, end it."""
@@ -133,10 +133,10 @@ class Child:
                     *lines, rest = bytes(held).split(b"\n")
                     held = bytearray(rest)
                     if cut:
-                        self._drop(cut, lines.pop(0))
+                        self._skip_long_line(cut, lines.pop(0))
                         cut = b""
                     for line in lines:
-                        self._take(line)
+                        self._on_line(line)
                         await turns.over()
                 elif len(held) > LARGEST:
                     cut = cut or bytes(held[:_EDGE])
@@ -145,33 +145,35 @@ class Child:
         finally:
             self.ended.set()
 
-    def _take(self, line: bytes) -> None:
+    def _on_line(self, line: bytes) -> None:
         if not line.strip():
             return
         try:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
-            self._complain(line)
-            return self._lose(torn_answer(line), Garbled, "the answer is not JSON")
+            self._log_noise(line)
+            return self._fail_request(id_of_truncated_response(line), ProtocolViolation, "the answer is not JSON")
         if not _is_message(message):
-            self._complain(line)
-            return self._lose(bare_answer(message), Garbled, "the answer is not JSON-RPC")
+            self._log_noise(line)
+            return self._fail_request(
+                id_of_unversioned_response(message), ProtocolViolation, "the answer is not JSON-RPC"
+            )
         if line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_writable(message):
-            self._complain(line)
-            return self._lose(message.get("id"), Oversized, "the answer is nested too deep")
-        self._hear(message)
+            self._log_noise(line)
+            return self._fail_request(message.get("id"), Oversized, "the answer is nested too deep")
+        self._on_message(message)
 
-    def _drop(self, begin: bytes, end: bytes) -> None:
+    def _skip_long_line(self, begin: bytes, end: bytes) -> None:
         """A line that was too long to keep: whoever waits for it is told, if its edges say who that is."""
-        self._complain(b"a line of more than 16 MB, " + begin[:100])
+        self._log_noise(b"a line of more than 16 MB, " + begin[:100])
         found = _FIRST.match(begin) or _LAST.search(end[-_EDGE:])
-        self._lose(_id_in(found[1]) if found else None, Oversized, "the answer is longer than 16 MB")
+        self._fail_request(_id_in(found[1]) if found else None, Oversized, "the answer is longer than 16 MB")
 
-    def _lose(self, request_id: int | str | None, fault: type[Fault], reason: str) -> None:
+    def _fail_request(self, request_id: int | str | None, fault: type[UpstreamError], reason: str) -> None:
         if request_id is not None:
-            self._miss(request_id, fault, reason)
+            self._on_unreadable(request_id, fault, reason)
 
-    def _complain(self, line: bytes) -> None:
+    def _log_noise(self, line: bytes) -> None:
         self._noise += 1
         if self._noise <= _NOISE_SHOWN:
             shown = line[:200].decode("utf-8", "replace")
@@ -179,13 +181,13 @@ class Child:
             logger.warning("%s printed on its standard output: %r%s", self._launch.name, shown, more)
 
 
-def torn_answer(line: bytes) -> int | str | None:
+def id_of_truncated_response(line: bytes) -> int | str | None:
     """Whose answer a line begins that ends too soon. Whatever else cannot be read is noise."""
     found = _TORN.match(line)
     return _id_in(found[1] or found[2]) if found else None
 
 
-def bare_answer(message: Any) -> int | str | None:
+def id_of_unversioned_response(message: Any) -> int | str | None:
     """Whose answer something is that has all of one but its version, or its version; a line of a log has neither."""
     if not isinstance(message, dict) or not _ANSWER.issuperset(message):
         return None
@@ -220,7 +222,7 @@ def _is_writable(message: dict[str, Any]) -> bool:
     return True
 
 
-def why_not(launch: Launch, error: Exception) -> str:
+def why_not(launch: LaunchSpec, error: Exception) -> str:
     """Why a command cannot be started, in words for whoever wrote it."""
     if isinstance(error, FileNotFoundError):
         missing = launch.cwd if launch.cwd is not None and not os.path.isdir(launch.cwd) else None  # noqa: PTH112

@@ -12,16 +12,16 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from assent.edges.gateway import Incoming
-from assent.edges.links import caller_of
-from assent.edges.upstreams.line import Audience
+from assent.mcp.channel import StreamListener
+from assent.mcp.requests import McpRequest
+from assent.upstreams.base import caller_of
 
 
 class StdioQuestions:
     """The requests under way at one process, by caller."""
 
     def __init__(self) -> None:
-        self._under_way: dict[int, tuple[Hashable, Audience]] = {}
+        self._under_way: dict[int, tuple[Hashable, StreamListener]] = {}
         self._asking: dict[asyncio.Future[dict[str, Any] | None], int] = {}
 
     @property
@@ -30,10 +30,10 @@ class StdioQuestions:
         return bool(self._asking)
 
     @contextmanager
-    def during(self, incoming: Incoming, audience: Audience) -> Iterator[None]:
+    def during(self, mcp_request: McpRequest, stream_listener: StreamListener) -> Iterator[None]:
         """While this request is under way its caller can be asked; its questions end with it."""
-        number = id(audience)
-        self._under_way[number] = _asked_by(incoming), audience
+        number = id(stream_listener)
+        self._under_way[number] = _asked_by(mcp_request), stream_listener
         try:
             yield
         finally:
@@ -45,8 +45,8 @@ class StdioQuestions:
         """The caller's answer; None where no caller can be asked, or nobody knows which."""
         if len({caller for caller, _ in self._under_way.values()}) != 1:
             return None
-        number, (_, audience) = list(self._under_way.items())[-1]
-        asking = asyncio.ensure_future(audience.answer(question))
+        number, (_, stream_listener) = list(self._under_way.items())[-1]
+        asking = asyncio.ensure_future(stream_listener.answer(question))
         self._asking[asking] = number
         try:
             await asyncio.wait([asking])
@@ -56,9 +56,9 @@ class StdioQuestions:
             asking.cancel()
 
 
-def _asked_by(incoming: Incoming) -> Hashable:
+def _asked_by(mcp_request: McpRequest) -> Hashable:
     """One client: its session, or in the modern era, which has none, its principal."""
-    if incoming.session is not None:
-        return incoming.session.id
-    principal = caller_of(incoming)
+    if mcp_request.session is not None:
+        return mcp_request.session.id
+    principal = caller_of(mcp_request)
     return principal.tenant, principal.id

@@ -20,14 +20,21 @@ from mcp_types import (
 )
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.child import Child, Launch, how_ended
-from assent.edges.upstreams.faults import Fault, Garbled, Lost, TimedOut, Unreachable, words
-from assent.edges.upstreams.http import Described, described_by
-from assent.edges.upstreams.introduction import Probe, described_by_probe, introduce
-from assent.edges.upstreams.line import Audience
-from assent.edges.upstreams.pages import all_pages
-from assent.edges.upstreams.stderr import StderrLog
+from assent.mcp.channel import StreamListener
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import (
+    ConnectionLost,
+    ProtocolViolation,
+    TimedOut,
+    Unreachable,
+    UpstreamError,
+    safe_error_text,
+)
+from assent.upstreams.http.server import Described, described_by
+from assent.upstreams.pagination import all_pages
+from assent.upstreams.stdio.handshake import Probe, described_by_probe, negotiate_era
+from assent.upstreams.stdio.process import LaunchSpec, ServerProcess, how_ended
+from assent.upstreams.stdio.stderr import StderrLog
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +54,7 @@ class StdioUpstream:
 
     def __init__(
         self,
-        launch: Launch,
+        launch: LaunchSpec,
         client_info: dict[str, Any],
         *,
         mark: str,
@@ -70,13 +77,13 @@ class StdioUpstream:
         """Whether a question of the server waits for its answer: then it is not silent."""
         self._launch, self.client_info, self._mark, self._clock = launch, client_info, mark, clock
         self._stderr = StderrLog(launch.name, clock)
-        self._child: Child | None = None
-        self._replaced: Child | None = None
+        self._child: ServerProcess | None = None
+        self._replaced: ServerProcess | None = None
         self._probing: Probe | None = None
         self._turn = asyncio.Lock()
         self._ids = count(1)
         self._waiting: dict[str, Answer] = {}
-        self._audiences: dict[str, tuple[Any, Audience]] = {}
+        self._audiences: dict[str, tuple[Any, StreamListener]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._telling: Counter[int] = Counter()
         self._heard = 0
@@ -98,9 +105,9 @@ class StdioUpstream:
             await self._run()
             if self.described is None:
                 try:
-                    self.described = self.known = await introduce(self, self._probe())
+                    self.described = self.known = await negotiate_era(self, self._probe())
                 except Exception as error:
-                    await self._abandon(words(error))
+                    await self._abandon(safe_error_text(error))
                     raise
                 except BaseException:
                     await self._abandon()
@@ -172,11 +179,11 @@ class StdioUpstream:
         method: str,
         params: dict[str, Any],
         capabilities: dict[str, Any] | None,
-        audience: Audience | None = None,
+        stream_listener: StreamListener | None = None,
     ) -> dict[str, Any]:
         """One request and its result; the modern envelope is added where the server speaks that revision."""
         await self.ready()
-        return await self.exchange(method, self.enveloped(params, capabilities), audience)
+        return await self.exchange(method, self.enveloped(params, capabilities), stream_listener)
 
     def new_id(self) -> str:
         return f"{self._mark}-{next(self._ids)}"
@@ -185,7 +192,7 @@ class StdioUpstream:
         self,
         method: str,
         params: dict[str, Any],
-        audience: Audience | None = None,
+        stream_listener: StreamListener | None = None,
         *,
         request_id: str | None = None,
         endless: bool = False,
@@ -197,7 +204,7 @@ class StdioUpstream:
         request_id = request_id or self.new_id()
         answer = self._waiting[request_id] = asyncio.get_running_loop().create_future()
         try:
-            await self._post(request_id, method, params, audience)
+            await self._post(request_id, method, params, stream_listener)
             return await (answer if endless else self._patiently(answer, method))
         except (asyncio.CancelledError, TimedOut):
             self._spawn(self._tell_cancelled(request_id))
@@ -228,12 +235,12 @@ class StdioUpstream:
         return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
 
     async def _post(
-        self, request_id: str, method: str, params: dict[str, Any], audience: Audience | None = None
+        self, request_id: str, method: str, params: dict[str, Any], stream_listener: StreamListener | None = None
     ) -> None:
         meta = params.get("_meta")
-        if audience is not None and isinstance(meta, dict) and "progressToken" in meta:
+        if stream_listener is not None and isinstance(meta, dict) and "progressToken" in meta:
             # Two callers may use one token: the server sees ours, each caller its own.
-            self._audiences[request_id] = (meta["progressToken"], audience)
+            self._audiences[request_id] = (meta["progressToken"], stream_listener)
             params = {**params, "_meta": {**meta, "progressToken": request_id}}
         await self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
 
@@ -274,16 +281,16 @@ class StdioUpstream:
         await self._abandon()
         self._pause = min(LONGEST_PAUSE, max(1.0, 2 * self._pause))
         self._not_before = now + self._pause
-        child = Child(self._launch, self._hear, self._miss, self._stderr)
+        child = ServerProcess(self._launch, self._on_message, self._on_unreadable, self._stderr)
         try:
             await child.start()
-        except Fault as fault:
+        except UpstreamError as fault:
             self._last_end = fault.detail
             raise
         self._child, self._last_end = child, ""
         self._spawn(self._watch(child, now))
 
-    async def _watch(self, child: Child, started: float) -> None:
+    async def _watch(self, child: ServerProcess, started: float) -> None:
         await child.ended.wait()
         now = self._clock()
         if now - started > LONGEST_PAUSE:
@@ -308,11 +315,11 @@ class StdioUpstream:
     def _give_up(self, reason: str) -> None:
         for answer in list(self._waiting.values()):
             if not answer.done():
-                answer.set_exception(Lost(self.name, reason, sent=True))
+                answer.set_exception(ConnectionLost(self.name, reason, sent=True))
 
     # What it says
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _on_message(self, message: dict[str, Any]) -> None:
         self._heard += 1
         request_id = message.get("id")
         answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
@@ -324,7 +331,7 @@ class StdioUpstream:
             return
         self.listen(message)
 
-    def _miss(self, request_id: int | str, fault: type[Fault], reason: str) -> None:
+    def _on_unreadable(self, request_id: int | str, fault: type[UpstreamError], reason: str) -> None:
         """An answer came, and cannot be used."""
         answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
         if answer is None:
@@ -338,21 +345,21 @@ class StdioUpstream:
         known = self._audiences.get(str(params.get("progressToken"))) if isinstance(params, dict) else None
         if known is None:
             return False
-        token, audience = known
-        self._spawn(self._tell(audience, {**message, "params": {**(params or {}), "progressToken": token}}))
+        token, stream_listener = known
+        self._spawn(self._tell(stream_listener, {**message, "params": {**(params or {}), "progressToken": token}}))
         return True
 
-    async def _tell(self, audience: Audience, message: dict[str, Any]) -> None:
+    async def _tell(self, stream_listener: StreamListener, message: dict[str, Any]) -> None:
         """Pass progress on; a caller who reads too slowly misses some of it."""
-        if self._telling[id(audience)] >= MOST_TELLING:
+        if self._telling[id(stream_listener)] >= MOST_TELLING:
             return
-        self._telling[id(audience)] += 1
+        self._telling[id(stream_listener)] += 1
         try:
-            await audience.notify(message)
+            await stream_listener.notify(message)
         finally:
-            self._telling[id(audience)] -= 1
-            if not self._telling[id(audience)]:
-                del self._telling[id(audience)]
+            self._telling[id(stream_listener)] -= 1
+            if not self._telling[id(stream_listener)]:
+                del self._telling[id(stream_listener)]
 
     def answer_alone(self, message: dict[str, Any]) -> None:
         """Answer a ping, have a question answered or refuse it, and pass the rest on as a notice."""
@@ -370,11 +377,11 @@ class StdioUpstream:
         if answer is None:
             error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
             answer = {"jsonrpc": "2.0", "id": question["id"], "error": error}
-        with suppress(Fault):
+        with suppress(UpstreamError):
             await self.send(answer)
 
     async def _tell_cancelled(self, request_id: str) -> None:
-        with suppress(Fault):
+        with suppress(UpstreamError):
             await self.notify("notifications/cancelled", {"requestId": request_id})
 
     def _spawn(self, work: Any) -> None:
@@ -394,4 +401,4 @@ def _settle(answer: Answer, message: dict[str, Any], name: str) -> None:
     elif isinstance(result, dict):
         answer.set_result(result)
     else:
-        answer.set_exception(Garbled(name, "the answer is not JSON-RPC", sent=True))
+        answer.set_exception(ProtocolViolation(name, "the answer is not JSON-RPC", sent=True))

@@ -7,17 +7,17 @@ from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
-from assent.edges.rpc import RpcError
-from assent.edges.upstreams.faults import Fault, Garbled
-from assent.edges.upstreams.hearing import ACKNOWLEDGED, LISTS, Notice, plain
-from assent.edges.upstreams.http import Described
-from assent.edges.upstreams.stdio import StdioUpstream
-from assent.edges.upstreams.wishes import Wishes
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import ProtocolViolation, UpstreamError
+from assent.upstreams.http.server import Described
+from assent.upstreams.http.subscriptions import ACKNOWLEDGED, LISTS, Notice, strip_subscription_meta
+from assent.upstreams.stdio.server import StdioUpstream
+from assent.upstreams.subscription_counts import ResourceInterest
 
 _SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 
 
-class StdioEar:
+class StdioSubscriptions:
     """One ear at one process for everybody behind us.
 
     A server of the old era speaks when it likes and is told of each resource; one of the new era is asked to speak by
@@ -27,22 +27,22 @@ class StdioEar:
 
     def __init__(self, server: StdioUpstream, notice: Notice) -> None:
         self._server, self._notice = server, notice
-        self._wishes = Wishes()
+        self._resource_interest = ResourceInterest()
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._acknowledged: dict[str, asyncio.Future[None]] = {}
         self.was_heard = False
         """Whether the process could be listened to when it was last tried."""
-        server.on_notice = self._hear
+        server.on_notice = self._on_message
 
     async def listen(self, described: Described) -> None:
         """Hear the process until it ends; it is started where it does not run."""
         self.was_heard = False
         described = await self._server.ready()
         try:
-            async with self._wishes.turn:
+            async with self._resource_interest.turn:
                 if self._server.is_modern and (lists := _lists_of(described)):
                     await self._open("", lists)
-                for uri in self._wishes:
+                for uri in self._resource_interest:
                     with suppress(RpcError):
                         await self._begin_watch(uri)
             self.was_heard = True
@@ -52,11 +52,11 @@ class StdioEar:
 
     async def watch(self, uri: str, caller: Hashable = None) -> None:
         """Hear of one resource too. Raises as the server refuses, or a Fault where it cannot be reached."""
-        await self._wishes.add(uri, self._first_watch, caller)
+        await self._resource_interest.add(uri, self._first_watch, caller)
 
     async def leave(self, uri: str, caller: Hashable = None) -> None:
         """One fewer wants it; with nobody left the server is told."""
-        await self._wishes.remove(uri, self._end_watch, caller)
+        await self._resource_interest.remove(uri, self._end_watch, caller)
 
     def close(self) -> None:
         for stream in self._streams.values():
@@ -71,7 +71,7 @@ class StdioEar:
         if (stream := self._streams.pop(uri, None)) is not None:
             stream.cancel()
         elif self._server.described is not None and not self._server.is_modern:
-            with suppress(Fault, RpcError):
+            with suppress(UpstreamError, RpcError):
                 await self._server.exchange("resources/unsubscribe", {"uri": uri})
 
     async def _begin_watch(self, uri: str) -> None:
@@ -102,22 +102,22 @@ class StdioEar:
         params = self._server.enveloped({"notifications": wanted}, {})
         try:
             await self._server.exchange("subscriptions/listen", params, request_id=request_id, endless=True)
-        except (Fault, RpcError) as error:
+        except (UpstreamError, RpcError) as error:
             if not acknowledged.done():
                 acknowledged.set_exception(error)
         if not acknowledged.done():
             acknowledged.set_exception(self._untaken())
 
-    def _untaken(self) -> Garbled:
-        return Garbled(self._server.name, "did not take the subscription", sent=True)
+    def _untaken(self) -> ProtocolViolation:
+        return ProtocolViolation(self._server.name, "did not take the subscription", sent=True)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _on_message(self, message: dict[str, Any]) -> None:
         if message["method"] == ACKNOWLEDGED:
             meta = (message.get("params") or {}).get("_meta") or {}
             acknowledged = self._acknowledged.get(str(meta.get(_SUBSCRIPTION_ID)))
             if acknowledged is not None and not acknowledged.done():
                 acknowledged.set_result(None)
-        elif (said := plain(message)) is not None:
+        elif (said := strip_subscription_meta(message)) is not None:
             self._notice(said)
 
 

@@ -1,0 +1,62 @@
+"""Checks of the configuration before a gateway binds to a socket."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+
+from assent.config.model import Settings
+from assent.errors import Fault, SettingsError
+from assent.ports import Store
+from assent.stores.inspect import schema_of
+from assent.stores.open import open_store
+
+
+async def has_stored_keys(settings: Settings) -> bool:
+    """Whether the store knows a key that lets somebody in; one that is not there yet is not made for the question."""
+    if (await schema_of(settings.store))[0] == 0:
+        return False
+    store = await open_store(settings.store)
+    try:
+        return await _keeps_keys(store)
+    finally:
+        await store.close()
+
+
+async def has_no_credentials(settings: Settings, store: Store) -> bool:
+    """Whether every call would be refused for want of somebody who is known."""
+    auth = settings.auth
+    known = auth.api_keys or auth.jwt is not None or auth.anonymous is not None
+    return not known and not await _keeps_keys(store)
+
+
+async def _keeps_keys(store: Store) -> bool:
+    return any(not record.revoked for record in await store.keys())
+
+
+def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:
+    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone.
+
+    `kept` says whether there are keys in the store; it is asked only where that matters.
+    """
+    if is_loopback_host(host):
+        return
+    if settings.auth.anonymous is not None:
+        raise SettingsError(
+            Fault(f"anonymous callers are not accepted on {host}", "Remove it, or bind to 127.0.0.1", "auth.anonymous")
+        )
+    if not settings.auth.api_keys and settings.auth.jwt is None and not kept():
+        raise SettingsError(
+            Fault(
+                f"{host} can be reached by others and nobody need authenticate",
+                "Add auth.api_keys or auth.jwt, or make a key: assent keys create",
+                "auth",
+            )
+        )
+
+
+def is_loopback_host(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

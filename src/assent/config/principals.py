@@ -1,0 +1,18 @@
+"""Principals of configured callers."""
+
+from __future__ import annotations
+
+from assent.config.model import ConfiguredCaller
+from assent.core.principal import Principal
+
+
+def principal_of(caller: ConfiguredCaller, name: str | None = None) -> Principal:
+    """A configured caller as a principal."""
+    return Principal(
+        id=caller.name or name or "local",
+        kind=caller.kind,
+        tenant=caller.tenant,
+        scopes=frozenset(caller.scopes),
+        roles=frozenset(caller.roles),
+        mode=caller.mode,
+    )
