@@ -281,7 +281,7 @@ def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path
 async def test_two_upstreams_with_one_name_for_two_tools_are_kept_apart_by_their_prefix(tmp_path: Path) -> None:
     one, two = Shop(), Shop()
     async with over_http(one.server) as first, over_http(two.server) as second:
-        async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}) as (url, gateway_app):
+        async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}, contracts=[]) as (url, gateway_app):
             await post(url, rpc("tools/call", name="b_list_orders", arguments={}))
             assert "a_place_order" in gateway_app.catalogue().tools
             assert "b_place_order" in gateway_app.catalogue().tools
