@@ -104,7 +104,7 @@ async def test_messages_pass_both_ways_as_they_are_and_a_cancelled_read_is_cance
 ) -> None:
     async with running(home(tmp_path), sys.executable, ODD) as client:
         greeting = await client.greet()
-        await client.say("odd/method", 7, anything=[1])
+        await client.say("prompts/get", 7, anything=[1])
         refused = await client.hear()
         await client.say("tools/call", 8, name="list_slowly", arguments={}, _meta={"progressToken": "p"})
         progress = await client.hear()
@@ -114,7 +114,7 @@ async def test_messages_pass_both_ways_as_they_are_and_a_cancelled_read_is_cance
         called = await client.hear()
         code, said = await client.end()
     assert greeting["result"]["serverInfo"] == {"name": "odd", "version": "1"}
-    assert refused == {"jsonrpc": "2.0", "id": 7, "error": {"code": -32601, "message": "Method not found: odd/method"}}
+    assert refused == {"jsonrpc": "2.0", "id": 7, "error": {"code": -32601, "message": "Method not found: prompts/get"}}
     assert progress["params"] == {"progressToken": "p", "progress": 1, "total": 2}
     assert logged == {
         "jsonrpc": "2.0",
