@@ -48,7 +48,7 @@ async def test_a_server_is_listed_with_hints_and_called_and_nothing_is_asked_whi
             await client.call_tool("read_private_key", {})
         with pytest.raises(MCPError, match="Method not found"):
             await client.list_prompts()
-    assert listed["list_things"].annotations.read_only_hint is True  # type: ignore[union-attr]
+    assert listed["list_things"].annotations.read_only_hint is None  # type: ignore[union-attr]
     assert listed["delete_thing"].annotations.destructive_hint is True  # type: ignore[union-attr]
     assert "read_private_key" not in listed
     assert called.content[0].text.startswith("list_things")  # type: ignore[union-attr]

@@ -33,7 +33,7 @@ async def test_foreign_tools_are_listed_under_their_contracts_and_the_forbidden_
     async with shop_gateway(tmp_path) as (url, _, _shop), connect(url, era, None) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert sorted(listed) == ["delete_order", "list_orders", "place_order"]
-    assert listed["list_orders"].annotations.read_only_hint is True  # type: ignore[union-attr]
+    assert listed["list_orders"].annotations.read_only_hint is None  # type: ignore[union-attr]
     assert (listed["delete_order"].meta or {})["dev.assent/contract"]["tier"] == "destructive"
 
 

@@ -48,7 +48,7 @@ async def test_a_command_is_started_once_and_governed_for_everybody(era: str, tm
     finally:
         await gateway_app.stop()
     assert "read_private_key" not in listed
-    assert listed["list_things"].annotations.read_only_hint is True  # type: ignore[union-attr]
+    assert listed["list_things"].annotations.read_only_hint is None  # type: ignore[union-attr]
     assert listed["delete_thing"].annotations.destructive_hint is True  # type: ignore[union-attr]
     assert first.content[0].text == second.content[0].text, "one process"  # type: ignore[union-attr]
     assert gone.content[0].text.endswith(" 1")  # type: ignore[union-attr]
