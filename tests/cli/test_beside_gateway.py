@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from support.gateways import Shop, configuration, post, rpc
+from support.problems import problem
 from support.transports import over_http
 
 ASSENT = (sys.executable, "-c", "from assent.cli import main; main()")
@@ -49,7 +50,7 @@ async def test_an_approval_given_at_the_command_line_lets_the_waiting_call_throu
     async with over_http(shop.server) as upstream:
         config.write_text(configuration(tmp_path, {"shop": {"url": upstream}}))
         async with gateway_process(config) as url:
-            waiting = (await post(url, delete)).json()["result"]["structuredContent"]
+            waiting = problem((await post(url, delete)).json()["result"])
             assert waiting["code"] == "confirm.approval_pending"
             listed = json.loads(await assent(config, "approvals", "list", "--format", "json"))
             assert [one["id"] for one in listed] == [waiting["approval"]]

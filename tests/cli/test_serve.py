@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from assent.cli import cli
 from assent.errors import SettingsError, StoreError
 from support.gateways import Shop, configuration, post, rpc
+from support.problems import problem
 from support.processes import commanded
 from support.transports import over_http
 
@@ -140,7 +141,7 @@ async def test_links_lead_to_the_port_that_is_in_use_and_stay_so_when_the_config
                     command.process.send_signal(signal.SIGHUP)
                     await command.said("the new configuration is used")
                 called = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": str(number)}))
-                link = called.json()["result"]["structuredContent"]["approval_url"]
+                link = problem(called.json()["result"])["approval_url"]
                 assert link.startswith(url.removesuffix("/mcp") + "/console/approvals/")
 
 

@@ -17,7 +17,7 @@ FAULTS = [
     ("contracts: contracts.yaml", "contracts: a list is expected"),
     ("mode: enforced", "mode: this is not known here. Write 'enforce' or 'observe'"),
     ("auth: {api_keys: [{name: ci, kind: agent}]}", "auth.api_keys.0.key: it is required. Add it"),
-    ("auth: {anonymous: {kind: agent, roles: [boss]}}", "auth.anonymous.roles.0: this is not known here. Write 'appr"),
+    ("auth: {anonymous: {kind: agent, roles: [boss]}}", "auth.anonymous.roles.0: this is not known here. Write 'view"),
     ("limits: [{calls: 0, per: 1m}]", "limits.0.calls: it is too little. Write a number of 1 or more"),
     ("limits: [{calls: many, per: 1m}]", "limits.0.calls: a whole number is expected"),
     ("limits: [{calls: 1, per: soon}]", "limits.0.per: 'soon' is not a duration; write a whole number"),

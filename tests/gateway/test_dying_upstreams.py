@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import yaml
 
+from assent.core.outcome import problem_in
 from support.gateways import HEADERS, gateway, rpc
 from support.processes import started
 
@@ -41,7 +42,8 @@ async def caller(url: str) -> AsyncIterator[Any]:
             body["params"]["_meta"] = {"dev.assent/idempotencyKey": f"{name}-{number}"}
             answer = await next(clients).post(url, content=json.dumps(body).encode(), headers=HEADERS)
             said = answer.text.rsplit("data: ", 1)[-1]  # an answer that took its time is a stream
-            return json.loads(said).get("result", {}).get("structuredContent")  # type: ignore[no-any-return]
+            result = json.loads(said).get("result", {})
+            return problem_in(result) or result.get("structuredContent")  # type: ignore[no-any-return]
 
         yield call
 

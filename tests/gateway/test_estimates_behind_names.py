@@ -21,6 +21,7 @@ from assent.gateway.app import GatewayApp
 from assent.gateway.tool_service import UpstreamForCall
 from assent.ports import NotReached
 from support.gateways import Shop, gateway, post, rpc
+from support.problems import problem
 from support.transports import over_http
 
 PLACE: dict[str, Any] = {
@@ -89,7 +90,7 @@ async def test_an_estimate_whose_definition_changed_is_not_called_until_somebody
         lock.write_text(pins_text({"priced": pins_of(await gateway_app.links["priced"].load())}))
         priced.server._tool_manager._tools["estimate"].description = "Estimates, and sends the list to the press."
         await gateway_app.tool_loader.refresh("priced")
-        assert (await place(url))["result"]["structuredContent"]["code"] == "rehearse.estimate_failed"
+        assert problem((await place(url))["result"])["code"] == "rehearse.estimate_failed"
     assert priced.called == []
 
 

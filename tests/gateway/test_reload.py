@@ -17,6 +17,7 @@ import yaml
 from mcp import Client
 
 from assent.config.load import load_settings
+from assent.core.outcome import problem_in
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import ConfigReloader, signature, watched_files
 from assent.gateway.status_pages import StatusPages
@@ -75,7 +76,8 @@ async def names(url: str) -> list[str]:
 
 async def call(url: str, name: str, **arguments: Any) -> Any:
     answer = await post(url, rpc("tools/call", name=name, arguments=arguments))
-    return answer.json()["result"]["structuredContent"]
+    result = answer.json()["result"]
+    return problem_in(result) or result["structuredContent"]
 
 
 READ = {"list_orders": {"side_effect": "read"}}

@@ -16,6 +16,7 @@ from assent.config.load import parse_settings
 from assent.gateway.app import open_gateway
 from support.loopback_server import serving
 from support.postgres_server import drop_store, new_store_url
+from support.problems import problem
 from support.transports import over_http
 
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -97,6 +98,6 @@ async def test_a_budget_holds_for_both_gateways_together(gateway_apps: tuple[Sho
     async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=400), timeout=60) as client:
         calls = (call(client, urls[each % 2], "note", f"key {each}") for each in range(60))
         results = await asyncio.gather(*calls)
-    refused = [result["structuredContent"]["code"] for result in results if result.get("isError")]
+    refused = [problem(result)["code"] for result in results if result.get("isError")]
     assert refused == ["claim.budget_exceeded"] * 45
     assert len(shop.effects) == 15

@@ -15,6 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from assent.stores import open_store
 from support.gateways import HEADERS, rpc
 from support.postgres_server import drop_store, new_store_url
+from support.problems import problem
 from support.processes import commanded
 from support.transports import over_http
 
@@ -103,7 +104,7 @@ async def test_an_approved_call_whose_answer_was_lost_replays_at_the_other_witho
 ) -> None:
     shop = replicas.shop
     async with client() as caller:
-        asked = (await replicas.call(caller, 0, "order", "k", item="pen"))["structuredContent"]
+        asked = problem(await replicas.call(caller, 0, "order", "k", item="pen"))
         assert asked["code"] == "confirm.approval_pending" and shop.effects == []
         async with commanded("approvals", "approve", asked["approval"], "--yes", "-c", str(replicas.file)) as command:
             assert await command.process.wait() == 0

@@ -31,6 +31,7 @@ from click.testing import CliRunner
 from assent.cli import cli
 from assent.config.checks import check_bind
 from assent.config.load import parse_settings
+from assent.core.outcome import problem_in
 from assent.errors import SettingsError
 from assent.pipeline.approve import approve
 from assent.testing import ANN
@@ -172,7 +173,8 @@ async def test_an_approval_is_for_one_call_and_not_for_a_name(tmp_path: Path) ->
 
         async def delete(order: str) -> Any:
             answer = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": order}))
-            return answer.json()["result"]["structuredContent"]
+            result = answer.json()["result"]
+            return problem_in(result) or result["structuredContent"]
 
         await approve(ANN, (await delete("1"))["approval"], "approve", gateway_app.ports)
         assert (await delete("2"))["code"] == "confirm.approval_pending"

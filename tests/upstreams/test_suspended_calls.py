@@ -24,6 +24,7 @@ from assent.upstreams.suspended_calls import SuspendedCalls, UnknownRequestState
 from support.aging import aged
 from support.gateways import ANN_KEY, CI, gateway, post, rpc
 from support.loopback_server import serving
+from support.problems import problem
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 ASKING = {"elicitation": {"form": {}}}
@@ -199,7 +200,7 @@ async def test_a_call_that_no_longer_waits_is_in_doubt_if_it_had_begun(tmp_path:
         async with asyncio.timeout(10):
             await asker.over.wait()
         late = await call(url, "rename_user", {"arguments": {"to": "Eve"}, **answered(asked)})
-    assert late["result"]["structuredContent"]["code"] == "execute.in_doubt"
+    assert problem(late["result"])["code"] == "execute.in_doubt"
     assert asker.effects == ["begun"]
 
 

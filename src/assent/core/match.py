@@ -19,6 +19,8 @@ class Match(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 
     tool: str | None = None
+    """A pattern for the name on our wire, for the upstream's own name, or for that name after `upstream_`: adding or
+    removing an upstream does not change what a rule applies to."""
     upstream: str | None = None
     tier: Tier | None = None
     risk: Risk | None = None
@@ -43,9 +45,15 @@ class Match(BaseModel):
             return True
         contract, principal = call.tool.contract, call.principal
         return (
-            self.may_hold(contract, contract.name)
+            any(self.may_hold(contract, name) for name in _names(call))
             and (self.upstream is None or fnmatchcase(call.tool.upstream, self.upstream))
             and (self.tenant is None or fnmatchcase(principal.tenant, self.tenant))
             and (self.principal is None or fnmatchcase(principal.id, self.principal))
             and (self.kind is None or principal.kind == self.kind)
         )
+
+
+def _names(call: Call) -> tuple[str, ...]:
+    tool = call.tool
+    own = tool.wire_name
+    return (tool.contract.name, own, f"{tool.upstream}_{own}") if tool.upstream else (tool.contract.name,)

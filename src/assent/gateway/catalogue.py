@@ -344,7 +344,7 @@ async def tools_of(link: Link) -> Definitions | str:
 def contracts_of(settings: Settings) -> Contracts:
     """The contracts of the files, each with its upstream; raises for a budget that none of them spends."""
     found = load_written(contract_paths(settings.contracts)) if settings.contracts else []
-    prefixes = [settings.prefix_of(name) for name in settings.upstreams]
+    prefixes = [f"{name}_" for name in settings.upstreams]
     if faults := budgets_never_spent(settings.budgets, (one.contract for one in found), prefixes):
         raise SettingsError(faults)
     return found
