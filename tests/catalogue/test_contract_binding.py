@@ -65,9 +65,9 @@ def configure(folder: Path, upstreams: dict[str, Any], *files: dict[str, Any], *
 
 
 async def started(file: Path) -> GatewayApp:
-    house = await open_gateway(load_settings(file))
-    await house.start()
-    return house
+    gateway_app = await open_gateway(load_settings(file))
+    await gateway_app.start()
+    return gateway_app
 
 
 def check(file: Path) -> Result:
@@ -75,11 +75,11 @@ def check(file: Path) -> Result:
 
 
 async def risks(file: Path) -> dict[str, str]:
-    house = await started(file)
+    gateway_app = await started(file)
     try:
-        return {name: tool.contract.risk.value for name, tool in house.catalogue().tools.items()}
+        return {name: tool.contract.risk.value for name, tool in gateway_app.catalogue().tools.items()}
     finally:
-        await house.stop()
+        await gateway_app.stop()
 
 
 @pytest.mark.parametrize("bound", [{}, {"upstream": "billing"}], ids=["unbound", "bound"])
@@ -126,29 +126,29 @@ async def test_a_name_that_several_upstreams_have_withholds_those_tools_and_serv
         over_http(server("list_invoices", "list_people")) as billing,
         over_http(server("list_invoices")) as crm,
     ):
-        house = await started(configure(tmp_path, {"billing": {"url": billing}, "crm": {"url": crm}}, contracts))
+        gateway_app = await started(configure(tmp_path, {"billing": {"url": billing}, "crm": {"url": crm}}, contracts))
         try:
-            assert set(house.catalogue().tools) == {"billing_list_people"}
-            reasons = house.catalogue().withheld
+            assert set(gateway_app.catalogue().tools) == {"billing_list_people"}
+            reasons = gateway_app.catalogue().withheld
             assert set(reasons) == {"billing_list_invoices", "crm_list_invoices"}
             assert "write `upstream: billing`" in reasons["crm_list_invoices"]
         finally:
-            await house.stop()
+            await gateway_app.stop()
 
 
 async def test_an_upstream_that_comes_up_late_makes_a_name_ambiguous_then(tmp_path: Path) -> None:
     contracts = {"tools": {"list_invoices": FORBIDDEN}}
     async with over_http(server("list_invoices")) as billing, over_http(server("list_invoices")) as crm:
-        house = await open_gateway(
+        gateway_app = await open_gateway(
             load_settings(configure(tmp_path, {"billing": {"url": billing}, "crm": {"url": crm}}, contracts))
         )
         try:
-            await house.reload("billing")
-            assert set(house.catalogue().tools) == {"billing_list_invoices"}
-            await house.reload("crm")
-            assert not house.catalogue().tools
+            await gateway_app.reload("billing")
+            assert set(gateway_app.catalogue().tools) == {"billing_list_invoices"}
+            await gateway_app.reload("crm")
+            assert not gateway_app.catalogue().tools
         finally:
-            await house.stop()
+            await gateway_app.stop()
 
 
 async def test_a_contract_without_a_tool_is_an_error_with_a_suggestion_at_the_start(
@@ -167,15 +167,15 @@ async def test_while_an_upstream_is_down_a_contract_is_a_warning_and_checked_whe
     contracts = {"tools": {"list_invoice": FORBIDDEN}}
     async with over_http(server("list_invoices")) as billing, over_http(server("list_people")) as crm:
         upstreams = {"billing": {"url": billing}, "crm": {"url": crm}}
-        house = await open_gateway(load_settings(configure(tmp_path, upstreams, contracts)))
+        gateway_app = await open_gateway(load_settings(configure(tmp_path, upstreams, contracts)))
         try:
-            await house.reload("billing")
-            house.stock.tell_unchecked()
+            await gateway_app.reload("billing")
+            gateway_app.tool_loader.tell_unchecked()
             assert [one.levelname for one in caplog.records if "list_invoice" in one.getMessage()] == ["WARNING"]
-            await house.reload("crm")
+            await gateway_app.reload("crm")
             assert "Did you mean list_invoices?" in caplog.text
         finally:
-            await house.stop()
+            await gateway_app.stop()
 
 
 async def test_check_asks_the_upstreams_that_answer(tmp_path: Path) -> None:

@@ -55,12 +55,12 @@ def run(*arguments: object) -> Result:
 
 
 async def served(file: Path) -> tuple[set[str], dict[str, str]]:
-    house = await open_gateway(load_settings(file))
+    gateway_app = await open_gateway(load_settings(file))
     try:
-        await house.start()
-        return set(house.catalogue().tools), dict(house.catalogue().withheld)
+        await gateway_app.start()
+        return set(gateway_app.catalogue().tools), dict(gateway_app.catalogue().withheld)
     finally:
-        await house.stop()
+        await gateway_app.stop()
 
 
 def accept(folder: Path, text: str) -> None:
@@ -90,7 +90,7 @@ async def test_a_lock_file_that_appears_is_used_by_a_running_gateway(folder: Pat
     command = [sys.executable, str(folder / "notes.py"), "Lists notes."]
     async with desk(folder, {"notes": {"command": command}}, {}) as at:
         assert await names(at.url) == ["list_more", "list_notes"]
-        accepted = pins_of(one for one in await at.house.links["notes"].load() if one["name"] == "list_more")
+        accepted = pins_of(one for one in await at.gateway_app.links["notes"].load() if one["name"] == "list_more")
         (folder / "assent.lock").write_text(pins_text({"notes": accepted}))
         assert await at.reloading.reload()
         assert await names(at.url) == ["list_more"]

@@ -237,7 +237,7 @@ async def test_a_flood_of_events_leaves_the_loop_to_others_in_between() -> None:
         await conversation.ended_by_peer()
 
     async with upstream(flooding) as server, counting() as turns:
-        await server.request("tools/call", {"name": "flood"}, SessionContext("2026-07-28"), audience=turns)
+        await server.request("tools/call", {"name": "flood"}, SessionContext("2026-07-28"), stream_listener=turns)
     assert turns.heard.total() == 3000
     assert max(turns.heard.values()) <= 16
 

@@ -73,7 +73,7 @@ async def _check(settings: Settings) -> None:
         load_pins(Path(settings.pins))
     gateway_app = await open_gateway(settings.model_copy(update={"store": "memory://"}))
     await gateway_app.stop()
-    logging.getLogger("assent").addHandler(logging.NullHandler())  # what it would log is said below
+    logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())  # it is said below instead
     tool_loader = await survey(settings, within=_ANSWERS_WITHIN)
     for name, trouble in tool_loader.troubles.items():
         click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)

@@ -102,8 +102,10 @@ class Console:
         policy, said = self._context.host_policy(), request.headers
         if len(said.getlist("host")) != 1:
             raise PageError(421, "Invalid Host header")
-        origin = said.get("origin")
-        refused = policy.refuse(said["host"].encode(), origin.encode() if origin else None)
+        origins = said.getlist("origin")
+        if len(origins) > 1:
+            raise PageError(403, "Invalid Origin header")
+        refused = policy.refuse(said["host"].encode(), origins[0].encode() if origins else None)
         if refused is not None:
             raise PageError(refused[0], refused[1], "Open the console under the gateway's own address.")
         if request.method == "POST" and said.get("sec-fetch-site") not in (None, "same-origin", "none"):

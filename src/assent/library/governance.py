@@ -39,7 +39,7 @@ from assent.stores.memory import MemoryStore
 from assent.stores.open import open_lazily
 from assent.upstreams.compiled_tools import NO_CONTRACT, UpstreamPolicy, compile_tools
 
-logger = logging.getLogger("assent")
+logger = logging.getLogger(__name__)
 
 Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None] | Principal | None]
 _WITHOUT = ("infer", "error", "withhold")
