@@ -190,6 +190,7 @@ async def test_the_question_shows_the_price_the_effects_and_every_argument(
     assert problem(cancelled)["code"] == "confirm.cancelled"
     assert person.asked[0].splitlines() == [
         "Place order (place_order) — external_spend, critical risk",
+        "On the server shop",
         "Asked for by shop-agent (agent)",
         "Price: 480 credits",
         "What it does:",
@@ -320,7 +321,7 @@ async def test_an_ambiguous_write_asks_and_a_clear_one_does_not(way: tuple[str, 
         await client.call_tool("create_note", {"text": "b", "labels": []})
         await client.call_tool("create_note", {"text": "c", "labels": ["*"]})
         await client.call_tool("create_note", {"text": "d", "labels": ["1", "2", "3", "4"]})
-    assert [line.partition("Asked because ")[2] for text in person.asked for line in text.splitlines()[2:3]] == [
+    assert [line.partition("Asked because ")[2] for text in person.asked for line in text.splitlines()[3:4]] == [
         "labels selects nothing in particular.",
         "labels selects everything.",
         "labels holds 4 items, more than 3.",
