@@ -16,6 +16,7 @@ from assent.gateway.api.openapi import document
 from assent.gateway.api.table import ROUTES
 from assent.gateway.app import GatewayApp
 from support.gateways import HEADERS, Shop, rpc, shop_gateway
+from support.problems import problem
 
 KEYS: dict[str, dict[str, Any]] = {
     "ci": {"kind": "agent", "tenant": "acme", "scopes": ["*"]},
@@ -78,7 +79,8 @@ class Scene:
         async with httpx2.AsyncClient(timeout=60) as client:
             body = json.dumps(rpc("tools/call", name=tool, arguments=arguments)).encode()
             got = await client.post(self.url, content=body, headers=headers)
-        return got.json()["result"]["structuredContent"]  # type: ignore[no-any-return]
+        result = got.json()["result"]
+        return problem(result) if result.get("isError") else result["structuredContent"]  # type: ignore[no-any-return]
 
     async def ask(self, order: str = "o-1", by: str = "ci") -> str:
         """A call that waits for an approver; the approval's id."""

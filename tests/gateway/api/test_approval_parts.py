@@ -125,7 +125,7 @@ async def test_calls_of_different_tools_are_not_decided_together(tmp_path: Path)
         said = await there.post("/api/approvals/decide", "ann", {"approvals": [one, other], "verdict": "approve"})
         assert (said.status, said.code) == (422, "api.invalid")
         assert (await there.get(f"/api/approvals/compare?ids={one},{other}", "ann")).code == "api.invalid"
-        assert (await there.get("/api/approvals/compare", "ann")).code == "api.invalid"
+        assert (await there.get("/api/approvals/compare", "ann")).json == {"approvals": []}
         for name in (one, other):
             assert (await there.get(f"/api/approvals/{name}", "ann")).json["state"] == "pending"
 
@@ -139,5 +139,4 @@ async def test_urgent_ones_come_first_by_expiry_and_then_by_risk(tmp_path: Path)
         assert [one["expires_at"] for one in listed["approvals"]] == sorted(
             one["expires_at"] for one in listed["approvals"]
         )
-        for query in ("order=urgent&state=all", "order=soon"):
-            assert (await there.get(f"/api/approvals?{query}", "ann")).code == "api.malformed"
+        assert (await there.get("/api/approvals?order=soon", "ann")).code == "api.malformed"

@@ -41,7 +41,8 @@ async def several_of_a_kind(asked: ApiRequest, names: list[str]) -> list[Approva
 
 async def compare_approvals(asked: ApiRequest) -> dict[str, Any]:
     """Several approvals of one tool, to be shown side by side."""
-    found, now = await several_of_a_kind(asked, asked.query.get("ids", [])), asked.ports.now()
+    names, now = asked.query.get("ids", []), asked.ports.now()
+    found = await several_of_a_kind(asked, names) if names else []
     return {"approvals": [as_json(one, asked.principal, now) for one in found]}
 
 

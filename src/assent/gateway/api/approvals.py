@@ -73,7 +73,7 @@ APPROVAL: Schema = {
 
 async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
     """A page of approvals, newest first. A state is read off each record, so a page may hold fewer than its limit."""
-    if asked.query.get("order") == "urgent":
+    if _is_urgent(asked):
         return await _urgent(asked)
     now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "pending")
     found: list[Approval] = []
@@ -91,10 +91,13 @@ async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
     return _listed(found, asked.principal, now, place)
 
 
+def _is_urgent(asked: ApiRequest) -> bool:
+    query = asked.query
+    return query.get("order") == "urgent" and query.get("state", "pending") == "pending" and "cursor" not in query
+
+
 async def _urgent(asked: ApiRequest) -> dict[str, Any]:
     """Pending approvals, those that expire first at the top, then the riskiest. There are no further pages."""
-    if asked.query.get("state", "pending") != "pending" or "cursor" in asked.query:
-        raise ApiProblem("api.malformed", "The order urgent is for pending approvals, without a cursor.")
     now, reach = asked.ports.now(), record_scope_of(asked.principal)
     found = await asked.ports.store.approvals(
         tenant=reach.tenant, requester=reach.principal, pending_at=now, limit=MOST_LOOKED_AT
@@ -217,7 +220,7 @@ ROUTES = (
         listed("approvals", "Approval"),
         (
             choice("state", "Only those in this state.", (*STATES, "all"), "pending"),
-            choice("order", "urgent: pending ones by expiry, then by risk.", ("newest", "urgent"), "newest"),
+            choice("order", "urgent: pending ones by expiry, then by risk, on one page.", ("newest", "urgent"), "newest"),
             LIMIT,
             cursor(),
         ),
