@@ -17,7 +17,6 @@ KEYS = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
     ("path", "status", "said"),
     [
         ("/", 404, "MCP is spoken at /mcp"),
-        ("/console", 404, "MCP is spoken at /mcp"),
         ("/.well-known/oauth-protected-resource", 404, "auth.jwt"),
         ("/metrics", 403, "the role operator"),
     ],

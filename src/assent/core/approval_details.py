@@ -53,7 +53,7 @@ def sentence_of(call: Call, price: str | None) -> str:
     """One sentence about a call: who asks to do what with which tool. Everything in it is escaped."""
     contract, principal = call.tool.contract, call.principal
     where = f" on {visible(call.tool.upstream)}" if call.tool.upstream else ""
-    cost = f" for {visible(price)}" if price else ""
+    cost = f" ({visible(price)})" if price else ""
     who, verb = visible(principal.id), _VERBS[contract.side_effect]
     asks = f"{visible(principal.actors[0].id)} asks for {who}" if principal.actors else f"{who} asks"
     return f"{asks} to {verb}{cost} with {visible(contract.title)}{where}{_selected(call)}."

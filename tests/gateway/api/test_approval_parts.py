@@ -24,7 +24,9 @@ async def test_an_approval_has_its_parts_beside_the_text(tmp_path: Path) -> None
         name = await there.ask("https://a@b.example/x")
         details = (await there.get(f"/api/approvals/{name}", "ann")).json["details"]
         assert details["arguments"] == {"order_id": "https://a@b.example/x"}
-        assert details["sentence"].startswith("ci asks to delete or overwrite data with Delete order on shop, order_id ")
+        assert details["sentence"].startswith(
+            "ci asks to delete or overwrite data with Delete order on shop, order_id "
+        )
         assert (details["title"], details["upstream"], details["requester_kind"]) == ("Delete order", "shop", "agent")
         assert details["targets"] == [
             {"kind": "host", "value": "b.example", "arguments": ["order_id"], "count": 1},

@@ -220,7 +220,9 @@ ROUTES = (
         listed("approvals", "Approval"),
         (
             choice("state", "Only those in this state.", (*STATES, "all"), "pending"),
-            choice("order", "urgent: pending ones by expiry, then by risk, on one page.", ("newest", "urgent"), "newest"),
+            choice(
+                "order", "urgent: pending ones by expiry, then by risk, on one page.", ("newest", "urgent"), "newest"
+            ),
             LIMIT,
             cursor(),
         ),
