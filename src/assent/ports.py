@@ -257,6 +257,10 @@ class Store(Protocol):
         """Approvals, newest first; with `pending_at` only those that wait for a decision at that time."""
         ...
 
+    async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
+        """The newest approval of this requester for this tool, asked before a time, that a call has used."""
+        ...
+
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
         """Keep a rehearsal; the last one of the same digest stands. Forging the row gains: a skipped dry run."""
         ...

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -19,6 +20,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from support.conformance.programs import MISSING, inspect
+from support.console_browser import hidden_field
 from support.problems import problem
 from support.transports import ERAS
 
@@ -77,6 +79,18 @@ async def curl(command: list[str]) -> Any:
     return answer.json()["result"]
 
 
+async def first_of_inbox(link: str) -> str:
+    """The page of the first approval in the inbox of whoever a link signs in."""
+    address = link.partition("/console/")[0]
+    async with httpx2.AsyncClient(base_url=address, timeout=60, follow_redirects=True) as client:
+        form = {"link": hidden_field((await client.get(link)).text, "link")}
+        inbox = await client.post("/console/signin/link", data=form, headers={"origin": address})
+        assert inbox.url.path == "/console/approvals"
+        found = re.search(r'href="(/console/approvals/\w+)"', inbox.text)
+        assert found is not None, "the inbox is empty"
+        return (await client.get(found[1])).text
+
+
 async def listed(command: list[str]) -> list[str]:
     return [tool["name"] for tool in (await curl(command))["tools"]]
 
@@ -101,13 +115,10 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
                 pass
         assert problem(await curl(printed(lines, "curl", "delete_files")))["code"] == WAITS
         assert "drafts/old-offer.txt" in (await run(printed(lines, "approvals show"), tmp_path))[1]
-        page = next(line.strip() for line in lines if "/console/approvals/" in line)
-        key = (await run(printed(lines, "keys create"), tmp_path))[1].split()[0]
-        async with httpx2.AsyncClient() as client:
-            assert (await client.get(page)).status_code == 200
-            asked = page.replace("/console/", "/api/")
-            seen = await client.get(asked, headers={"authorization": f"Bearer {key}"})
-        assert seen.json()["state"] == "pending", "who has the key can decide there"
+        links = [line.strip() for line in lines if "/console/signin?link=" in line]
+        links.append((await run(printed(lines, "console -c"), tmp_path))[1].strip())
+        for link in links:
+            assert "Deleted the files of" in await first_of_inbox(link), "the person is signed in and finds the call"
         assert (await run(printed(lines, "approvals approve"), tmp_path))[0] == 0
         assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"] == {"deleted": 3}
         assert "delete_files" in (await run(printed(lines, "audit tail"), tmp_path))[1]

@@ -8,6 +8,8 @@ import os
 import shutil
 import signal
 import socket
+import sys
+import webbrowser
 from contextlib import AsyncExitStack
 from importlib import resources
 from pathlib import Path
@@ -46,16 +48,26 @@ _OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl")
 )  # fmt: skip
 @click.option("--port", default=8420, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--once", is_flag=True, help="Tell the story and exit.")
-def demo(folder: Path, port: int, once: bool) -> None:
+@click.option(
+    "--browser/--no-browser", default=None,
+    help="Open the console in a browser; default: if this machine has a display and output goes to a terminal.",
+)  # fmt: skip
+def demo(folder: Path, port: int, once: bool, browser: bool | None) -> None:
     """A demo upstream and the gateway in front of it, ready to try. Ctrl-C stops."""
-    asyncio.run(run(folder, port, once))
+    opens = has_display() and sys.stdout.isatty() if browser is None else browser
+    asyncio.run(run(folder, port, once, opens and not once))
 
 
-async def run(folder: Path, port: int, once: bool) -> None:
+def has_display() -> bool:
+    """Whether a browser of this machine can show a window. A browser in the terminal would hide the demo's story."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+async def run(folder: Path, port: int, once: bool, opens: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    playing = asyncio.ensure_future(_play(folder, port, once, stop))
+    playing = asyncio.ensure_future(_play(folder, port, once, opens, stop))
     stopped = asyncio.ensure_future(stop.wait())
     await asyncio.wait({playing, stopped}, return_when=asyncio.FIRST_COMPLETED)
     playing.cancel()
@@ -66,7 +78,7 @@ async def run(folder: Path, port: int, once: bool) -> None:
     click.echo("Stopped.", err=True)
 
 
-async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> None:
+async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.Event) -> None:
     async with AsyncExitStack() as stack:
         _take(stack, folder)
         office = Office(folder / "book.jsonl")
@@ -95,7 +107,9 @@ async def _play(folder: Path, port: int, once: bool, stop: asyncio.Event) -> Non
         await story.tell()
         click.echo(next_steps(assent_command(), url, folder, story.pending))
         link = await sign_in_url(gateway_app.store, url.removesuffix("/mcp"), console_person())
-        click.echo(f"\nThe console, where the call of step 3 waits for you (this link signs you in once):\n   {link}")
+        click.echo(f"\nThe console: the call of step 1 waits in your inbox. This link signs you in once:\n   {link}")
+        if opens and not await asyncio.to_thread(webbrowser.open, link):
+            click.echo("No browser could be started; open the link yourself.", err=True)
         if not once:
             click.echo("\nServing until Ctrl-C.")
             await stop.wait()

@@ -32,7 +32,7 @@ class ConsoleContext:
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Run one operation of `/api` as this principal. Pages get their data from here, so both decide alike."""
-        return await handler(ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}))
+        return await handler(ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}, "console"))
 
 
 __all__ = ["ConsoleContext", "ConsoleSession"]

@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from assent.core.principal import person_of
 
+MOST_REASON = 500
+"""Characters of the reason of a decision."""
+
 Verdict = Literal["approve", "decline", "reopen"]
 """What a person says; `reopen` takes back every decline before it."""
 
@@ -31,6 +34,8 @@ class Decision:
     verdict: Verdict
     at: float
     channel: str = "api"
+    reason: str = ""
+    """The person's own words; a decline's go to the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,10 @@ class Approval:
     uses: int = 1
     used: int = 0
     decisions: tuple[Decision, ...] = ()
+    details: dict[str, Any] | None = None
+    """The parts of the text (`core/approval_details.py`); None for approvals of earlier versions."""
+    claim: str | None = None
+    """The claim of the last call that used it."""
 
     @property
     def asker(self) -> tuple[str, str]:
@@ -70,7 +79,12 @@ class Approval:
 
     @property
     def declined_at(self) -> float | None:
-        return next((decision.at for decision in self.standing if decision.verdict == "decline"), None)
+        return None if self.decline is None else self.decline.at
+
+    @property
+    def decline(self) -> Decision | None:
+        """The first decline that nobody has taken back."""
+        return next((decision for decision in self.standing if decision.verdict == "decline"), None)
 
     @property
     def approved_at(self) -> float | None:

@@ -21,15 +21,17 @@ def misread_host(text: str) -> str | None:
 
     A user part, other scripts, percent signs, blanks that are dropped and addresses written as numbers count.
     """
-    link = _LINK.match(text.strip(_EDGES).translate(_DROPPED))
-    if link is None:
-        return None
-    host = _host(link[1])
-    read = _READ.match(text)
+    host, read = host_of_link(text), _READ.match(text)
     return None if not host or (read is not None and read[1].lower() == host) else host
 
 
-def _host(authority: str) -> str:
+def host_of_link(text: str) -> str | None:
+    """The host that a link leads to; None for a text that is no link."""
+    link = _LINK.match(text.strip(_EDGES).translate(_DROPPED))
+    return None if link is None else host_of_authority(link[1])
+
+
+def host_of_authority(authority: str) -> str:
     """The host of an authority: without user and port, in ASCII, an IPv4 address in its usual form."""
     after_user = authority.rpartition("@")[2]
     if after_user.startswith("["):

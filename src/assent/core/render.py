@@ -87,7 +87,7 @@ def _is_hidden(character: str) -> bool:
     return character in BLANK or unicodedata.category(character) in _HIDDEN or character.isspace()
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return '"' + visible(text).replace('"', '\\"') + '"'
 
 
@@ -126,7 +126,7 @@ def question(
     lines += _section("Arguments, as sent", argument_lines(stated))
     if preview is not None:
         lines += _section("Preview, as the tool reported it", list(argument_lines(preview)))
-    real = [f"{name} leads to {_quoted(path)} on this machine." for name, path in leads_to]
+    real = [f"{name} leads to {quoted(path)} on this machine." for name, path in leads_to]
     return "\n".join([*lines, *(f"Warning: {warning}" for warning in (*real, *argument_warnings(stated)))])
 
 
@@ -134,7 +134,7 @@ def argument_warnings(arguments: Any) -> list[str]:
     """What a person must know who reads the arguments: hosts that may be misread, characters that cannot be seen or
     look like others."""
     hosts = ((label, misread_host(text)) for label, text in texts_in(arguments) if ":" in text)
-    found = [f"{label} leads to the host {_quoted(host)}." for label, host in hosts if host is not None]
+    found = [f"{label} leads to the host {quoted(host)}." for label, host in hosts if host is not None]
     if has_hidden(arguments):
         found.append("the arguments hold invisible or direction-changing characters, written here as \\u{...}.")
     twins = [(label, alike) for label, text in texts_in(arguments) if (alike := look_alikes(text))]
@@ -164,31 +164,49 @@ def _section(title: str, lines: list[str]) -> list[str]:
     return [f"{title}:", *(f"  {line}" for line in lines)] if lines else []
 
 
-def argument_lines(value: Any, name: str = "") -> list[str]:
+def argument_lines(value: Any) -> list[str]:
     """One line for every value, however deep it lies; a long text goes on in lines that begin with `MORE`."""
+    lines: list[str] = []
+    for name, leaf in leaves_of(value):
+        first, *more = _value(leaf)
+        lines += [f"{name}: {first}" if name else first, *more]
+    return lines
+
+
+def leaves_of(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that holds no others, with its path: texts, numbers, true, false, null, empty lists and objects."""
     if isinstance(value, Mapping) and value:
-        return [line for key, item in value.items() for line in argument_lines(item, _below(name, str(key)))]
-    if isinstance(value, list) and value:
-        return [line for index, item in enumerate(value) for line in argument_lines(item, f"{name}[{index}]")]
-    first, *more = _value(value)
-    return [f"{name}: {first}" if name else first, *more]
+        for key, item in value.items():
+            yield from leaves_of(item, _below(name, str(key)))
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(value):
+            yield from leaves_of(item, f"{name}[{index}]")
+    else:
+        yield name, value
 
 
 def _below(name: str, key: str) -> str:
     """The path of a field; a name that could pose as a path, or as more than a name, is quoted."""
-    label = key if _PLAIN_NAME.match(key) else _quoted(key)
+    label = key if _PLAIN_NAME.match(key) else quoted(key)
     return f"{name}.{label}" if name else label
 
 
 def _value(value: Any) -> list[str]:
     if isinstance(value, str):
-        return _folded(value) if len(value) > MOST_TEXT else [_quoted(value)]
-    return ["{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else _word(value)]
+        return _folded(value) if len(value) > MOST_TEXT else [quoted(value)]
+    return [shown_value(value)]
+
+
+def shown_value(value: Any) -> str:
+    """A value that holds no others on one line: a text in quotes, with everything that cannot be seen written out."""
+    if isinstance(value, str):
+        return quoted(value)
+    return "{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else _word(value)
 
 
 def _folded(text: str) -> list[str]:
     """A long text, whole, in pieces."""
-    pieces = [_quoted(text[at : at + MOST_TEXT]) for at in range(0, len(text), MOST_TEXT)]
+    pieces = [quoted(text[at : at + MOST_TEXT]) for at in range(0, len(text), MOST_TEXT)]
     return [f"{pieces[0]} … and {len(text) - MOST_TEXT} more characters:", *(MORE[:-1] + piece for piece in pieces[1:])]
 
 

@@ -13,11 +13,15 @@ __all__ = ["APPROVER", "OPERATOR", "approve", "find"]
 
 
 async def approve(
-    person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str = "api"
+    person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str = "api", reason: str = ""
 ) -> Approval:
-    """A person's decision on a pending approval, as it then stands; a Refusal says why it was not taken."""
+    """A person's decision on a pending approval, as it then stands; a Refusal says why it was not taken.
+
+    The agent receives the reason of a decline. Callers bound it to `MOST_REASON` characters.
+    """
+    decision = Decision(person.id, verdict, ports.now(), channel, reason)
     try:
-        return await _decided(person, approval_id, verdict, ports, channel)
+        return await _decided(person, approval_id, decision, ports)
     except Refusal as refusal:
         facts = {"code": refusal.code, "verdict": verdict, "channel": channel}
         values = {"approval": approval_id[:64], **principal_values(person)}
@@ -25,15 +29,15 @@ async def approve(
         raise
 
 
-async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str) -> Approval:
-    approval = await _known(person, approval_id, ports)
+async def _decided(person: Principal, approval_id: str, decision: Decision, ports: Ports) -> Approval:
+    approval, verdict = await _known(person, approval_id, ports), decision.verdict
     _entitled(person, approval)
     _open(approval, verdict, ports.now())
     if verdict != "reopen" and (earlier := approval.decision_of(person.id)) is not None:
         raise Refusal("approve.already_decided", f"{earlier.person} has said {earlier.verdict}: a person decides once.")
-    decision = Decision(person.id, verdict, ports.now(), channel)
-    facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": channel}
-    entry = Entry("decision", decision.at, facts, {"person": person.id, "tenant": person.tenant})
+    facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": decision.channel}
+    values = {"person": person.id, "tenant": person.tenant}
+    entry = Entry("decision", decision.at, facts, values | ({"reason": decision.reason} if decision.reason else {}))
     decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
     if decided is None:
         raise Refusal("approve.already_decided")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
 
-from assent.core.approval import Approval, ApprovalState, Decision, binding_of
+from assent.core.approval import MOST_REASON, Approval, ApprovalState, Decision, binding_of
+from assent.core.approval_details import details_of
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import Pause, Refusal
-from assent.core.render import question
+from assent.core.render import question, quoted
 from assent.core.risk import ambiguous, asked_by
 from assent.pipeline.rehearse import Rehearsed
 from assent.pipeline.trace import CallTrace
@@ -26,13 +28,15 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTra
     if by in ("none", "host"):
         trace.passed("confirm", "nobody need be asked" if by == "none" else "the host asks")
         return None
-    draft = _draft(call, rehearsed, why, by, ports, await ports.leads_to(call))
+    leads_to = await ports.leads_to(call)
+    draft = _draft(call, rehearsed, why, by, ports, leads_to)
     approval = await ports.store.approval_for(draft.binding, ports.now())
     if trace.observing:
         trace.refuse_or_note("confirm", Pause(approval or draft))
         return None
     if approval is None:
-        approval = await _ask(draft, call, ports)
+        details = details_of(call, why=why, preview=rehearsed.preview, price=rehearsed.price, leads_to=leads_to)
+        approval = await _ask(replace(draft, details=details), call, ports)
     if _replies(call, approval):
         approval = await _answered(approval, call, ports)
     return _judge(approval, call, ports, trace)
@@ -73,11 +77,17 @@ def pending(approval: Approval, ports: Ports) -> Refusal:
 
 
 def _declined(approval: Approval, ports: Ports) -> Refusal:
+    """The no with the person's reason, quoted and with hidden characters written out: it cannot pose as ours."""
+    facts, detail = {"approval": approval.id}, ""
+    if approval.decline is not None and approval.decline.reason:
+        facts["reason"] = approval.decline.reason[:MOST_REASON]
+        detail = f"A person said no to this call. Their reason, in their own words: {quoted(facts['reason'])}."
     command = ports.approval_command("reopen", approval.id)
-    if command is None:
-        return Refusal("confirm.declined", approval=approval.id)
-    remedy = f"Do not repeat it; ask the user what to do instead. A person takes the no back with `{command}`."
-    return Refusal("confirm.declined", approval=approval.id, remedy=remedy)
+    if command is not None:
+        facts["remedy"] = (
+            f"Do not repeat it; ask the user what to do instead. A person takes the no back with `{command}`."
+        )
+    return Refusal("confirm.declined", detail, **facts)
 
 
 def _draft(

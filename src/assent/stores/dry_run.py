@@ -138,6 +138,9 @@ class DryRunStore:
             tenant=tenant, requester=requester, pending_at=pending_at, after=after, limit=limit
         )
 
+    async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
+        return await self._store.last_used_approval(tenant, requester, tool, before)
+
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
         return None
 

@@ -85,6 +85,9 @@ class MemoryStore(BatchedStore):
         ]
         return sorted(chosen, key=lambda one: (-one.asked_at, one.id))[:limit]
 
+    async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
+        return self._records.last_used_approval(tenant, requester, tool, before)
+
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
         return self._records.keys.get(digest)
 

@@ -91,7 +91,7 @@ class Records:
             raise ClaimExists(standing)
         if standing is not None:
             draft = draft._replace(epoch=standing.epoch + 1)
-        consumed = self._consumed(approval, now) if approval is not None else None
+        consumed = self._consumed(approval, draft.id, now) if approval is not None else None
         if quotas:
             self._pay(quotas, now)
         if consumed is not None:
@@ -102,11 +102,11 @@ class Records:
         self.changed.entries.append(row)
         return draft
 
-    def _consumed(self, approval_id: str, now: float) -> Approval:
+    def _consumed(self, approval_id: str, claim_id: str, now: float) -> Approval:
         approval = self.approvals.get(approval_id)
         if approval is None or approval.state_at(now) is not ApprovalState.APPROVED:
             raise ApprovalGone(approval_id)
-        return replace(approval, used=approval.used + 1)
+        return replace(approval, used=approval.used + 1, claim=claim_id)
 
     def admit(self, quotas: Quotas, now: float) -> None:
         self._pay(quotas, now)
@@ -224,6 +224,13 @@ class Records:
         bound = [one for one in self.approvals.values() if one.binding == binding]
         answering = [one for one in bound if one.state_at(now) in _ANSWERING]
         return max(answering, key=lambda one: (one.asked_at, one.id), default=None)
+
+    def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
+        wanted = (tenant, requester, tool)
+        used = (one for one in self.approvals.values() if one.used and (*one.asker, one.tool) == wanted)
+        return min(
+            (one for one in used if one.asked_at < before), key=lambda one: (-one.asked_at, one.id), default=None
+        )
 
     def remember(self, rehearsal: Rehearsal, row: Sealed) -> None:
         self.rehearsals[rehearsal.digest] = rehearsal

@@ -113,6 +113,8 @@ def approval_row(approval: Approval) -> tuple[Any, ...]:
         approval.uses,
         approval.used,
         decisions_column(approval),
+        None if approval.details is None else written(approval.details),
+        approval.claim,
         approval.answers_until,
         approval.pending_until,
         approval.declined_at,
@@ -120,13 +122,19 @@ def approval_row(approval: Approval) -> tuple[Any, ...]:
 
 
 def decisions_column(approval: Approval) -> bytes:
-    return written([asdict(decision) for decision in approval.decisions])
+    return written([_said(decision) for decision in approval.decisions])
+
+
+def _said(decision: Decision) -> dict[str, Any]:
+    """A decision in JSON; without a reason it has the form that earlier versions read."""
+    return {name: value for name, value in asdict(decision).items() if name != "reason" or value}
 
 
 def approval_of(row: Sequence[Any]) -> Approval:
     values = list(row)
     values[8] = orjson.loads(row[8])
     values[14] = tuple(Decision(**decision) for decision in orjson.loads(row[14]))
+    values[15] = None if row[15] is None else orjson.loads(row[15])
     return Approval(*values)
 
 

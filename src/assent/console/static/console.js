@@ -7,16 +7,28 @@
   const once = document.querySelector("form[data-submit]");
   if (once) once.requestSubmit();
 
-  // Live parts: an event says that something changed; the part is fetched anew from the page's own address.
+  // Live parts: an event says that something changed; the part is fetched anew from the page's own address. What a
+  // person has typed or selected in it stays.
   let waiting = 0;
   function refresh() {
     clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      for (const part of document.querySelectorAll("[data-live-part]")) {
-        if (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) continue;
-        htmx.ajax("GET", part.dataset.livePart || location.href, { target: "#" + part.id, select: "#" + part.id, swap: "outerHTML" });
-      }
-    }, 150);
+    waiting = setTimeout(() => document.querySelectorAll("[data-live-part]").forEach(renew), 150);
+  }
+  const fields = (part) => part.querySelectorAll("input[name]:not([type=hidden]), textarea[name], select[name]");
+  const place = (field) => field.name + (field.type === "checkbox" || field.type === "radio" ? "=" + field.value : "");
+  async function renew(part) {
+    if (part.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea, select")) return;
+    const kept = new Map([...fields(part)].map((field) => [place(field), { checked: field.checked, value: field.value }]));
+    const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    await htmx.ajax("GET", part.dataset.livePart || location.href, { target: "#" + part.id, select: "#" + part.id, swap: "outerHTML" });
+    const fresh = document.getElementById(part.id);
+    if (!fresh) return;
+    for (const field of fields(fresh)) {
+      if (!kept.has(place(field))) continue;
+      if (field.type === "checkbox" || field.type === "radio") field.checked = kept.get(place(field)).checked;
+      else field.value = kept.get(place(field)).value;
+    }
+    mark(focused);
   }
   if (body.dataset.live && document.querySelector("[data-live-part]")) {
     const source = new EventSource(body.dataset.live);
@@ -32,12 +44,18 @@
     off.addEventListener("change", () => localStorage.setItem("assent-keys", off.checked ? "off" : "on"));
   }
   let at = -1;
+  const items = () => [...document.querySelectorAll("[data-keys] > li")];
   function move(by) {
-    const items = [...document.querySelectorAll("[data-keys] > li")];
-    if (!items.length) return;
-    at = Math.min(Math.max(at + by, 0), items.length - 1);
-    items.forEach((item, index) => item.classList.toggle("at", index === at));
-    items[at].querySelector("a")?.focus();
+    const all = items();
+    if (!all.length) return;
+    at = Math.min(Math.max(at + by, 0), all.length - 1);
+    all.forEach((item, index) => item.classList.toggle("at", index === at));
+    all[at].querySelector("a")?.focus();
+  }
+  // After a part was fetched anew, the place of the keyboard is where the same link is now.
+  function mark(href) {
+    const found = items().findIndex((item) => href && item.querySelector("a")?.getAttribute("href") === href);
+    if (found >= 0) { at = found; move(0); } else if (at >= items().length) at = items().length - 1;
   }
   const press = (selector) => document.querySelector(selector)?.click();
   const keys = {

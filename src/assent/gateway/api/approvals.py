@@ -1,20 +1,31 @@
-"""What waits for a person, and what do they say?"""
+"""Approvals: list them, show one, decide one or several of a kind, take a decline back."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from assent.core.approval import Approval, ApprovalState, Verdict
+from assent.core.approval import MOST_REASON, Approval, ApprovalState, Verdict
 from assent.core.principal import Principal
 from assent.core.record_scope import record_scope_of
-from assent.gateway.api.routes import LIMIT, ApiRequest, Route, Schema, choice, cursor, listed, written
+from assent.gateway.api.problems import ApiProblem
+from assent.gateway.api.routes import (
+    LIMIT,
+    ApiRequest,
+    Route,
+    Schema,
+    choice,
+    cursor,
+    listed,
+    written,
+)
 from assent.pipeline.approve import approve, find
 from assent.ports import Cursor
 
 STATES = tuple(state.value for state in ApprovalState)
 PAGE = 200
 MOST_LOOKED_AT = 2000
-_PATH = "/api/approvals"
+_RISKS = ("forbidden", "critical", "high", "medium", "low")
+PATH = "/api/approvals"
 
 APPROVAL: Schema = {
     "type": "object",
@@ -32,6 +43,15 @@ APPROVAL: Schema = {
         "expires_at": {"type": "number", "description": "When the question is over; no answer is a no."},
         "text": {"type": "string", "description": "The whole question as the person sees it."},
         "facts": {"type": "object"},
+        "uses": {"type": "integer", "description": "How many calls a yes is good for; each is exactly this one."},
+        "used": {"type": "integer", "description": "How many of them were made."},
+        "lasts": {"type": "number", "description": "Seconds for which a yes can be used."},
+        "outcome": {"type": "string", "description": "How the last call that used it ended: a state of a claim."},
+        "details": {
+            "type": ["object", "null"],
+            "description": "The parts of the text: sentence, arguments, preview, price, targets, warnings and more."
+            " Values are as sent, not escaped. Null for approvals of earlier versions.",
+        },
         "decisions": {
             "type": "array",
             "description": "Who said what; left out for agents.",
@@ -43,6 +63,7 @@ APPROVAL: Schema = {
                     "verdict": {"type": "string", "enum": ["approve", "decline", "reopen"]},
                     "at": {"type": "number"},
                     "channel": {"type": "string"},
+                    "reason": {"type": "string", "description": "The person's own words."},
                 },
             },
         },
@@ -52,6 +73,8 @@ APPROVAL: Schema = {
 
 async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
     """A page of approvals, newest first. A state is read off each record, so a page may hold fewer than its limit."""
+    if _is_urgent(asked):
+        return await _urgent(asked)
     now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "pending")
     found: list[Approval] = []
     place: Cursor | None = asked.query.get("cursor")
@@ -66,6 +89,27 @@ async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
         if len(page) < PAGE:
             return _listed(found, asked.principal, now, None)
     return _listed(found, asked.principal, now, place)
+
+
+def _is_urgent(asked: ApiRequest) -> bool:
+    query = asked.query
+    return query.get("order") == "urgent" and query.get("state", "pending") == "pending" and "cursor" not in query
+
+
+async def _urgent(asked: ApiRequest) -> dict[str, Any]:
+    """Pending approvals, those that expire first at the top, then the riskiest. There are no further pages."""
+    now, reach = asked.ports.now(), record_scope_of(asked.principal)
+    found = await asked.ports.store.approvals(
+        tenant=reach.tenant, requester=reach.principal, pending_at=now, limit=MOST_LOOKED_AT
+    )
+    return _listed(sorted(found, key=_urgency)[: asked.query.get("limit", 100)], asked.principal, now, None)
+
+
+def _urgency(approval: Approval) -> tuple[float, int, float]:
+    """By the minute in which it expires, then by risk."""
+    risk = approval.facts.get("risk")
+    rank = _RISKS.index(risk) if risk in _RISKS else len(_RISKS)
+    return approval.expires_at // 60, rank, approval.asked_at
 
 
 async def _page(asked: ApiRequest, after: Cursor | None, pending_at: float | None) -> list[Approval]:
@@ -83,8 +127,18 @@ def _listed(found: list[Approval], principal: Principal, now: float, place: Curs
 
 
 async def show_approval(asked: ApiRequest) -> dict[str, Any]:
+    """One approval, how the call it let through ended, and the last one that this requester used for this tool."""
     found = await find(asked.principal, asked.names["approval"], asked.ports)
-    return as_json(found, asked.principal, asked.ports.now())
+    shown = await _with_outcome(asked, found)
+    last = await asked.ports.store.last_used_approval(found.tenant, found.requester, found.tool, found.asked_at)
+    return shown if last is None else {**shown, "last": await _with_outcome(asked, last)}
+
+
+async def _with_outcome(asked: ApiRequest, approval: Approval) -> dict[str, Any]:
+    now = asked.ports.now()
+    shown = as_json(approval, asked.principal, now)
+    record = await asked.ports.store.recall(approval.claim) if approval.claim is not None else None
+    return shown if record is None else {**shown, "outcome": record.state_at(now).value}
 
 
 async def approve_approval(asked: ApiRequest) -> dict[str, Any]:
@@ -95,9 +149,21 @@ async def deny_approval(asked: ApiRequest) -> dict[str, Any]:
     return await _decide(asked, "decline")
 
 
+async def reopen_approval(asked: ApiRequest) -> dict[str, Any]:
+    return await _decide(asked, "reopen")
+
+
 async def _decide(asked: ApiRequest, verdict: Verdict) -> dict[str, Any]:
-    decided = await approve(asked.principal, asked.names["approval"], verdict, asked.ports, "api")
+    reason = reason_of(asked)
+    decided = await approve(asked.principal, asked.names["approval"], verdict, asked.ports, asked.channel, reason)
     return as_json(decided, asked.principal, asked.ports.now())
+
+
+def reason_of(asked: ApiRequest) -> str:
+    reason = str(asked.body.get("reason", "")).strip()
+    if len(reason) > MOST_REASON:
+        raise ApiProblem("api.invalid", f"The reason has {len(reason)} characters; at most {MOST_REASON} are kept.")
+    return reason
 
 
 def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, Any]:
@@ -113,16 +179,27 @@ def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, A
         "expires_at": approval.expires_at,
         "text": approval.text,
         "facts": approval.facts,
+        "uses": approval.uses,
+        "used": approval.used,
+        "lasts": approval.lasts,
+        "details": approval.details,
     }
     if record_scope_of(principal).principal is None:
         said["decisions"] = [
-            {"person": d.person, "verdict": d.verdict, "at": d.at, "channel": d.channel} for d in approval.decisions
+            {"person": d.person, "verdict": d.verdict, "at": d.at, "channel": d.channel}
+            | ({"reason": d.reason} if d.reason else {})
+            for d in approval.decisions
         ]
     return said
 
 
 _ONE: Schema = {"$ref": "#/components/schemas/Approval"}
-_NOTHING: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
+REASON: Schema = {
+    "type": "string",
+    "maxLength": MOST_REASON,
+    "description": "Why. The agent receives the reason of a no.",
+}
+_BODY: Schema = {"type": "object", "properties": {"reason": REASON}, "additionalProperties": False}
 _DECIDING = (
     "approve.unknown",
     "approve.not_entitled",
@@ -131,50 +208,86 @@ _DECIDING = (
     "approve.expired",
 )
 
+
 ROUTES = (
     Route(
         "GET",
-        _PATH,
+        PATH,
         "list_approvals",
         "List approvals, newest first.",
         "operators: all; people: their tenant's; others: their own",
         list_approvals,
         listed("approvals", "Approval"),
-        (choice("state", "Only those in this state.", (*STATES, "all"), "pending"), LIMIT, cursor()),
+        (
+            choice("state", "Only those in this state.", (*STATES, "all"), "pending"),
+            choice(
+                "order", "urgent: pending ones by expiry, then by risk, on one page.", ("newest", "urgent"), "newest"
+            ),
+            LIMIT,
+            cursor(),
+        ),
     ),
     Route(
         "GET",
-        _PATH + "/{approval}",
+        PATH + "/{approval}",
         "show_approval",
         "Show everything an approval is about.",
         "as for the list",
         show_approval,
-        _ONE,
+        {
+            "allOf": [
+                _ONE,
+                {
+                    "type": "object",
+                    "properties": {
+                        "last": {**_ONE, "description": "The last one that this requester used for this tool."}
+                    },
+                },
+            ]
+        },
         refusals=("approve.unknown",),
         missing="approve.unknown",
     ),
     Route(
         "POST",
-        _PATH + "/{approval}/approve",
+        PATH + "/{approval}/approve",
         "approve",
         "Say yes, once, to exactly what the approval shows.",
         "people of the tenant (`by: approver`: with the role approver, never the requester), and operators",
         approve_approval,
         _ONE,
-        body=_NOTHING,
+        body=_BODY,
         refusals=_DECIDING,
         missing="approve.unknown",
     ),
     Route(
         "POST",
-        _PATH + "/{approval}/deny",
+        PATH + "/{approval}/deny",
         "deny",
         "Say no.",
         "as for approve",
         deny_approval,
         _ONE,
-        body=_NOTHING,
+        body=_BODY,
         refusals=_DECIDING,
+        missing="approve.unknown",
+    ),
+    Route(
+        "POST",
+        PATH + "/{approval}/reopen",
+        "reopen",
+        "Take a no back: the call waits for a decision again.",
+        "as for approve",
+        reopen_approval,
+        _ONE,
+        body=_BODY,
+        refusals=(
+            "approve.unknown",
+            "approve.not_entitled",
+            "approve.own_request",
+            "approve.not_declined",
+            "approve.expired",
+        ),
         missing="approve.unknown",
     ),
 )

@@ -38,6 +38,8 @@ class ApiRequest:
     names: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
+    channel: str = "api"
+    """The way the request came: `api`, or `console` for a page. The log records it with decisions."""
 
 
 Handler = Callable[[ApiRequest], Awaitable[dict[str, Any]]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.gateway.api import approvals, audit, claims, tools
+from assent.gateway.api import approval_batches, approvals, audit, claims, tools
 from assent.gateway.api.routes import Route, Schema
 
 DOCUMENT = Route(
@@ -15,7 +15,14 @@ DOCUMENT = Route(
     {"type": "object", "required": ["openapi", "info", "paths"]},
 )
 
-ROUTES: tuple[Route, ...] = (*approvals.ROUTES, *claims.ROUTES, *audit.ROUTES, *tools.ROUTES, DOCUMENT)
+ROUTES: tuple[Route, ...] = (
+    *approval_batches.ROUTES,
+    *approvals.ROUTES,
+    *claims.ROUTES,
+    *audit.ROUTES,
+    *tools.ROUTES,
+    DOCUMENT,
+)
 
 PROBLEM: Schema = {
     "type": "object",

@@ -135,8 +135,14 @@ class PostgresStore(BatchedStore):
         after: Cursor | None = None,
         limit: int = 100,
     ) -> list[Approval]:
-        values = (tenant, requester, pending_at, *(after or (None, None)), limit)
-        return [approval_of(row) for row in await self._fetch("approvals", *values)]
+        values = (tenant, requester, *(after or (None, None)), limit)
+        if pending_at is None:
+            return [approval_of(row) for row in await self._fetch("approvals", *values)]
+        return [approval_of(row) for row in await self._fetch("pending_approvals", pending_at, *values)]
+
+    async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
+        rows = await self._fetch("used_approval", tenant, requester, tool, before)
+        return approval_of(rows[0]) if rows else None
 
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
         rows = await self._fetch("key", [digest])

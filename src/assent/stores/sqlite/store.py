@@ -88,6 +88,9 @@ class SqliteStore(BatchedStore):
     ) -> list[Approval]:
         return self._read(lambda tables: tables.approvals(tenant, requester, pending_at, after, limit))
 
+    async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
+        return self._read(lambda tables: tables.last_used_approval(tenant, requester, tool, before))
+
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
         return self._read(lambda tables: tables.key(digest))
 

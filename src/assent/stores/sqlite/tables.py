@@ -217,8 +217,14 @@ class Tables:
     def approvals(
         self, tenant: str | None, requester: str | None, pending_at: float | None, after: Cursor | None, limit: int
     ) -> list[Approval]:
-        values = (tenant, requester, pending_at, *(after or (None, None)), limit)
-        return [approval_of(row) for row in self._rows("approvals", values)]
+        values = (tenant, requester, *(after or (None, None)), limit)
+        if pending_at is None:
+            return [approval_of(row) for row in self._rows("approvals", values)]
+        return [approval_of(row) for row in self._rows("pending_approvals", (pending_at, *values))]
+
+    def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
+        rows = self._rows("used_approval", (tenant, requester, tool, before))
+        return approval_of(rows[0]) if rows else None
 
     def key(self, digest: str) -> KeyRecord | None:
         rows = self._rows("key", (digest,))

@@ -57,13 +57,13 @@ UPDATE claims SET result = NULL, charges = NULL
 
 -- name: approval
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE id = ANY ($1::text[]);
 
 -- name: approval_for
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE binding = $1 AND answers_until > $2
  ORDER BY asked_at DESC, id COLLATE "C" DESC
@@ -71,18 +71,36 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
 
 -- name: approvals
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE ($1::text IS NULL OR tenant = $1)
    AND ($2::text IS NULL OR requester = $2)
-   AND ($3::float8 IS NULL OR pending_until > $3)
+   AND ($3::float8 IS NULL OR asked_at < $3 OR (asked_at = $3 AND id COLLATE "C" > $4::text))
+ ORDER BY asked_at DESC, id COLLATE "C"
+ LIMIT $5;
+
+-- name: pending_approvals
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE pending_until IS NOT NULL AND pending_until > $1
+   AND ($2::text IS NULL OR tenant = $2)
+   AND ($3::text IS NULL OR requester = $3)
    AND ($4::float8 IS NULL OR asked_at < $4 OR (asked_at = $4 AND id COLLATE "C" > $5::text))
  ORDER BY asked_at DESC, id COLLATE "C"
  LIMIT $6;
 
+-- name: used_approval
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE tenant = $1 AND requester = $2 AND tool = $3 AND used > 0 AND asked_at < $4
+ ORDER BY asked_at DESC, id COLLATE "C"
+ LIMIT 1;
+
 -- name: asked
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE (binding = $1 AND answers_until > $4)
     OR (tenant = $2 AND requester = $3 AND pending_until > $4)
@@ -90,13 +108,15 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
 
 -- name: keep_approvals
 INSERT INTO approvals (id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-                       asked_at, expires_at, lasts, uses, used, decisions, answers_until, pending_until, declined_at)
+                       asked_at, expires_at, lasts, uses, used, decisions, details, claim,
+                       answers_until, pending_until, declined_at)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[],
                      $9::bytea[], $10::float8[], $11::float8[], $12::float8[], $13::bigint[], $14::bigint[],
-                     $15::bytea[], $16::float8[], $17::float8[], $18::float8[])
+                     $15::bytea[], $16::bytea[], $17::text[], $18::float8[], $19::float8[], $20::float8[])
     ON CONFLICT (id) DO UPDATE
-   SET used = excluded.used, decisions = excluded.decisions, answers_until = excluded.answers_until,
-       pending_until = excluded.pending_until, declined_at = excluded.declined_at;
+   SET used = excluded.used, decisions = excluded.decisions, claim = excluded.claim,
+       answers_until = excluded.answers_until, pending_until = excluded.pending_until,
+       declined_at = excluded.declined_at;
 
 -- name: close
 DELETE FROM approvals

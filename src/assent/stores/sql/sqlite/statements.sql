@@ -60,13 +60,13 @@ UPDATE claims SET result = NULL, charges = NULL
 
 -- name: approval
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE id = ?;
 
 -- name: approval_for
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE binding = ? AND answers_until > ?
  ORDER BY asked_at DESC, id DESC
@@ -74,18 +74,36 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
 
 -- name: approvals
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE (?1 IS NULL OR tenant = ?1)
    AND (?2 IS NULL OR requester = ?2)
-   AND (?3 IS NULL OR pending_until > ?3)
-   AND (?4 IS NULL OR asked_at < ?4 OR (asked_at = ?4 AND id > ?5))
+   AND (?3 IS NULL OR asked_at < ?3 OR (asked_at = ?3 AND id > ?4))
  ORDER BY asked_at DESC, id
+ LIMIT ?5;
+
+-- name: pending_approvals
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE pending_until IS NOT NULL AND pending_until > ?1
+   AND (?2 IS NULL OR tenant = ?2)
+   AND (?3 IS NULL OR requester = ?3)
+   AND (?4 IS NULL OR asked_at < ?4 OR (asked_at = ?4 AND id > ?5))
+ ORDER BY +asked_at DESC, id
  LIMIT ?6;
+
+-- name: used_approval
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE tenant = ? AND requester = ? AND tool = ? AND used > 0 AND asked_at < ?
+ ORDER BY asked_at DESC, id
+ LIMIT 1;
 
 -- name: asked
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-       asked_at, expires_at, lasts, uses, used, decisions
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
  WHERE (binding = :binding AND answers_until > :now)
     OR (tenant = :tenant AND requester = :requester AND pending_until > :now)
@@ -93,11 +111,13 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
 
 -- name: keep_approval
 INSERT INTO approvals (id, binding, tenant, requester, tool, given_by, quorum, text, facts,
-                       asked_at, expires_at, lasts, uses, used, decisions, answers_until, pending_until, declined_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                       asked_at, expires_at, lasts, uses, used, decisions, details, claim,
+                       answers_until, pending_until, declined_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE
-   SET used = excluded.used, decisions = excluded.decisions, answers_until = excluded.answers_until,
-       pending_until = excluded.pending_until, declined_at = excluded.declined_at;
+   SET used = excluded.used, decisions = excluded.decisions, claim = excluded.claim,
+       answers_until = excluded.answers_until, pending_until = excluded.pending_until,
+       declined_at = excluded.declined_at;
 
 -- name: close
 DELETE FROM approvals

@@ -1,0 +1,77 @@
+"""The parts of an approval: what its text says, in fields that a page can lay out.
+
+They are made from the same call as the text, and kept with the approval. They hold what the caller sent and what the
+tool reported as it came: whoever shows them escapes them. No part of them is a fact of the audit log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assent.contract.tiers import Tier
+from assent.core.call import Call
+from assent.core.call_targets import call_targets
+from assent.core.principal import Principal
+from assent.core.render import activity, argument_warnings, shown_value, visible
+
+_VERBS: dict[Tier, str] = {
+    Tier.READ: "read data",
+    Tier.COMPUTE: "compute something",
+    Tier.WRITE: "change data",
+    Tier.SHARE_EXPORT: "give data to others",
+    Tier.EXTERNAL_SPEND: "spend money",
+    Tier.DESTRUCTIVE: "delete or overwrite data",
+}
+_MOST_SELECTED = 80
+
+
+def details_of(
+    call: Call, *, why: str | None, preview: Any, price: str | None, leads_to: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    """Everything a person needs to decide about a call. Values are plain JSON, not escaped, but for the sentences."""
+    contract, stated = call.tool.contract, call.stated
+    return {
+        "title": contract.title,
+        "sentence": sentence_of(call, price),
+        "activity": activity(contract, call.arguments) if contract.activity is not None else None,
+        "upstream": call.tool.upstream,
+        "contract": contract.digest,
+        "requester_kind": call.principal.kind,
+        "actors": [{"id": actor.id, "kind": actor.kind} for actor in _chain(call.principal)],
+        "why": why,
+        "price": price,
+        "side_effects": list(contract.side_effects),
+        "arguments": stated,
+        "preview": preview,
+        "targets": call_targets(stated, leads_to),
+        "warnings": argument_warnings(stated),
+    }
+
+
+def sentence_of(call: Call, price: str | None) -> str:
+    """One sentence about a call: who asks to do what with which tool. Everything in it is escaped."""
+    contract, principal = call.tool.contract, call.principal
+    where = f" on {visible(call.tool.upstream)}" if call.tool.upstream else ""
+    cost = f" ({visible(price)})" if price else ""
+    who, verb = visible(principal.id), _VERBS[contract.side_effect]
+    asks = f"{visible(principal.actors[0].id)} asks for {who}" if principal.actors else f"{who} asks"
+    return f"{asks} to {verb}{cost} with {visible(contract.title)}{where}{_selected(call)}."
+
+
+def _selected(call: Call) -> str:
+    """The first two arguments that say what the call is about: those that select, otherwise any short ones."""
+    stated = call.stated
+    names = [name for name in call.tool.contract.selects or stated if isinstance(stated.get(name), str | int | float)]
+    return "".join(f", {visible(name)} {_short(stated[name])}" for name in names[:2])
+
+
+def _short(value: str | float) -> str:
+    if isinstance(value, str) and len(value) > _MOST_SELECTED:
+        value = value[: _MOST_SELECTED - 1] + "…"
+    return shown_value(value)
+
+
+def _chain(principal: Principal) -> list[Principal]:
+    """Who acts for the caller, nearest first."""
+    return [one for actor in principal.actors for one in (actor, *_chain(actor))]
