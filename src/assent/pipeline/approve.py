@@ -33,7 +33,7 @@ async def _decided(person: Principal, approval_id: str, verdict: Verdict, ports:
         raise Refusal("approve.already_decided", f"{earlier.person} has said {earlier.verdict}: a person decides once.")
     decision = Decision(person.id, verdict, ports.now(), channel)
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": channel}
-    entry = Entry("decision", decision.at, facts, {"person": person.id, "tenant": person.tenant})
+    entry = Entry("decision", decision.at, facts, {"person": person.id, "tenant": approval.tenant})
     decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
     if decided is None:
         raise Refusal("approve.already_decided")

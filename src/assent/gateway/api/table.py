@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.gateway.api import approvals, audit, claims, tools
+from assent.gateway.api import approvals, audit, audit_entry, claims, feed, operations, tools
 from assent.gateway.api.routes import Route, Schema
 
 DOCUMENT = Route(
@@ -15,7 +15,16 @@ DOCUMENT = Route(
     {"type": "object", "required": ["openapi", "info", "paths"]},
 )
 
-ROUTES: tuple[Route, ...] = (*approvals.ROUTES, *claims.ROUTES, *audit.ROUTES, *tools.ROUTES, DOCUMENT)
+ROUTES: tuple[Route, ...] = (
+    *approvals.ROUTES,
+    *claims.ROUTES,
+    *feed.ROUTES,
+    *operations.ROUTES,
+    *audit.ROUTES,
+    *audit_entry.ROUTES,
+    *tools.ROUTES,
+    DOCUMENT,
+)
 
 PROBLEM: Schema = {
     "type": "object",
@@ -35,6 +44,8 @@ PROBLEM: Schema = {
 SCHEMAS: dict[str, Schema] = {
     "Approval": approvals.APPROVAL,
     "Claim": claims.CLAIM,
+    "ActivityLine": feed.LINE,
+    "Operation": operations.OPERATION,
     "Entry": audit.ENTRY,
     "Tool": tools.TOOL,
     "Withheld": tools.WITHHELD,
