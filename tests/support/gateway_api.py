@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import jsonschema
 
+from assent.core.outcome import problem_in
 from assent.gateway.api.openapi import document
 from assent.gateway.api.table import ROUTES
 from assent.gateway.app import GatewayApp
@@ -78,7 +79,8 @@ class Scene:
         async with httpx2.AsyncClient(timeout=60) as client:
             body = json.dumps(rpc("tools/call", name=tool, arguments=arguments)).encode()
             got = await client.post(self.url, content=body, headers=headers)
-        return got.json()["result"]["structuredContent"]  # type: ignore[no-any-return]
+        result = got.json()["result"]
+        return dict(problem_in(result) or result["structuredContent"])
 
     async def ask(self, order: str = "o-1", by: str = "ci") -> str:
         """A call that waits for an approver; the approval's id."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 import orjson
 
-from assent.audit.backwards import first_at, has_values, holds, kind_of, needles_of, pieces_back, rows_at
+from assent.audit.backwards import first_at, has_values, holding, kind_of, needles_of, pieces_back, rows_at
 from assent.audit.feed import FeedTemplate
 from assent.audit.leaf_values import BadEntry, unpack
 from assent.audit.sentences import LINE_KINDS, OBSERVED, is_line, outcome_of, sentence
@@ -17,7 +17,7 @@ from assent.ports import RawLogRow, Store
 
 MOST_LOOKED_AT = 20_000
 """Leaves looked at for one page."""
-MOST_READ = 3_000
+MOST_READ = 4_000
 """Entries whose values are read for one page."""
 LOOK_BACK = 5_000
 """How far before the last line its intent is looked for: it says who called, and with what."""
@@ -48,6 +48,11 @@ class ActivityFilter:
         outside = True if self.open_world else None
         return needles_of(tool=self.tool, tier=self.tier, upstream=self.upstream, open_world=outside)
 
+    @property
+    def caller(self) -> bytes:
+        """What the values of every wanted entry hold; nothing where the name has a `*`."""
+        return b"" if self.principal is None or "*" in self.principal else orjson.dumps(self.principal)
+
     def takes_kind(self, kind: str) -> bool:
         return (self.every or kind in _KINDS) and self.kind in (None, kind)
 
@@ -60,12 +65,12 @@ class ActivityFilter:
             return False
         return (self.since is None or leaf["at"] >= self.since) and (self.until is None or leaf["at"] < self.until)
 
-    def takes(self, line: ActivityLine) -> bool:
-        if self.tenant is not None and line.tenant != self.tenant:
+    def takes_caller(self, who: str | None, tenant: str | None, would: tuple[str, ...]) -> bool:
+        if self.tenant is not None and tenant != self.tenant:
             return False
-        if self.outcome == OBSERVED and not line.would:
+        if self.outcome == OBSERVED and not would:
             return False
-        return self.principal is None or fnmatchcase(line.who or "", self.principal)
+        return self.principal is None or fnmatchcase(who or "", self.principal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +87,6 @@ class ActivityLine:
     """None where it is not known, or erased."""
     tenant: str | None = None
     would: tuple[str, ...] = ()
-    values: frozenset[str] = frozenset()
-    """The names of the values that lie beside the entry itself."""
-    erased: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -94,9 +96,7 @@ class _Slot:
     index: int
     kind: str
     leaf: Mapping[str, Any]
-    kept: frozenset[str]
     line: ActivityLine | None = None
-    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class ActivityReader:
         return self._lines()
 
     def _lines(self) -> list[ActivityLine]:
-        return [slot.line for slot in self._slots if slot.line is not None and not slot.dropped]
+        return [slot.line for slot in self._slots if slot.line is not None]
 
     @property
     def _full(self) -> bool:
@@ -169,10 +169,8 @@ class ActivityReader:
         return piece[-1][0]
 
     def _choose(self, piece: list[tuple[int, bytes]]) -> list[tuple[int, str]]:
-        needles, claims, chosen = self.wanted.needles, set(self._waiting), list[tuple[int, str]]()
-        for index, leaf in piece:
-            if not holds(leaf, needles):
-                continue
+        claims, chosen = set(self._waiting), list[tuple[int, str]]()
+        for index, leaf in holding(piece, self.wanted.needles):
             kind = kind_of(leaf)
             if self.wanted.takes_kind(kind):
                 chosen.append((index, kind))
@@ -183,6 +181,9 @@ class ActivityReader:
         return chosen
 
     def _see(self, index: int, kind: str, leaf: bytes, row: RawLogRow | None) -> None:
+        if row is not None and row.vals and self.wanted.caller not in row.vals:
+            self._open -= len(self._waiting.pop(_claim_in(leaf), ())) if kind == "intent" else 0
+            return
         try:
             body, values = orjson.loads(leaf), unpack(row.vals)[0] if row is not None else {}
             claim = str(body["facts"].get("claim", ""))
@@ -194,7 +195,7 @@ class ActivityReader:
                 self._complete(slot, values, body)
         if not self._is_item(kind, body):
             return
-        slot = _Slot(index, kind, body, frozenset(values))
+        slot = _Slot(index, kind, body)
         self._slots.append(slot)
         if body["commitments"] or not claim:
             self._complete(slot, values, body)
@@ -209,11 +210,20 @@ class ActivityReader:
         return wanted.takes_facts(kind, body)
 
     def _complete(self, slot: _Slot, values: Mapping[str, bytes], source: Mapping[str, Any]) -> None:
+        """Make the line, unless its caller is not wanted. `source` says who called: the entry itself or its intent."""
+        facts = slot.leaf["facts"]
+        would = tuple(dict.fromkeys([*source.get("facts", {}).get("would", ()), *facts.get("would", ())]))
+        who = _text(values.get("principal")) or _text(values.get("person"))
+        tenant = _text(values.get("tenant"))
+        if not self.wanted.takes_caller(who, tenant, would):
+            return
         arguments = _arguments(values.get("arguments"), "arguments" in source.get("commitments", ()))
-        line = line_of(slot.index, slot.kind, slot.leaf, values, arguments, self.templates, source)
-        slot.line = replace(line, values=slot.kept, erased=frozenset(slot.leaf["commitments"]) - slot.kept)
-        slot.dropped = not self.wanted.takes(slot.line)
-        self._accepted += not slot.dropped
+        text = sentence(slot.kind, facts, self.templates.get(str(facts.get("tool", ""))), arguments)
+        if would:
+            text += f"; would have been refused (observe): {', '.join(would)}"
+        outcome = outcome_of(slot.kind, facts)
+        slot.line = ActivityLine(slot.index, slot.kind, slot.leaf["at"], text, outcome, facts, who, tenant, would)
+        self._accepted += 1
 
     async def _find_intents(self, place: int) -> None:
         """Look a bounded way further back for the intents of what is on the page already."""
@@ -233,26 +243,6 @@ class ActivityReader:
         rows = await rows_at(self.store, (index for index, _ in found))
         for index, leaf in found:
             self._see(index, "intent", leaf, rows.get(index))
-
-
-def line_of(
-    index: int,
-    kind: str,
-    leaf: Mapping[str, Any],
-    values: Mapping[str, bytes],
-    arguments: Mapping[str, object] | None,
-    templates: Mapping[str, FeedTemplate],
-    source: Mapping[str, Any] | None = None,
-) -> ActivityLine:
-    """The line of an entry; `source` is the entry that says who called, its own or its intent."""
-    facts, begun = leaf["facts"], (source or {}).get("facts", {})
-    would = tuple(dict.fromkeys([*begun.get("would", ()), *facts.get("would", ())]))
-    who = _text(values.get("principal")) or _text(values.get("person"))
-    text = sentence(kind, facts, templates.get(str(facts.get("tool", ""))), arguments)
-    if would:
-        text += f"; would have been refused (observe): {', '.join(would)}"
-    tenant = _text(values.get("tenant"))
-    return ActivityLine(index, kind, leaf["at"], text, outcome_of(kind, facts), facts, who, tenant, would)
 
 
 def _claim_in(leaf: bytes) -> str:

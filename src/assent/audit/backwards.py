@@ -40,8 +40,11 @@ def needles_of(**facts: object) -> tuple[bytes, ...]:
     )
 
 
-def holds(leaf: bytes, needles: Sequence[bytes]) -> bool:
-    return all(needle in leaf for needle in needles)
+def holding(piece: list[tuple[int, bytes]], needles: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """The leaves that hold all of these bytes."""
+    for needle in needles:
+        piece = [one for one in piece if needle in one[1]]
+    return piece
 
 
 async def pieces_back(store: Store, before: int, stop: int = 0) -> AsyncIterator[list[tuple[int, bytes]]]:

@@ -57,7 +57,7 @@ async def show_json(page: PageRequest) -> Response:
 
 async def export_activity(page: PageRequest, query: Mapping[str, Any], form: str) -> Response:
     """All lines of a view, newest first, sent as they are found. The first page is read before the answer begins."""
-    first = await page.api(list_activity, query={**query, "limit": 1000})
+    first = await page.api(list_activity, query={**query, "limit": 200})
     lines = _all_lines(page, query, first)
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
     fields = {"content-disposition": f'attachment; filename="activity.{form}"'}
@@ -73,7 +73,7 @@ async def _all_lines(
         left -= len(found["lines"])
         if found["next"] is None or left <= 0:
             return
-        found = await page.api(list_activity, query={**query, "limit": 1000, "before": found["next"]})
+        found = await page.api(list_activity, query={**query, "limit": 500, "before": found["next"]})
 
 
 async def _as_json(pages: AsyncIterator[list[dict[str, Any]]]) -> AsyncIterator[bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
-from assent.audit.backwards import first_at, pieces_back
+from assent.audit.backwards import first_at, holding, kind_of, pieces_back
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord
 from assent.core.record_scope import record_scope_of
@@ -17,10 +17,10 @@ from assent.gateway.api.feed import templates_of
 from assent.gateway.api.problems import ApiProblem
 from assent.gateway.api.routes import MOST_INDEX, ApiRequest, Route, Schema, integer
 
-MOST_LOOKED_AT = 100_000
+MOST_LOOKED_AT = 50_000
 MOST_ENTRIES = 200
-AFTER = 20_000
-"""How far after a known entry of the operation others are looked for."""
+AROUND = 15_000
+"""How far from a known entry of the operation others are looked for."""
 CLOCK_SLACK = 60.0
 
 OPERATION: Schema = {
@@ -74,39 +74,76 @@ def _began(claim: ClaimRecord | None, approval: Approval | None) -> float | None
 
 
 async def _entries(asked: ApiRequest, reference: str, began: float | None) -> tuple[list[tuple[int, bytes]], bool]:
-    """The entries that name the reference, or an approval or claim that those name; newest first."""
-    store = asked.ports.store
+    """The entries that name the reference, or an approval or claim that those name; newest first.
+
+    An intent joins a claim with its approval. Read backwards, the question and the decisions come after it; what
+    the claim became comes before it, and is looked for in a second pass where the search began with the approval.
+    """
+    store, near = asked.ports.store, asked.query.get("near")
     length = await store.length()
-    near = asked.query.get("near")
-    start = length if near is None else min(length, near + AFTER)
-    stop = max(0, start - MOST_LOOKED_AT)
+    start = length if near is None else min(length, near + AROUND)
+    stop = max(0, start - (MOST_LOOKED_AT if near is None else 2 * AROUND))
     if began is not None:
-        stop = max(stop, await first_at(store, int(began * 1000), length))
-    found = await _naming(asked, {reference}, start, stop)
-    more = {name for _, leaf in found for name in _names(leaf)} - {reference}
-    if more:
-        earliest = max(0, start - MOST_LOOKED_AT)
-        asked_at = [one.asked_at for name in more if (one := await store.approval(name)) is not None]
-        if asked_at:
-            earliest = max(earliest, await first_at(store, int((min(asked_at) - CLOCK_SLACK) * 1000), length))
-        found = await _naming(asked, {reference, *more}, start, min(earliest, stop) if asked_at else earliest)
-    return found, start == length and (stop == 0 or began is not None)
+        stop = await first_at(store, int(began * 1000), length)
+        start = min(start if near is not None else length, stop + MOST_LOOKED_AT)
+    search = _Search(asked, {reference}, start)
+    await search.back(stop)
+    if late := search.names - {reference}:
+        stop = await _asked_at(asked, late, search.place)
+        await search.back(stop)
+        found = search.found[0][0] if search.found else start
+        again = _Search(asked, set(search.names), start)
+        await again.back(found)
+        search.found = sorted({*again.found, *search.found}, reverse=True)
+    return search.found, stop == 0 or began is not None or _is_whole(search.found)
 
 
-async def _naming(asked: ApiRequest, names: Collection[str], start: int, stop: int) -> list[tuple[int, bytes]]:
-    needles = [orjson.dumps({field: name})[1:-1] for field in ("claim", "approval") for name in names]
-    found: list[tuple[int, bytes]] = []
-    async for piece in pieces_back(asked.ports.store, start, stop):
-        found += [(index, leaf) for index, leaf in piece if any(needle in leaf for needle in needles)]
-        if len(found) > MOST_ENTRIES:
-            break
-    return found
+class _Search:
+    """Looks for entries that name one of a growing set of names."""
+
+    def __init__(self, asked: ApiRequest, names: set[str], place: int) -> None:
+        self._store, self.names, self.place = asked.ports.store, names, place
+        self.found: list[tuple[int, bytes]] = []
+
+    async def back(self, stop: int) -> None:
+        async for piece in pieces_back(self._store, self.place, stop):
+            self._take(piece)
+            self.place = piece[-1][0] if piece else stop
+            if len(self.found) > MOST_ENTRIES:
+                return
+
+    def _take(self, piece: list[tuple[int, bytes]]) -> None:
+        """The entries of a piece; one that brings in a name is followed by those that have it."""
+        known: set[str] = set()
+        found: dict[int, bytes] = {}
+        while known != self.names:
+            known = set(self.names)
+            for name in known:
+                found |= dict(holding(piece, (b':"%b"' % name.encode(),)))
+            self.names |= {name for leaf in found.values() for name in _names(leaf)}
+        self.found += sorted(found.items(), reverse=True)
+
+
+async def _asked_at(asked: ApiRequest, names: Collection[str], place: int) -> int:
+    """Where the questions with these names begin, if they are known; else no further than was looked already."""
+    store = asked.ports.store
+    times = [one.asked_at for name in names if (one := await store.approval(name)) is not None]
+    if not times:
+        return place
+    return min(place, await first_at(store, int((min(times) - CLOCK_SLACK) * 1000), await store.length()))
 
 
 def _names(leaf: bytes) -> list[str]:
-    """The approval and, of an entry that used one, the claim it names."""
+    """The approval and the claim that an entry names."""
     facts = orjson.loads(leaf)["facts"]
     return [facts[name] for name in ("approval", "claim") if name in facts]
+
+
+def _is_whole(found: list[tuple[int, bytes]]) -> bool:
+    """Whether the entries go from a beginning to an end."""
+    kinds = {kind_of(leaf) for _, leaf in found}
+    asked = any(b'"approval":"' in leaf for _, leaf in found)
+    return ("approval" in kinds if asked else "intent" in kinds) and bool(kinds & {"outcome", "operator"})
 
 
 async def _approval_in(asked: ApiRequest, found: list[tuple[int, bytes]]) -> Approval | None:
