@@ -73,7 +73,9 @@ async def test_pages_hold_every_call_once_newest_first_with_what_its_intent_said
 async def test_a_tenant_sees_its_own_calls_and_no_others(store: MemoryStore, limit: int) -> None:
     await add_calls(store, 40, apart=3)
     lines = await all_lines(store, ActivityFilter(tenant="acme"), limit)
-    assert [line.text for line in lines] == [f"Deleted order o-{number}" for number in reversed(range(40)) if number % 2]
+    assert [line.text for line in lines] == [
+        f"Deleted order o-{number}" for number in reversed(range(40)) if number % 2
+    ]
 
 
 async def test_what_is_not_known_to_be_a_tenants_is_left_out(
@@ -139,7 +141,7 @@ async def test_erased_arguments_are_said_to_be_erased(store: MemoryStore) -> Non
         ("outcome", {"state": "in_doubt"}, "May or may not have finished: delete order (order_id: o-1)"),
         ("approval", {}, "Asked to delete order (order_id: o-1)"),
         ("denial", {"code": "guard.denied"}, "Refused to delete order (order_id: o-1): guard.denied"),
-        ("denial", {"code": "confirm.approval_pending"}, "Waits for an answer, to delete order (order_id: o-1)"),
+        ("denial", {"code": "confirm.approval_pending"}, "Waits for approval to delete order (order_id: o-1)"),
         ("decision", {"verdict": "decline"}, "Declined: delete order"),
         ("replay", {}, "Answered again without a second run: delete order (order_id: o-1)"),
         ("rehearsal", {}, "Previewed: delete order (order_id: o-1)"),
@@ -148,8 +150,6 @@ async def test_erased_arguments_are_said_to_be_erased(store: MemoryStore) -> Non
 )
 def test_a_sentence_says_what_happened_and_no_more(kind: str, more: dict[str, str], said: str) -> None:
     assert sentence(kind, facts(**more), TEMPLATES["delete_order"], {"order_id": "o-1"}) == said
-
-
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ async def test_the_feed_says_what_was_asked_decided_and_done(tmp_path: Path) -> 
         assert await feed(person, gateway_app) == [
             "Deleted order o-1",
             "Approved: delete order",
-            "Waits for an answer, to delete order (order_id: o-1)",
+            "Waits for approval to delete order (order_id: o-1)",
             "Asked to delete order (order_id: o-1)",
             "Listed orders",
         ]
@@ -89,9 +89,10 @@ async def test_a_view_is_an_address_and_the_same_address_exports_it(tmp_path: Pa
         for address in (f"/console/activity.csv{view}", f"/console/activity{view}&format=csv"):
             rows = list(csv.DictReader(io.StringIO((await person.get(address)).text)))
             assert [row["text"] for row in rows] == shown
-        assert "/console/activity.csv?tool=delete_order&amp;outcome=asked" in (
-            await person.get(f"/console/activity{view}")
-        ).text
+        assert (
+            "/console/activity.csv?tool=delete_order&amp;outcome=asked"
+            in (await person.get(f"/console/activity{view}")).text
+        )
 
 
 async def test_a_cell_of_the_export_is_no_formula(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -
         "begun": f"Began to {about}",
         "violation": f"Broke its contract: {about}",
         "asked": f"Asked to {about}",
-        "waiting": f"Waits for an answer, to {about}",
+        "waiting": f"Waits for approval to {about}" if kind == "denial" else f"Waits for the tool's question: {about}",
         "in_doubt": f"May or may not have finished: {about}",
         "replayed": f"Answered again without a second run: {about}",
         "previewed": f"Previewed: {about}",

@@ -43,6 +43,7 @@ async def show_activity(page: PageRequest) -> Response:
         filtered={name: value for name, value in chosen.items() if value},
         address=address,
         outcomes=FEED_OUTCOMES,
+        may_audit=page.may(frozenset({"operator", "auditor", "approver"})),
         tiers=TIERS,
     )
 
