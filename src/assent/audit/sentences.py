@@ -54,6 +54,7 @@ _REGULAR = (
     "store", "sync", "submit", "tag",
 )  # fmt: skip
 _DOUBLED = frozenset({"stop", "drop", "submit", "tag", "transfer"})
+_DEFINITIONS = {"definition.loaded": "Loaded the tools of"}
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -96,7 +97,7 @@ def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -
     said = {
         "begun": f"Began to {about}",
         "violation": f"Broke its contract: {about}",
-        "asked": f"Asked to {about}",
+        "asked": f"Asked to {about}" if kind == "approval" else f"Put the question to the client: {about}",
         "waiting": f"Waits for approval to {about}" if kind == "denial" else f"Waits for the tool's question: {about}",
         "in_doubt": f"May or may not have finished: {about}",
         "replayed": f"Answered again without a second run: {about}",
@@ -112,8 +113,11 @@ def _no_call(kind: str, facts: Mapping[str, Any]) -> str:
         "key": "A signing key came into force",
         "redaction": f"Values of entry {facts.get('entry')} were erased",
         "authentication": f"Failed sign-ins: {facts.get('count', 1)}",
-        "definition": f"Tool definitions changed at {visible(str(facts.get('upstream', '')))}",
+        "definition": f"{_DEFINITIONS.get(str(facts.get('event')), 'Tool definitions changed at')} "
+        f"{visible(str(facts.get('upstream', 'every upstream')))}",
     }
+    if facts.get("action") == "verify":
+        return f"Verified the log: {'intact' if facts.get('state') == 'succeeded' else 'not intact'}"
     if facts.get("action") == "look":
         return f"Looked at the values of entry {facts['entry']}" if "entry" in facts else "Took the values of the log"
     said = facts.get("event") or facts.get("action") or ""
