@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
 from assent.audit.feed import BadTemplate, FeedTemplate
 from assent.audit.sentences import OBSERVED, OUTCOMES
-from assent.contract.durations import parse_duration
 from assent.contract.tiers import Tier
 from assent.core.catalogue import Catalogue
 from assent.core.record_scope import record_scope_of
@@ -29,6 +29,13 @@ from assent.gateway.api.routes import (
 TIERS = tuple(tier.value for tier in Tier)
 PATTERN = r"[!-~]{1,256}"
 FEED_OUTCOMES = (*OUTCOMES, OBSERVED)
+_TIME = re.compile(
+    r"(?P<number>[0-9]{1,6})(?P<unit>[smhd])"
+    r"|(?P<year>19[7-9][0-9]|20[0-9]{2})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12][0-9]|3[01])"
+    r"(T(?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])(:(?P<second>[0-5][0-9]))?Z?)?"
+)
+_PARTS = ("year", "month", "day", "hour", "minute", "second")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 LINE: Schema = {
     "type": "object",
@@ -115,23 +122,34 @@ def _template(activity: str | None) -> FeedTemplate | None:
 
 
 def moment(given: str | None, name: str, now: float) -> int | None:
-    """Milliseconds since 1970 of a time such as 2026-01-31T12:00, or of so long ago: 15m, 2h, 7d."""
-    if not given:
+    """Milliseconds since 1970 of a time such as 2026-01-31T12:00 (UTC), or of so long ago: 15m, 2h, 7d.
+
+    A day that its month does not have counts on into the next one.
+    """
+    if given is None:
         return None
-    try:
-        found = datetime.fromisoformat(given)
-        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        return max(0, int((now - parse_duration(given)) * 1000))
-    except (ValueError, OverflowError):
+    found = _TIME.fullmatch(given)
+    if found is None:
         detail = f"{name} must be a time: 2026-01-31, 2026-01-31T12:00, or 15m, 2h or 7d for so long ago."
-        raise ApiProblem("api.malformed", detail) from None
+        raise ApiProblem("api.malformed", detail)
+    if found["number"]:
+        return max(0, int((now - int(found["number"]) * _SECONDS[found["unit"]]) * 1000))
+    year, month, day, hour, minute, second = (int(found[part] or 0) for part in _PARTS)
+    first = datetime(year, month, 1, hour, minute, second, tzinfo=UTC)
+    return int((first + timedelta(days=day - 1)).timestamp() * 1000)
 
 
 def time_parameter(name: str, says: str) -> RouteParameter:
-    return text(name, f"{says}: 2026-01-31, 2026-01-31T12:00, or how long ago: 15m, 2h, 7d.", r"[0-9A-Za-z:.+-]{1,40}")
+    """A parameter that is a time; its schema says exactly what is taken."""
+    plain = re.sub(r"\?P<\w+>", "", _TIME.pattern)
+    schema: Schema = {"type": "string", "pattern": f"^(?:{plain})$"}
+
+    def read(given: str) -> str:
+        moment(given, name, 0.0)
+        return given
+
+    says = f"{says}: 2026-01-31, 2026-01-31T12:00 (UTC), or how long ago: 15m, 2h, 7d."
+    return RouteParameter(name, says, schema, read)
 
 
 BEFORE = integer("before", "Only entries before this place: `next` of the page before.", 0, MOST_INDEX, 0)
