@@ -14,6 +14,7 @@ BENCHES = (
     ["bench.replicas"],
     ["bench.lint"],
     ["bench.audit", "--entries", "200000"],
+    ["bench.console"],
 )
 
 

@@ -5,7 +5,7 @@ Each protocol says what is promised; memory (`stores/memory.py`) is the specific
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -408,6 +408,26 @@ class Work(Protocol):
         ...
 
 
+class AuditEvidence(Protocol):
+    """What proves the log beside its entries: checkpoints, proofs, anchors and the last verification."""
+
+    async def status(self) -> dict[str, Any]:
+        """The newest checkpoint, the anchors, what signing complains about, and the last verification."""
+        ...
+
+    async def prove(self, index: int, leaf: bytes) -> dict[str, Any]:
+        """The inclusion proof of an entry under the newest checkpoint, or why there is none. Signs nothing."""
+        ...
+
+    def verify(self, by: Principal) -> bool:
+        """Begin to check the whole log in the background; False if that is under way already."""
+        ...
+
+    async def bundle(self, *, values: bool) -> AsyncIterator[bytes]:
+        """The whole log for an auditor, as the pieces of a .zip archive. Raises AssentError if there is none."""
+        ...
+
+
 Authenticate = Callable[[Any], Awaitable[Principal]]
 
 
@@ -463,6 +483,8 @@ class Ports(NamedTuple):
     retention: float = 30 * 86400.0
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _nobody
     """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
+    evidence: AuditEvidence | None = None
+    """None where the log is not signed: it lives in memory, or another process signs it."""
 
     def towards(self, upstream: Upstream) -> Ports:
         """The same ports with the upstream as one call sees it."""

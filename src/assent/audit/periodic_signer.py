@@ -22,10 +22,16 @@ class PeriodicSigner:
         self.follow(log_signer, every, heartbeat)
         self._task: asyncio.Task[None] | None = None
         self.trouble: str | None = None
+        self.anchored: dict[str, int] = {}
+        """The size of the newest checkpoint that each anchor took since the start."""
 
     def follow(self, log_signer: AuditLogSigner, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
         """Sign so from now on: another configuration names other anchors and times."""
         self._log_signer, self._every, self._heartbeat = log_signer, every, heartbeat
+
+    @property
+    def log_signer(self) -> AuditLogSigner:
+        return self._log_signer
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._keep_signing())
@@ -45,6 +51,8 @@ class PeriodicSigner:
         try:
             signed = await log_signer.sign(always=always, idle=self._heartbeat)
             failed = await log_signer.publish(signed.note) if signed is not None else {}
+            if signed is not None:
+                self.anchored |= {one.name: signed.size for one in log_signer.anchors if one.name not in failed}
             self._say("; ".join(f"anchor {name}: {why}" for name, why in failed.items()) or None)
         except AssentError as error:
             self._say(str(error))

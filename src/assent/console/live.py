@@ -33,14 +33,16 @@ class LiveFeed:
         return StreamingResponse(self._events(), media_type="text/event-stream", headers=fields)
 
     async def _events(self) -> AsyncIterator[bytes]:
+        """The first event says where the stream begins, and pages pass over it; every later one is a change."""
         self._streams += 1
+        changed = self._changed
         self._start()
         try:
-            yield b"retry: 3000\n\n"
+            yield b"retry: 3000\n\nevent: changed\ndata: %d\n\n" % self._length
             while True:
-                changed = self._changed
                 try:
                     await asyncio.wait_for(changed.wait(), KEEP_ALIVE)
+                    changed = self._changed
                     yield b"event: changed\ndata: %d\n\n" % self._length
                 except TimeoutError:
                     yield b": still here\n\n"

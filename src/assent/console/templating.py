@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -27,6 +28,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"time": as_time, "ago": as_ago, "until": as_until, "visible": _visible, "iso": as_iso}
+    environment.filters["pretty"] = as_pretty
     return environment
 
 
@@ -57,6 +59,11 @@ def _notice(page: PageRequest) -> str:
 def _visible(value: Any) -> str:
     """Text in which every invisible or direction-changing character is written out."""
     return visible(str(value))
+
+
+def as_pretty(value: Any) -> str:
+    """JSON on several lines, with every invisible character written out."""
+    return "\n".join(map(visible, json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True).split("\n")))
 
 
 def as_iso(at: float) -> str:

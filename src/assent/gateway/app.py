@@ -20,6 +20,7 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.errors import StoreError
 from assent.gateway.api import ApiApp
+from assent.gateway.audit_evidence import LogEvidence
 from assent.gateway.auth.authenticator import Authenticator
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.catalogue import Contracts, Definitions, ToolCatalogueLoader, contracts_of, tools_of
@@ -67,6 +68,8 @@ class GatewayApp:
         self.probe = StoreProbe(store, time.time)
         self.tally = CallCounters()
         self.authenticator = Authenticator(settings, store, self._public_scopes)
+        self.signing = periodic_signer_of(settings, store)
+        self.evidence = None if self.signing is None else LogEvidence(store, self.signing, time.time)
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notifications = Notifications(self.sessions)
@@ -82,7 +85,6 @@ class GatewayApp:
             self.notifications,
         )
         self._gateway: McpEndpoint | None = None
-        self.signing = periodic_signer_of(settings, store)
 
     def catalogue(self) -> Catalogue:
         return self.tool_loader.catalogue
@@ -112,6 +114,8 @@ class GatewayApp:
         with suppress(StoreError):
             self.authenticator.failed_auth.write()
         await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, StdioLink)))
+        if self.evidence is not None:
+            await self.evidence.close()
         if self.signing is not None:
             await self.signing.stop()
         await self.store.close()
@@ -256,6 +260,7 @@ class GatewayApp:
             leads_to=self._leads_to,
             retention=settings.defaults.idempotency.retention,
             seen=self._count,
+            evidence=self.evidence,
         )
 
     async def _leads_to(self, call: Call) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ async def _decided(person: Principal, approval_id: str, decision: Decision, port
     if verdict != "reopen" and (earlier := approval.decision_of(person.id)) is not None:
         raise Refusal("approve.already_decided", f"{earlier.person} has said {earlier.verdict}: a person decides once.")
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": decision.channel}
-    values = {"person": person.id, "tenant": person.tenant}
+    values = {"person": person.id, "tenant": approval.tenant}
     entry = Entry("decision", decision.at, facts, values | ({"reason": decision.reason} if decision.reason else {}))
     decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
     if decided is None:

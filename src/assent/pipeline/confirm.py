@@ -136,6 +136,6 @@ async def _answered(approval: Approval, call: Call, ports: Ports) -> Approval:
     verdict = "approve" if call.reply.action == "accept" else "decline"
     decision = Decision(f"client:{call.principal.id}", verdict, ports.now(), "in-band")  # type: ignore[arg-type]
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": "in-band"}
-    entry = Entry("decision", decision.at, facts, {"person": decision.person})
+    entry = Entry("decision", decision.at, facts, {"person": decision.person, "tenant": approval.tenant})
     decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
     return decided or await ports.store.approval(approval.id) or approval

@@ -26,15 +26,16 @@ async def settle(
     result: dict[str, Any] | None = None,
     *,
     no_secrets: bool = False,
+    note: str = "",
 ) -> ClaimRecord:
     """The claim as an operator found it; a Refusal, which is written down too, says why it was not settled.
 
     `done` keeps the result for retries, `not-done` gives the key and what was reserved free, `failed` answers retries
     with a failure. An owner who comes back afterwards is refused. What the contract declares a secret is not kept;
-    where there is no contract to say so, the operator must (`no_secrets`).
+    where there is no contract to say so, the operator must (`no_secrets`). `note` says how the operator knows.
     """
     try:
-        return await _settled(person, claim_id, finding, ports, result, no_secrets)
+        return await _settled(person, claim_id, finding, ports, result, no_secrets, note)
     except Refusal as refusal:
         values = {"claim": claim_id[:64], "finding": finding, **principal_values(person)}
         ports.store.note(Entry("denial", ports.now(), {"action": "settle", "code": refusal.code}, values))
@@ -42,7 +43,13 @@ async def settle(
 
 
 async def _settled(
-    person: Principal, claim_id: str, finding: Finding, ports: Ports, result: dict[str, Any] | None, no_secrets: bool
+    person: Principal,
+    claim_id: str,
+    finding: Finding,
+    ports: Ports,
+    result: dict[str, Any] | None,
+    no_secrets: bool,
+    note: str,
 ) -> ClaimRecord:
     if person.kind != "human" or person.has_agent or person.mode == "test" or OPERATOR not in person.roles:
         raise Refusal("settle.not_entitled")
@@ -50,7 +57,8 @@ async def _settled(
     kept = _kept(finding, _emptied(result, doubtful, ports, no_secrets))
     record, now = await _fenced(doubtful, person, ports), ports.now()
     settlement = Settlement(_ENDS[finding], now, kept, _valid_until(finding, record))
-    entry = Entry("operator", now, _facts(record, settlement.state, ports), principal_values(person))
+    values = _values(person, record) | ({"note": note} if note else {})
+    entry = Entry("operator", now, _facts(record, settlement.state, ports), values)
     if not await ports.store.settle(record.id, record.epoch, settlement, [entry]):
         raise Refusal("settle.not_in_doubt")
     settled = await ports.store.recall(record.id)
@@ -78,11 +86,16 @@ async def _doubtful(claim_id: str, ports: Ports) -> ClaimRecord:
 async def _fenced(record: ClaimRecord, person: Principal, ports: Ports) -> ClaimRecord:
     """The claim with its doubt written down, so that nobody who started it can end it any more."""
     now = ports.now()
-    entry = Entry("settlement", now, _facts(record, State.IN_DOUBT, ports), principal_values(person))
+    entry = Entry("settlement", now, _facts(record, State.IN_DOUBT, ports), _values(person, record))
     doubted = await ports.store.doubt(record.id, record.epoch, now, entry)
     if doubted is None:
         raise Refusal("settle.not_in_doubt")
     return doubted
+
+
+def _values(person: Principal, record: ClaimRecord) -> dict[str, Any]:
+    """Who settles, and whose claim it is: the entry belongs to the claim's tenant."""
+    return {**principal_values(person), "tenant": record.tenant}
 
 
 def _facts(record: ClaimRecord, state: State, ports: Ports) -> dict[str, Any]:

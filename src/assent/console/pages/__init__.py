@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from assent.console.page import Page
-from assent.console.pages import approvals, signin
+from assent.console.pages import activity, approvals, audit, claims, operations, signin
 
-PAGES: tuple[Page, ...] = (*approvals.PAGES, *signin.PAGES)
+PAGES: tuple[Page, ...] = (
+    *approvals.PAGES,
+    *activity.PAGES,
+    *audit.PAGES,
+    *operations.PAGES,
+    *claims.PAGES,
+    *signin.PAGES,
+)

@@ -55,6 +55,11 @@ FINDING: Schema = {
     "additionalProperties": False,
     "properties": {
         "finding": {"type": "string", "enum": ["done", "not-done", "failed"], "description": "What you found."},
+        "note": {
+            "type": "string",
+            "maxLength": 2000,
+            "description": "How you know: where you looked and what you saw. It is kept in the log.",
+        },
         "result": {
             "type": "object",
             "required": ["content"],
@@ -118,7 +123,8 @@ async def settle_claim(asked: ApiRequest) -> dict[str, Any]:
         raise ApiProblem("api.invalid", "What was not done has no result; leave it out.")
     if result is not None and finding == "failed":
         result = {**result, "isError": True}
-    settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result)
+    note = str(asked.body.get("note", ""))
+    settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result, note=note)
     return as_json(settled, asked.ports.now(), asked.ports.keyed_hash)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.gateway.api import approval_batches, approvals, audit, claims, tools
+from assent.gateway.api import approval_batches, approvals, audit, audit_entry, claims, feed, operations, tools
 from assent.gateway.api.routes import Route, Schema
 
 DOCUMENT = Route(
@@ -19,7 +19,10 @@ ROUTES: tuple[Route, ...] = (
     *approval_batches.ROUTES,
     *approvals.ROUTES,
     *claims.ROUTES,
+    *feed.ROUTES,
+    *operations.ROUTES,
     *audit.ROUTES,
+    *audit_entry.ROUTES,
     *tools.ROUTES,
     DOCUMENT,
 )
@@ -42,6 +45,8 @@ PROBLEM: Schema = {
 SCHEMAS: dict[str, Schema] = {
     "Approval": approvals.APPROVAL,
     "Claim": claims.CLAIM,
+    "ActivityLine": feed.LINE,
+    "Operation": operations.OPERATION,
     "Entry": audit.ENTRY,
     "Tool": tools.TOOL,
     "Withheld": tools.WITHHELD,

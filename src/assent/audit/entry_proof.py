@@ -1,0 +1,93 @@
+"""The inclusion proof of one entry under the newest checkpoint, made from the tiles. Nothing is signed or written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from assent.audit.checkpoints import Checkpoint, Proof, open_checkpoint
+from assent.audit.merkle import BadProof, Node, hash_leaf, hash_ranges, inclusion_ranges, nodes_needed, verify_inclusion
+from assent.audit.notes import BadNote, parse
+from assent.audit.protocols import TileStore
+from assent.audit.signer import AuditLogError, AuditLogSigner
+from assent.audit.tiles import HASH, Tile, node_in, tile_of
+
+ProofState = Literal["proved", "waiting", "unsigned", "broken", "no_tiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class SignedHead:
+    """The newest checkpoint and when it was signed."""
+
+    checkpoint: Checkpoint
+    signed_at: int | None
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryProof:
+    """What can be said of an entry: `proved` with its proof, or why not."""
+
+    state: ProofState
+    proof: Proof | None = None
+    head: SignedHead | None = None
+
+
+class _NoTile(LookupError):
+    """A tile that the proof needs is not there."""
+
+
+async def signed_head(signer: AuditLogSigner) -> SignedHead | None:
+    """The newest checkpoint, with its signature checked; None where nothing is signed yet."""
+    note = await signer.latest()
+    if note is None:
+        return None
+    keys = signer.keys()
+    try:
+        checkpoint = open_checkpoint(note, keys.newest.name, keys.public)
+    except BadNote as error:
+        raise AuditLogError(f"The newest checkpoint is not one of this log: {error}.") from error
+    stamps = [found for key in keys.public if (found := parse(note).stamped_by(key)) is not None]
+    return SignedHead(checkpoint, max(stamps, default=None), tuple(key.text for key in keys.public))
+
+
+async def prove_entry(signer: AuditLogSigner, index: int, leaf: bytes) -> EntryProof:
+    """That this leaf is entry `index` of the log as signed last. A signature meanwhile replaces tiles: one retry."""
+    for _ in range(2):
+        head = await signed_head(signer)
+        if head is None:
+            return EntryProof("unsigned")
+        if index >= head.checkpoint.size:
+            return EntryProof("waiting", None, head)
+        try:
+            return await _proved(signer.tiles, head, index, leaf)
+        except _NoTile:
+            continue
+    return EntryProof("no_tiles", None, head)
+
+
+async def _proved(tiles: TileStore, head: SignedHead, index: int, leaf: bytes) -> EntryProof:
+    signed = head.checkpoint
+    ranges = inclusion_ranges(index, signed.size)
+    needed = {tile_of(node, signed.size)[0] for node in nodes_needed(ranges)}
+    data = {tile: await _read(tiles, tile) for tile in needed}
+
+    def read(node: Node) -> bytes:
+        tile, start, stop = tile_of(node, signed.size)
+        return node_in(data[tile], start, stop)
+
+    path = hash_ranges(ranges, read)
+    try:
+        verify_inclusion(index, signed.size, hash_leaf(leaf), path, signed.root)
+    except BadProof:
+        return EntryProof("broken", None, head)
+    return EntryProof("proved", Proof(index, tuple(path), signed.note), head)
+
+
+async def _read(tiles: TileStore, tile: Tile) -> bytes:
+    """A tile that is partial in the signed log may have been filled since: its beginning is the same."""
+    for width in dict.fromkeys((tile.width, 256)):
+        data = await tiles.read(Tile(tile.level, tile.number, width))
+        if data is not None and len(data) == width * HASH:
+            return data[: tile.width * HASH]
+    raise _NoTile(tile.path)

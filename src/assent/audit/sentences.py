@@ -1,0 +1,162 @@
+"""Sentences of the activity feed: what happened, in words that the tool's name and its contract give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from assent.audit.feed import FeedTemplate
+from assent.core.render import visible
+
+Outcome = str
+OUTCOMES: tuple[Outcome, ...] = (
+    "done", "asked", "waiting", "decided", "refused", "failed", "in_doubt", "replayed", "previewed", "settled",
+)  # fmt: skip
+"""How a line of the feed can end."""
+OBSERVED = "observed"
+"""The filter for calls that ran and would have been refused."""
+LINE_KINDS = frozenset({"outcome", "read", "replay", "denial", "approval", "decision", "rehearsal", "failure"})
+"""Entries that are a line of the feed; `operator` is one too where it settles a claim."""
+_PENDING = frozenset({"confirm.approval_pending", "confirm.confirmation_required"})
+_STATES = {
+    "succeeded": "done",
+    "failed": "failed",
+    "failed_no_effect": "failed",
+    "in_doubt": "in_doubt",
+    "suspended": "waiting",
+}
+_OF_KIND = {
+    "read": "done",
+    "replay": "replayed",
+    "approval": "asked",
+    "decision": "decided",
+    "rehearsal": "previewed",
+    "failure": "failed",
+    "intent": "begun",
+    "pause": "asked",
+    "settlement": "in_doubt",
+}
+_IRREGULAR = {
+    "send": "sent", "get": "got", "read": "read", "write": "wrote", "set": "set", "put": "put", "run": "ran",
+    "make": "made", "find": "found", "buy": "bought", "sell": "sold", "pay": "paid", "build": "built", "give": "gave",
+    "take": "took", "begin": "began", "hold": "held", "cut": "cut", "reset": "reset", "split": "split",
+    "withdraw": "withdrew",
+}  # fmt: skip
+_REGULAR = (
+    "delete", "remove", "create", "update", "list", "search", "place", "cancel", "publish", "share", "export",
+    "import", "upload", "download", "move", "copy", "rename", "archive", "restore", "approve", "reject", "refund",
+    "charge", "transfer", "invite", "revoke", "grant", "fetch", "query", "check", "validate", "estimate", "compute",
+    "order", "post", "edit", "add", "open", "close", "start", "stop", "restart", "deploy", "execute", "merge",
+    "comment", "assign", "notify", "email", "wipe", "purge", "drop", "reply", "forward", "schedule", "book", "issue",
+    "enable", "disable", "install", "describe", "show", "view", "count", "look", "apply", "clear", "empty", "save",
+    "store", "sync", "submit", "tag",
+)  # fmt: skip
+_DOUBLED = frozenset({"stop", "drop", "submit", "tag", "transfer"})
+_DEFINITIONS = {"definition.loaded": "Loaded the tools of"}
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def outcome_of(kind: str, facts: Mapping[str, Any]) -> Outcome:
+    """What an entry says happened: one of OUTCOMES for a line of the feed, `begun` or the kind for other entries."""
+    if kind == "outcome":
+        return _STATES.get(str(facts.get("state")), "failed")
+    if kind == "denial":
+        return "waiting" if facts.get("code") in _PENDING else "refused"
+    if kind == "operator" and "claim" in facts:
+        return "settled"
+    return _OF_KIND.get(kind, kind)
+
+
+def is_line(kind: str, facts: Mapping[str, Any]) -> bool:
+    return kind in LINE_KINDS or (kind == "operator" and "claim" in facts)
+
+
+def sentence(
+    kind: str, facts: Mapping[str, Any], template: FeedTemplate | None, arguments: Mapping[str, object] | None
+) -> str:
+    """What happened. The contract's own sentence is used for what was done, and for nothing else."""
+    outcome, tool = outcome_of(kind, facts), str(facts.get("tool", ""))
+    if outcome == "done":
+        return template.render(arguments) if template is not None else _capital(phrases(tool)[1])
+    about = phrases(tool)[0] + (template.listed(arguments) if template is not None and kind != "decision" else "")
+    return _around(outcome, kind, facts, about)
+
+
+def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -> str:
+    code = visible(str(facts.get("code", "")))
+    if outcome == "decided":
+        verdict = {"approve": "Approved", "decline": "Declined", "reopen": "Took back the decline"}
+        return f"{verdict.get(str(facts.get('verdict')), 'Decided')}: {about}"
+    if outcome == "refused":
+        return f"Refused to {about}: {code}" if facts.get("tool") else f"{_refused_thing(facts)}: {code}"
+    if outcome == "failed":
+        ending = "; nothing was done" if facts.get("state") == "failed_no_effect" else ""
+        return f"Failed to {about}" + (f": {code}" if code else "") + ending
+    said = {
+        "begun": f"Began to {about}",
+        "violation": f"Broke its contract: {about}",
+        "asked": f"Asked to {about}" if kind == "approval" else f"Put the question to the client: {about}",
+        "waiting": f"Waits for approval to {about}" if kind == "denial" else f"Waits for the tool's question: {about}",
+        "in_doubt": f"May or may not have finished: {about}",
+        "replayed": f"Answered again without a second run: {about}",
+        "previewed": f"Previewed: {about}",
+        "settled": f"Settled after a look: {about} ({visible(str(facts.get('state', '')))})",
+    }
+    return said[outcome] if outcome in said else _no_call(kind, facts)
+
+
+def _no_call(kind: str, facts: Mapping[str, Any]) -> str:
+    """What an entry says that is about no call."""
+    words = {
+        "key": "A signing key came into force",
+        "redaction": f"Values of entry {facts.get('entry')} were erased",
+        "authentication": f"Failed sign-ins: {facts.get('count', 1)}",
+        "definition": f"{_DEFINITIONS.get(str(facts.get('event')), 'Tool definitions changed at')} "
+        f"{visible(str(facts.get('upstream', 'every upstream')))}",
+    }
+    if facts.get("action") == "verify":
+        return f"Verified the log: {'intact' if facts.get('state') == 'succeeded' else 'not intact'}"
+    if facts.get("action") == "look":
+        return f"Looked at the values of entry {facts['entry']}" if "entry" in facts else "Took the values of the log"
+    said = facts.get("event") or facts.get("action") or ""
+    return words.get(kind) or (_capital(kind) + (f": {visible(str(said))}" if said else ""))
+
+
+def _refused_thing(facts: Mapping[str, Any]) -> str:
+    if facts.get("action") == "settle":
+        return "Refused to settle a claim"
+    if "verdict" in facts:
+        return "Refused a person's decision"
+    return "Refused a call"
+
+
+@lru_cache(4096)
+def phrases(tool: str) -> tuple[str, str]:
+    """What a tool does and did, read off its name: `delete order`, `deleted order`; else `run NAME`, `ran NAME`."""
+    words = [word.lower() for word in _WORD.findall(tool)]
+    for place, word in enumerate(words):
+        past = past_of(word)
+        if past is not None:
+            rest = [*words[place + 1 :], *words[:place]]
+            return " ".join([word, *rest]), " ".join([past, *rest])
+    shown = visible(tool) or "a tool"
+    return f"run {shown}", f"ran {shown}"
+
+
+def past_of(verb: str) -> str | None:
+    """The past of a verb that tools are named with; None for other words."""
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb not in _REGULAR:
+        return None
+    if verb.endswith("e"):
+        return f"{verb}d"
+    if verb.endswith("y") and verb[-2] not in "aeo":
+        return f"{verb[:-1]}ied"
+    return f"{verb}{verb[-1] if verb in _DOUBLED else ''}ed"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
