@@ -54,7 +54,7 @@ def test_the_authors_word_decides(tier: Tier) -> None:
 def test_a_word_that_is_not_known_is_a_finding_and_the_method_decides() -> None:
     found = api({"/x": {"post": {"operationId": "it", "x-side-effect": "mutate", "responses": ok()}}})
     assert found.tools["it"].fields["side_effect"] == "write"
-    assert "'mutate' is not known here" in str(found.findings[0])
+    assert "'mutate' is not a tier" in str(found.findings[0])
 
 
 @pytest.mark.parametrize(

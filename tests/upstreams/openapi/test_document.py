@@ -39,9 +39,9 @@ def test_yaml_aliases_and_merges_are_written_out() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"a": 1, "a": 2}', "'a' stands twice"),
-        ("a: 1\na: 2\n", "'a' stands twice"),
-        ('200: x\n"200": y\n', "'200' stands twice"),
+        ('{"a": 1, "a": 2}', "'a' appears twice"),
+        ("a: 1\na: 2\n", "'a' appears twice"),
+        ('200: x\n"200": y\n', "'200' appears twice"),
         ('{"a": NaN}', "no number"),
         ('{"a": 1e999}', "not a JSON value"),
         ('{"a": ', "not valid JSON"),
