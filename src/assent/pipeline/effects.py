@@ -55,7 +55,7 @@ async def _run_and_report(effect: Coroutine[Any, Any, T], end: asyncio.Future[T]
 
 
 class EffectRunner:
-    """Runs effects as tasks and extends the leases that they acquire."""
+    """Runs effects as tasks and extends the leases that they hold."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ async def test_while_the_log_is_locked_no_call_is_made_and_afterwards_all_is_wel
     await other.execute("BEGIN; LOCK TABLE log_head")
     outcome = await there.call("send", {}, key="k")
     assert isinstance(outcome, Refusal) and outcome.code in ("claim.unavailable", "record.unavailable")
-    with pytest.raises(StoreError, match=r"does not answer in time\. Look at its load"):
+    with pytest.raises(StoreError, match=r"does not answer in time\. Check its load"):
         await there.store.claim(claim_draft(), entry(), None, NOW)
     assert there.upstream.effects == []
     await other.execute("ROLLBACK")

@@ -72,7 +72,7 @@ async def test_a_server_is_heard_through_its_noise_and_its_definitions_stay_as_t
     assert [tool["name"] for tool in tools][:3] == ["list_things", "delete_thing", "read_private_key"]
     assert len(tools) == 6
     assert tools[0]["x-kept"] == [1.50]
-    noise = [record.message for record in caplog.records if "standard output" in record.message]
+    noise = [record.message for record in caplog.records if "on stdout" in record.message]
     assert bool(noise) == (kind == "noisy")
     assert len(noise) <= 5
 
@@ -122,7 +122,7 @@ async def test_a_server_that_dies_loses_the_call_and_is_started_again_after_grow
         for pause in (1.0, 2.0, 4.0):
             with pytest.raises(ConnectionLost, match="it exited with code 7"):
                 await server.request("tools/call", {"name": "die"}, {})
-            with pytest.raises(Unreachable, match=f"started again in {pause:.0f} s"):
+            with pytest.raises(Unreachable, match=f"starts again in {pause:.0f} s"):
                 await server.request("tools/call", {"name": "list_things"}, {})
             clock.now += pause
             again = await server.request("tools/call", {"name": "list_things"}, {})

@@ -1,7 +1,7 @@
 """Batches changes into transactions, one at a time across all processes.
 
 One task writes on one connection. Everything that arrives during a transaction goes into the next one. Each
-transaction starts by locking the log's head, so that writers of all processes take_batch turns and two changes of a
+transaction starts by locking the log's head, so that writers of all processes take turns and two changes of a
 record cannot conflict.
 """
 

@@ -102,11 +102,11 @@ class McpHttpTransport:
 
     def _unauthorized(self, response: UpstreamResponse) -> Unauthorized:
         """Explain to the operator which credentials are missing and where to write them."""
-        position, target = setting_of(self.pool.name), self.pool.target
+        setting, target = setting_of(self.pool.name), self.pool.target
         if target.has_credentials:
-            missing = f"did not accept the Authorization header of `{position}.headers`: correct or renew the token"
+            missing = f"did not accept the Authorization header of `{setting}.headers`: correct or renew the token"
         else:
-            missing = f"needs credentials: write `headers: {{Authorization: Bearer ...}}` at `{position}`"
+            missing = f"needs credentials: write `headers: {{Authorization: Bearer ...}}` at `{setting}`"
         oauth = b"resource_metadata" in (response.header(b"www-authenticate") or b"")
         source = "; tokens come from the authorization server that it names (OAuth)" if oauth else ""
         advice = f"{target.loggable} {missing}{source}"
