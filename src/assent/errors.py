@@ -1,4 +1,4 @@
-"""What can be wrong with what people wrote, and how do we tell them?"""
+"""Errors that Assent raises, and the faults that describe bad input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong, where it stands, and what to do about it."""
+    """One fault of an input: what is wrong, where, and what to do about it."""
 
     message: str
     remedy: str = ""
@@ -23,7 +23,7 @@ class Fault:
 
 
 class AssentError(Exception):
-    """Everything Assent raises on purpose."""
+    """Base class of every error that Assent raises on purpose."""
 
 
 class FaultsError(AssentError):
@@ -43,7 +43,7 @@ class SettingsError(FaultsError):
 
 
 class StoreError(AssentError):
-    """The store did not answer, or answered that it could not keep what it was given."""
+    """The store did not answer, or reported that it could not keep the data."""
 
 
 class UnansweredError(AssentError):
@@ -55,4 +55,4 @@ class SilentError(UnansweredError):
 
 
 class EndedError(UnansweredError):
-    """A tool call during which the server ended, or after which it was gone."""
+    """A tool call during or after which the server ended."""

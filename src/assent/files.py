@@ -1,4 +1,4 @@
-"""How does a file come to stand where another stood, whole, without anybody seeing a half of it?"""
+"""Atomic file replacement: writes the new content beside the old file, ready for one rename."""
 
 import errno
 import os
@@ -8,44 +8,45 @@ import sys
 from pathlib import Path
 
 
-def is_protected(home: Path) -> bool:
-    """Whether what stands there is not to be replaced: a rename would not ask."""
-    return home.exists() and not (os.access(home, os.W_OK) and home.stat().st_mode & stat.S_IWUSR)
+def is_protected(target: Path) -> bool:
+    """Whether the file is read-only and must not be replaced: a rename ignores the file's own permissions."""
+    return target.exists() and not (os.access(target, os.W_OK) and target.stat().st_mode & stat.S_IWUSR)
 
 
-def draft(home: Path, content: bytes) -> Path:
-    """A file beside its place with this content, safely on the disk; one rename puts it there.
+def draft(target: Path, content: bytes) -> Path:
+    """Write a temporary file with this content beside the target and sync it to disk; one rename then replaces the
+    target.
 
-    It has the owner and the rights of what stands there now, and nobody who may not read that reads it, not even for a
-    moment. Raises OSError where it cannot be made, or what stands there is protected.
+    The file gets the owner and permissions of the target, and at no time can a user read it who cannot read the
+    target. Raises OSError if it cannot be made or the target is protected.
     """
-    if is_protected(home):
+    if is_protected(target):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    was = home.stat() if home.exists() else None
-    beside = home.with_name(f".{home.name}.{secrets.token_hex(4)}.new")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if was is None else 0o600)
+    current = target.stat() if target.exists() else None
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if current is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if was is not None:
-            beside.chmod(stat.S_IMODE(was.st_mode) & _rights_of(beside, was))
+        if current is not None:
+            beside.chmod(stat.S_IMODE(current.st_mode) & _rights_of(beside, current))
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
     return beside
 
 
-def _rights_of(beside: Path, was: os.stat_result) -> int:
-    """Give a file the owner and group that another has; all rights stay, but those of a group it cannot have."""
+def _rights_of(beside: Path, current: os.stat_result) -> int:
+    """Give the file the owner and group of another; return a mask without group rights if the group cannot be set."""
     if sys.platform == "win32":
         return 0o7777
     now = beside.stat()
-    for owner in (was.st_uid, -1):
+    for owner in (current.st_uid, -1):
         try:
-            if (now.st_uid, now.st_gid) != (was.st_uid, was.st_gid):
-                os.chown(beside, owner, was.st_gid)
+            if (now.st_uid, now.st_gid) != (current.st_uid, current.st_gid):
+                os.chown(beside, owner, current.st_gid)
         except OSError:
             continue
         return 0o7777

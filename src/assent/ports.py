@@ -1,6 +1,7 @@
-"""What does the sentence need from the world?
+"""Interfaces that the pipeline depends on: store, upstream, guards, running effects, and the `Ports` that bundle
+them.
 
-Each protocol says what is promised; memory (`stores/memory.py`) is the specification of the store.
+Each protocol states its promises. `stores/memory.py` is the reference implementation of the store.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class NotReached(AssentError):
 class NotRun(AssentError):
     """The tool's own server refused the call before the tool ran: nothing was done.
 
-    `error` is the protocol error to pass on as it is, where it is one.
+    `error` is the protocol error to pass on unchanged, if there is one.
     """
 
     def __init__(self, detail: str, error: Exception | None = None) -> None:
@@ -42,9 +43,10 @@ class NotRun(AssentError):
 
 
 class OutcomeUnknown(AssentError):
-    """The call was sent and its end is not known: a crash, a time-out, a broken connection.
+    """The call was sent and its end is unknown: a crash, a time-out or a broken connection.
 
-    `error` is the protocol error with which a read ended, to be passed on as it is: there is no effect to doubt.
+    `error` is the protocol error that ended a read. It is passed on unchanged, because a read leaves no effect in
+    doubt.
     """
 
     def __init__(self, detail: str = "", error: Exception | None = None) -> None:
@@ -53,7 +55,7 @@ class OutcomeUnknown(AssentError):
 
 
 class ToolFailed(AssentError):
-    """The tool itself failed, under a code of its own."""
+    """The tool itself failed, with a code of its own."""
 
     def __init__(self, code: str, detail: str = "", **facts: Any) -> None:
         super().__init__(detail or code)
@@ -61,7 +63,7 @@ class ToolFailed(AssentError):
 
 
 class ClaimExists(AssentError):
-    """The claim exists already."""
+    """A claim with this id already exists."""
 
     def __init__(self, record: ClaimRecord) -> None:
         super().__init__(record.id)
@@ -69,15 +71,15 @@ class ClaimExists(AssentError):
 
 
 class ApprovalGone(AssentError):
-    """The approval cannot be consumed: used, expired, declined or never given."""
+    """The approval cannot be consumed: it was used, has expired, was declined or was never given."""
 
 
 class TooManyPending(AssentError):
-    """The requester has as many open questions as it may."""
+    """The requester already has the maximum number of pending approvals."""
 
 
 class CoolingDown(AssentError):
-    """The requester was told no a moment ago, and asks about the same tool again."""
+    """A person declined a call of this tool moments ago, and the requester asks again too soon."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"{seconds:.3f}")
@@ -85,7 +87,7 @@ class CoolingDown(AssentError):
 
 
 class RateLimited(AssentError):
-    """There is no place for the call in its rate for so many seconds."""
+    """The rate limit has no room for the call for the given number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"{seconds:.3f}")
@@ -93,7 +95,7 @@ class RateLimited(AssentError):
 
 
 class OverBudget(AssentError):
-    """The call would spend more than is left."""
+    """The call would spend more than the budget has left."""
 
     def __init__(self, limit: Decimal, left: Decimal) -> None:
         super().__init__(f"{left} of {limit} left")
@@ -102,7 +104,7 @@ class OverBudget(AssentError):
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How much a sweep has let go."""
+    """The number of records that one cleanup removed, by kind."""
 
     claims: int = 0
     approvals: int = 0
@@ -116,7 +118,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A dry run that took place."""
+    """A dry run that took place, with its preview."""
 
     digest: str
     preview: bytes
@@ -124,12 +126,12 @@ class Rehearsal:
 
 
 Cursor = tuple[float, str]
-"""A place in a list that is sorted by time, newest first, and then by name: the list goes on after it."""
+"""A position in a list sorted by time (newest first) and then by id; the next page starts after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """An entry with the place it was given in the log."""
+    """An audit entry with its index in the log."""
 
     index: int
     entry: Entry
@@ -137,7 +139,7 @@ class LogEntry:
 
 @dataclass(slots=True)
 class RawLogRow:
-    """An entry as the log keeps it: what is proved, and what lies beside it and can be erased."""
+    """An audit entry as stored: the leaf that the Merkle tree proves, and the values beside it, which can be erased."""
 
     index: int
     leaf: bytes
@@ -145,54 +147,59 @@ class RawLogRow:
 
 
 class Store(Protocol):
-    """Where we remember. Every method is atomic; what it has returned from is durable.
+    """Durable storage. Every method is atomic, and its changes are durable when it returns.
 
-    Every method raises StoreError if the store cannot be reached or cannot keep what it was given; then nothing of it
-    was written, or, if the store vanished in the very moment of the commit, nobody can tell. Several processes may use
-    one store at once; the order of the log is one for all of them.
+    Every method raises StoreError if the store cannot be reached or cannot keep the data. Then nothing was written;
+    only if the connection broke during the commit is that unknown. Several processes may use one store at once;
+    they share one order of the log.
 
-    Whoever can alter the tables can forge any of this; that the log was altered is shown by checkpoints kept elsewhere.
+    A person who can alter the tables can forge any of this. Checkpoints kept elsewhere show that the log was
+    altered.
     """
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
-        """The claim of that name. Altering the row gains: a wrong answer to a retry."""
+        """The claim with that id. An attacker who alters the row gains: a wrong answer to a retry."""
         ...
 
     async def claim(
         self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
     ) -> ClaimRecord:
-        """Insert a started claim, consume the approval, pay the dues and append the intent: all or nothing.
+        """Insert a started claim, consume the approval, reserve the quotas and append the intent: all or nothing.
 
-        A stale claim of the same name (`ClaimRecord.is_stale`) is replaced, its epoch counted up. Raises Taken if
-        another one stands, ApprovalGone if the approval is not usable at `now`, RateLimited or OverBudget if the dues
-        cannot be paid. Deleting the row gains: a second effect; altering a count gains: spending beyond it.
+        Replaces a stale claim of the same id (`ClaimRecord.is_stale`) and increments its epoch. Raises ClaimExists
+        if another claim has the id, ApprovalGone if the approval is not usable at `now`, RateLimited or OverBudget
+        if the quotas do not allow the call. An attacker who deletes the row gains a second effect; one who alters a
+        count gains spending beyond the limit.
         """
         ...
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
-        """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1; else None."""
+        """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1. Otherwise None."""
         ...
 
     async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
-        """Write down that a claim at `epoch` whose lease has ended is in doubt, under epoch + 1, so that its late owner
-        can no longer settle it. One that is written down already is returned as it is; None for any other."""
+        """Mark a claim at `epoch` whose lease has ended as in doubt, with epoch + 1, so that its late owner can no
+        longer settle it.
+
+        Returns a claim that is already marked unchanged, and None for any other claim.
+        """
         ...
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
-        """End (or suspend) a claim of that epoch that has not ended; False, and nothing written, for a late owner.
+        """End or suspend a claim of that epoch that has not ended. A late owner gets False and nothing is written.
 
-        What was reserved of budgets is given back if nothing was done (`failed_no_effect`), and spent otherwise.
+        A reservation in a budget is returned if nothing was done (`failed_no_effect`), and is spent otherwise.
         """
         ...
 
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
-        """Move the leases of started claims that are still at the given epochs; pass over all others."""
+        """Extend the leases of started claims that are still at the given epochs; ignore all others."""
         ...
 
     async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
-        """Wait until the claim is no longer started, at most `timeout` seconds; its record then."""
+        """Wait until the claim is no longer started, at most `timeout` seconds, and return its record."""
         ...
 
     async def claims(
@@ -204,37 +211,40 @@ class Store(Protocol):
         after: Cursor | None = None,
         limit: int = 100,
     ) -> list[ClaimRecord]:
-        """Claims as stored, newest first; of one tenant or principal, and those that follow a place, where given."""
+        """Claims as stored, newest first; optionally of one tenant or principal, or after a cursor."""
         ...
 
     async def admit(self, quotas: Quotas, now: float) -> None:
-        """Pay the dues of a call that makes no claim; RateLimited or OverBudget, and nothing paid, if it cannot."""
+        """Charge the quotas of a call that makes no claim. Raises RateLimited or OverBudget, and charges nothing,
+        if they do not allow it.
+        """
         ...
 
     async def afford(self, quotas: Quotas, now: float) -> None:
-        """Whether the dues could be paid at `now`: raises as `admit` would, and pays nothing."""
+        """Check the quotas at `now`: raise as `admit` would, and charge nothing."""
         ...
 
     async def ask(
         self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
     ) -> Approval:
-        """The approval that answers for the draft's binding at `now`, or the draft, kept.
+        """Return the approval that already answers for the draft's binding at `now`, or store and return the draft.
 
-        Raises TooManyPending if the requester has that many pending ones, CoolingDown if a question of theirs about
-        the tool was declined less than `cooldown` seconds ago, StoreError if the draft's id is taken.
-        Altering a row gains: an effect nobody agreed to.
+        Raises TooManyPending if the requester has that many pending ones, CoolingDown if an approval of the same
+        tool and requester was declined less than `cooldown` seconds ago, StoreError if the draft's id exists. An
+        attacker who alters a row gains: an effect that no person approved.
         """
         ...
 
     async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
-        """Add a person's decision to a pending approval; None if it is not pending, or the person has decided.
+        """Add a person's decision to a pending approval. None if it is not pending, or if the person has already
+        decided.
 
-        A decision `reopen` takes back the declines of an approval that is declined; None for any other.
+        The decision `reopen` takes back the declines of a declined approval; None for any other approval.
         """
         ...
 
     async def approval(self, approval_id: str) -> Approval | None:
-        """The approval of that id, whatever its state."""
+        """The approval with that id, in any state."""
         ...
 
     async def approval_for(self, binding: str, now: float) -> Approval | None:
@@ -242,7 +252,7 @@ class Store(Protocol):
         ...
 
     async def decided(self, approval_id: str, timeout: float) -> Approval | None:
-        """Wait until the approval is decided, at most `timeout` seconds; as it stands then."""
+        """Wait until the approval is decided, at most `timeout` seconds, and return its current state."""
         ...
 
     async def approvals(
@@ -254,7 +264,7 @@ class Store(Protocol):
         after: Cursor | None = None,
         limit: int = 100,
     ) -> list[Approval]:
-        """Approvals, newest first; with `pending_at` only those that wait for a decision at that time."""
+        """Approvals, newest first; with `pending_at` only those that are pending at that time."""
         ...
 
     async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
@@ -262,7 +272,9 @@ class Store(Protocol):
         ...
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
-        """Keep a rehearsal; the last one of the same digest stands. Forging the row gains: a skipped dry run."""
+        """Keep a rehearsal; it replaces an earlier one of the same digest. An attacker who forges the row gains: a
+        skipped dry run.
+        """
         ...
 
     async def rehearsed(self, digest: str) -> Rehearsal | None:
@@ -270,22 +282,23 @@ class Store(Protocol):
         ...
 
     async def add_key(self, record: KeyRecord, entry: Entry) -> None:
-        """Keep a new key and append the entry. Raises StoreError if there is one of that digest.
+        """Keep a new key and append the entry. Raises StoreError if a key with that digest exists.
 
-        Inserting a row gains: being whoever the row says. The rows themselves let nobody in: keys are kept hashed.
+        An attacker who inserts a row can act as the principal in it. Reading rows gives no access: keys are stored
+        hashed.
         """
         ...
 
     async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
-        """Revoke a key for good, as it stands then; None, and nothing written, for one unknown or revoked already."""
+        """Revoke a key permanently and return it. None, and nothing is written, if it is unknown or already revoked."""
         ...
 
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
-        """The key of that digest, revoked or not."""
+        """The key with that digest, revoked or not."""
         ...
 
     async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
-        """Keys whose visible start begins so, newest first; revoked ones too."""
+        """Keys whose visible start has the prefix `start`, newest first, including revoked ones."""
         ...
 
     async def put_document(
@@ -315,72 +328,80 @@ class Store(Protocol):
         ...
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
-        """Let go of what nobody needs, at most `limit` of each kind, so that it holds nobody up for long.
+        """Delete records that are no longer needed, at most `limit` of each kind, so that other writers do not wait
+        long.
 
-        The results of claims past their retention at `now`: the claim stays, and answers that it was made once.
-        Approvals that have answered for nothing since `before`, rehearsals made until then, counts that ran out,
-        documents that expired.
+        Removes the results of claims whose retention has ended at `now` (the claim itself stays and still prevents
+        a second run), approvals that have been unusable since `before`, rehearsals made before then, counts that
+        ran out, and expired documents.
         """
         ...
 
     def check(self) -> None:
-        """Raise StoreError where `note` would just now: what cannot be written down is not begun."""
+        """Raise StoreError if `note` would raise now. A call that cannot be recorded must not start."""
         ...
 
     def note(self, entry: Entry) -> None:
-        """Append an entry with the next batch, after what this process wrote before it.
+        """Append an entry with the next batch, after everything that this process wrote before.
 
-        Raises StoreError while earlier ones could not be kept; those are tried again, so none is lost unsaid.
+        Raises StoreError while earlier entries could not be written. The store retries those, so no entry is lost
+        silently.
         """
         ...
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
-        """Entries that are durable, in the order of the log: numbered from 0, without gaps."""
+        """Durable entries in log order, numbered from 0 without gaps."""
         ...
 
     async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[RawLogRow]:
-        """The same entries as they lie there, believed by nobody yet."""
+        """The same entries as raw rows, not yet verified."""
         ...
 
     async def leaves(self, start: int, stop: int) -> list[bytes]:
-        """What is proved of the entries start to stop, without what lies beside it; fewer if some are not there."""
+        """The leaves of the entries start to stop, without their values; fewer if the log is shorter."""
         ...
 
     async def length(self) -> int:
-        """How many entries are durable."""
+        """The number of durable entries."""
         ...
 
     async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
-        """Delete values of an entry together with their salts, and append the entry that says so: both or neither.
+        """Delete values of an entry together with their salts, and append the entry that records the erasure: both
+        or neither.
 
-        Raises StoreError, and nothing is written, if one of them is not there.
+        Raises StoreError, and writes nothing, if one of the values does not exist.
         """
         ...
 
     async def flush(self) -> None:
-        """Return when everything noted so far is durable."""
+        """Return when every entry noted so far is durable."""
         ...
 
     async def close(self) -> None:
-        """Keep what was noted, and let go; again does nothing. Raises StoreError if something could not be kept."""
+        """Write what was noted and close the store; a second call does nothing. Raises StoreError if an entry could
+        not be written.
+        """
         ...
 
 
 class Upstream(Protocol):
-    """Where calls go."""
+    """The server that runs the tools."""
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        """The tool's result in wire form. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or
-        ToolFailed. Any other exception counts as Lost."""
+        """Run the tool and return its result in wire form.
+
+        Raises NotReached or NotRun (nothing was done), OutcomeUnknown or ToolFailed. Any other exception counts as
+        OutcomeUnknown.
+        """
         ...
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        """The result of another tool, one that only reads (an estimate, a look-up), for the sake of a call."""
+        """The result of another, read-only tool (an estimate, a look-up) that a call needs."""
         ...
 
 
 class Guard(Protocol):
-    """A rule on arguments."""
+    """A configured rule on arguments."""
 
     @property
     def rule(self) -> str: ...
@@ -393,14 +414,16 @@ class Guard(Protocol):
 
 
 class Work(Protocol):
-    """Effects under way."""
+    """The effects that are running."""
 
     async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
-        """Run an effect to its end even if whoever waits for it leaves; its `presence` is released where that helps."""
+        """Run an effect to its end even if the caller disconnects; release its `presence` once the caller is not
+        needed.
+        """
         ...
 
     async def turn(self) -> None:
-        """Wait for one's turn to check something large: between two of them, everything else goes on."""
+        """Wait for a turn to check something large, so that other work runs between two checks."""
         ...
 
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
@@ -431,7 +454,7 @@ class AuditEvidence(Protocol):
 Authenticate = Callable[[Any], Awaitable[Principal]]
 
 
-def _no_page(_approval: str) -> str | None:
+def _no_approval_url(_approval: str) -> str | None:
     return None
 
 
@@ -443,16 +466,16 @@ def no_command(_verb: str, _approval: str) -> str | None:
     return None
 
 
-async def _leads_nowhere_else(_call: Call) -> Sequence[tuple[str, str]]:
+async def _no_resolved_paths(_call: Call) -> Sequence[tuple[str, str]]:
     return ()
 
 
-def _nobody(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
+def _ignore_outcome(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
     pass
 
 
 class Ports(NamedTuple):
-    """The world as one edge sees it, with the few numbers that are configuration."""
+    """Everything the pipeline needs at one edge, with a few configured numbers."""
 
     catalogue: Callable[[], Catalogue]
     store: Store
@@ -463,17 +486,20 @@ class Ports(NamedTuple):
     work: Work
     derive_key: Callable[[str], str]
     keyed_hash: Callable[[str], str] = str
-    """The name by which the log speaks of a claim: who guesses arguments can guess its id, and facts are public."""
+    """Hashes the claim id that the log shows. The log's facts are public, and a reader who guesses arguments could
+    guess the id itself.
+    """
     guards: tuple[Guard, ...] = ()
     mode: Literal["enforce", "observe"] = "enforce"
     policy_digest: str = ""
-    approval_url: Callable[[str], str | None] = _no_page
-    """The page on which people decide an approval; None where there is none."""
+    approval_url: Callable[[str], str | None] = _no_approval_url
+    """The page where people decide an approval, or None."""
     approval_command: Callable[[str, str], str | None] = approvals_command
-    """The command with which a person does this (`approve`, `reopen`) to an approval; None where no other process
-    reaches the store."""
-    leads_to: Callable[[Call], Awaitable[Sequence[tuple[str, str]]]] = _leads_nowhere_else
-    """The arguments of a call that are paths on this machine and lead elsewhere, each with its real path."""
+    """The command with which a person decides an approval (`approve`, `reopen`), or None if no other process can
+    open the store.
+    """
+    leads_to: Callable[[Call], Awaitable[Sequence[tuple[str, str]]]] = _no_resolved_paths
+    """The arguments of a call that are paths on this machine and resolve to another path, each with its real path."""
     most_pending: int = 20
     cooldown: float = 60.0
     limits: tuple[RateLimit, ...] = ()
@@ -481,11 +507,13 @@ class Ports(NamedTuple):
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
-    seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _nobody
-    """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
+    seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _ignore_outcome
+    """Called with every request that ended: the tool, the outcome (None after an internal error), and what observe
+    mode let pass.
+    """
     evidence: AuditEvidence | None = None
     """None where the log is not signed: it lives in memory, or another process signs it."""
 
     def towards(self, upstream: Upstream) -> Ports:
-        """The same ports with the upstream as one call sees it."""
+        """The same ports with another upstream, the one of this call."""
         return Ports._make((*self[:2], upstream, *self[3:]))

@@ -237,9 +237,9 @@ def test_a_name_of_our_wire_in_a_bound_file_is_answered_with_the_own_name(tmp_pa
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("upstream: 5\ntools: {}\n", "it is the name of an upstream"),
-        ("sections: {}\n", "it is a list of parts"),
-        ("sections: [{tools: {}}]\n", "a section names its upstream"),
+        ("upstream: 5\ntools: {}\n", "it must be the name of an upstream"),
+        ("sections: {}\n", "it must be a list of parts"),
+        ("sections: [{tools: {}}]\n", "a section must name its upstream"),
         ("sections: [{upstream: a, tool: {}}]\n", "Did you mean tools?"),
         ("upstream: a\ntols: {}\n", "Did you mean tools?"),
     ],

@@ -160,7 +160,7 @@ def test_nobody_approves_at_the_command_line_what_they_asked_for_with_a_key(fold
     (name,) = ask(folder, "a", by=me)
     result = run("approve", name, "--yes")
     assert result.exit_code == 1
-    assert "Nobody approves their own request" in result.stderr
+    assert "You cannot approve your own request" in result.stderr
     assert state(folder, name) is ApprovalState.PENDING
 
 

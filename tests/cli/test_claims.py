@@ -98,7 +98,7 @@ def test_where_no_contract_says_what_is_a_secret_the_operator_must(config: Path,
     result.write_text(json.dumps({"token": CANARY}))
     ended = run(config, "settle", DOUBT, "--as", "done", "--result", str(result), "--yes")
     assert ended.return_value == 1
-    assert "No contract of orders.place is here" in ended.output and "--no-secrets" in ended.output
+    assert "There is no contract of orders.place here" in ended.output and "--no-secrets" in ended.output
     assert stored(config).state is State.IN_DOUBT and stored(config).epoch == 1
     assert all(CANARY.encode() not in file.read_bytes() for file in config.parent.glob("assent.db*"))
 

@@ -201,7 +201,7 @@ def test_what_is_said_of_a_broken_lock_file_can_be_done(lock: Path) -> None:
     lock.write_text("{", encoding="utf-8")
     for option in ("--check", "--write"):
         result = run(tools, option)
-        assert isinstance(result.exception, SettingsError) and "delete it and accept everything anew" in str(
+        assert isinstance(result.exception, SettingsError) and "delete it and accept all definitions again" in str(
             result.exception
         )
     lock.unlink()

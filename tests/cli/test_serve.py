@@ -43,7 +43,7 @@ def test_explaining_a_call_says_that_it_would_only_be_observed(tmp_path: Path) -
     result = CliRunner().invoke(cli, ["decide", "-c", str(file)], input=request)
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0] == (
-        "answer (only observed; enforcing would stop it: confirm.confirmation_required)"
+        "answer (observe mode; enforcing would stop it: confirm.confirmation_required)"
     )
 
 
@@ -106,7 +106,7 @@ def test_a_check_finds_a_lock_file_that_cannot_be_read(tmp_path: Path, broken: b
     result = checked(tmp_path, pins="assent.lock")
     assert isinstance(result.exception, SettingsError)
     assert "assent.lock: not a lock file: it is not " in str(result.exception)
-    assert "accept everything anew" in str(result.exception)
+    assert "accept all definitions again" in str(result.exception)
 
 
 async def test_the_users_own_configuration_is_served_from_the_store_that_other_commands_use(

@@ -133,7 +133,7 @@ async def test_everything_asked_before_the_client_closes_its_end_is_answered(tmp
             await client.say(method, number)
         answers, said = await client.process.communicate(b"")
     assert sorted(json.loads(line)["id"] for line in answers.splitlines()) == [0, 1]
-    assert "printed on its standard output: 'Starting up!'" in said.decode()
+    assert "printed a line that is not JSON-RPC on stdout: 'Starting up!'" in said.decode()
 
 
 async def test_what_is_no_message_is_answered_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ async def test_a_request_without_an_id_goes_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
-        (("no-such-command-at-all",), 2, "there is no command 'no-such-command-at-all'; install it"),
+        (("no-such-command-at-all",), 2, "the command 'no-such-command-at-all' was not found; install it"),
         ((sys.executable, ODD, "brief"), 1, "the server cannot be used any more: it exited with code 3"),
     ],
 )
@@ -184,8 +184,8 @@ async def test_a_server_that_never_answers_ends_the_wrap_with_a_reason(method: s
         assert await client.hear() == {}, "then it hangs up"
         code, words = await client.end()
     assert answer["id"] == 1
-    assert "no answer to initialize in 1 seconds" in answer["error"]["message"]
-    assert (code, "the server cannot be used any more: no answer to initialize in 1 seconds" in words) == (1, True)
+    assert "no response to initialize in 1 seconds" in answer["error"]["message"]
+    assert (code, "the server cannot be used any more: no response to initialize in 1 seconds" in words) == (1, True)
 
 
 async def test_a_duration_that_is_none_is_refused_before_anything_starts(tmp_path: Path) -> None:

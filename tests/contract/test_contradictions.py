@@ -24,8 +24,8 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         (
             {"side_effect": tier, "overwrites": True},
             "overwrites",
-            f"only a write overwrites, and this is {tier}",
-            "Remove it, or say side_effect: write",
+            f"only a write can overwrite, and this is {tier}",
+            "Remove it, or set side_effect: write",
         )
         for tier in TIERS
         if tier != "write"
@@ -34,7 +34,7 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         (
             {"side_effect": "write", "risk": risk, "autonomous": True},
             "autonomous",
-            f"a tool of {risk} risk is never autonomous",
+            f"a tool of {risk} risk cannot be autonomous",
             "Remove it, or lower the risk",
         )
         for risk in GUARDED
@@ -43,22 +43,22 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         (
             {"side_effect": "write", "risk": risk, "confirmation": {"by": "none"}},
             "confirmation.by",
-            f"nobody is asked about a tool of {risk} risk",
-            "Say why with `because:`, or ask a user",
+            f"a tool of {risk} risk needs a confirmation",
+            "Give the reason with `because:`, or set by: user",
         )
         for risk in GUARDED
     ),
     (
         {"side_effect": "read", "autonomous": False, "confirmation": {"by": "none"}},
         "autonomous",
-        "an agent may not call it alone, and nobody is asked",
-        "Remove it, or ask a user",
+        "an agent may not call it alone, but no person is asked",
+        "Remove it, or set confirmation",
     ),
     *(
         (
             {"side_effect": "external_spend", **fields},
             f"{part}.amount",
-            "a price is one amount, and `*` stands for many",
+            "a price is one amount, and `*` means many",
             "Point to the one amount, or to an estimate that adds them up",
         )
         for part, fields in (
@@ -70,23 +70,23 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         (
             {"side_effect": "write", "confirmation": {"by": by, "quorum": 2}},
             "confirmation.quorum",
-            "only approvers can be counted",
-            "Say by: approver",
+            "a quorum needs approvers",
+            "Set by: approver",
         )
         for by in ("none", "host", "user")
     ),
-    ({"side_effect": "write", "step_up": {}}, "step_up", "it asks for nothing", "Give max_age, acr or both"),
+    ({"side_effect": "write", "step_up": {}}, "step_up", "it requires nothing", "Set max_age, acr or both"),
     (
         {"side_effect": "external_spend", "idempotency": {"key": "optional"}},
         "idempotency.key",
         "spending without a key can charge twice",
-        "Say key: required, or key: auto",
+        "Set key: required, or key: auto",
     ),
     (
         {"side_effect": "write", "idempotency": {"recovery": "reconcile"}},
         "idempotency.lookup",
-        "reconciling needs a look-up",
-        "Name the read-only tool that says whether it was done",
+        "recovery: reconcile needs a look-up",
+        "Name the read-only tool that reports whether it was done",
     ),
     (
         {"side_effect": "write", "idempotency": {"forward": "argument"}},
@@ -97,26 +97,26 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"side_effect": "read", "dry_run": {"mode": "required"}},
         "dry_run.mode",
-        "a read changes nothing that could be rehearsed",
+        "a read changes nothing, so it needs no dry run",
         "Remove dry_run, or correct side_effect",
     ),
     (
         {"side_effect": "write", "dry_run": {"argument": "k"}, "idempotency": {"argument": "k"}},
         "dry_run.argument",
-        "the key is sent in the same argument",
-        "Name another",
+        "the key uses the same argument",
+        "Use another name",
     ),
     (
         {"side_effect": "external_spend", "estimate": {"tool": "tool", "amount": "/price"}},
         "estimate.tool",
-        "the price cannot be learnt by paying it",
-        "Name the tool that only estimates",
+        "a tool cannot estimate its own price",
+        "Use a tool that only estimates",
     ),
     (
         {"side_effect": "write", "idempotency": {"recovery": "reconcile", "lookup": {"tool": "tool"}}},
         "idempotency.lookup.tool",
-        "looking it up would do it again",
-        "Name a tool that only reads",
+        "a tool cannot look up its own result",
+        "Use a read-only tool",
     ),
     (
         {"side_effect": "read", "natural": {"by": ["id"]}},
@@ -127,26 +127,26 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"side_effect": "write", "meta": {"dev.assent/contract": {"risk": "low"}}},
         "meta.dev.assent/contract",
-        "this key is written by Assent alone",
+        "only Assent writes this key",
         "Remove it",
     ),
     (
         {"side_effect": "write", "meta": {"anthropic/requiresUserInteraction": True}},
         "meta.anthropic/requiresUserInteraction",
-        "this key is written by Assent alone",
-        "Say confirmation: {by: host}",
+        "only Assent writes this key",
+        "Set confirmation: {by: host}",
     ),
     (
         {"side_effect": "write", "hints": {"idempotent": True}},
         "hints",
         "a hint is overridden without a reason",
-        "Say why with `because:`",
+        "Give the reason with `because:`",
     ),
     *(
         (
             {"side_effect": "read", "hints": {"read_only": said, "because": "x"}},
             "hints.read_only",
-            "read-only follows from side_effect alone",
+            "read-only follows from side_effect",
             "Correct side_effect instead",
         )
         for said in (True, False)
@@ -154,14 +154,14 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"side_effect": "destructive", "hints": {"destructive": False, "because": "x"}},
         "hints.destructive",
-        "destructive may be raised, never lowered",
+        "destructive can be set to true, not to false",
         "Correct side_effect or overwrites",
     ),
     (
         {"side_effect": "read", "hints": {"destructive": True, "because": "x"}},
         "hints.destructive",
         "a read cannot be destructive",
-        "Say side_effect: destructive",
+        "Set side_effect: destructive",
     ),
 ]
 

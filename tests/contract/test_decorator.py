@@ -50,7 +50,7 @@ def test_a_function_without_a_contract_has_none() -> None:
 
 
 def test_a_contradiction_is_raised_where_it_is_written() -> None:
-    with pytest.raises(ContractError, match=r"tool.overwrites: only a write overwrites"):
+    with pytest.raises(ContractError, match=r"tool.overwrites: only a write can overwrite"):
         contract(side_effect="read", overwrites=True)
     with pytest.raises(ContractError, match=r"side_efect: there is no such field. Did you mean side_effect\?"):
         contract(side_efect="read")

@@ -54,22 +54,28 @@ def test_a_file_may_declare_no_tools() -> None:
         ("tool:\n  a: {}\n", "tools.yaml:1: tool: there is no such key. Did you mean tools?"),
         (
             "tools: {}\nversion: 1\n",
-            "tools.yaml:2: version: there is no such key. Only `tools:`, `upstream:`, `sections:` stand here",
+            "tools.yaml:2: version: there is no such key. Only `tools:`, `upstream:`, `sections:` are allowed here",
         ),
-        ("tools:\n", "tools.yaml:1: tools: it holds a contract for each tool, by the tool's name. Write a name and"),
+        (
+            "tools:\n",
+            "tools.yaml:1: tools: it must have a contract for each tool, by the tool's name. Write a name and",
+        ),
         (
             "tools: [a]\n",
-            "tools.yaml:1: tools: it holds a contract for each tool, by the tool's name. Write a name and",
+            "tools.yaml:1: tools: it must have a contract for each tool, by the tool's name. Write a name and",
         ),
-        ("tools:\n  a:\n", "tools.yaml:2: a: a contract is a set of fields. Write at least side_effect: read"),
-        ("tools:\n  a: read\n", "tools.yaml:2: a: a contract is a set of fields. Write at least side_effect: read"),
+        ("tools:\n  a:\n", "tools.yaml:2: a: a contract must be a set of fields. Write at least side_effect: read"),
+        (
+            "tools:\n  a: read\n",
+            "tools.yaml:2: a: a contract must be a set of fields. Write at least side_effect: read",
+        ),
         (
             "tools:\n  a:\n    side_effect: read\n    name: b\n",
-            "tools.yaml:4: a.name: the name is the key above. Remove it",
+            "tools.yaml:4: a.name: the name is already the key above. Remove it",
         ),
         (
             "tools:\n  a b: {side_effect: read}\n",
-            "tools.yaml:2: a b: 'a b' does not fit here. Write a tool name: 1 to 128",
+            "tools.yaml:2: a b: 'a b' is not allowed here. Write a tool name: 1 to 128",
         ),
         ("tools:\n  {a: {side_effect: read}\n", "tools.yaml:3: not valid YAML: did not find expected ',' or '}'"),
         ("tools:\n\ta: {}\n", "tools.yaml:2: not valid YAML: found character that cannot start any token"),
@@ -124,7 +130,7 @@ tools:
     assert refused(text) == [
         "tools.yaml:4: tools.a: side_effect is declared twice. The first is on line 3: keep one",
         "tools.yaml:6: tools: a is declared twice. The first is on line 2: keep one",
-        "tools.yaml:5: b.side_effect: 'nothing' is not known here. "
+        "tools.yaml:5: b.side_effect: 'nothing' is not allowed here. "
         "Write 'read', 'compute', 'write', 'share_export', 'external_spend' or 'destructive'",
     ]
 
@@ -188,9 +194,9 @@ def test_what_is_not_there_or_not_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     missing = tmp_path / "none.yaml"
     assert refused_files(missing, tmp_path, pipe) == [
-        f"{missing}: cannot be read: No such file or directory. Name a file that can be read",
-        f"{tmp_path}: not a file. Name a file, or files by a pattern",
-        f"{pipe}: not a file. Name a file, or files by a pattern",
+        f"{missing}: cannot be read: No such file or directory. Use a file that can be read",
+        f"{tmp_path}: not a file. Use a file, or a pattern for files",
+        f"{pipe}: not a file. Use a file, or a pattern for files",
     ]
 
 

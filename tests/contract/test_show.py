@@ -15,8 +15,8 @@ place_order: Place an order
   Side effect       external_spend
   Risk              critical (4 of 5)  (default)
   Autonomous        no  (default)
-  Confirmation      approvers say yes before every call, within 15m
-  Step up           always: a login of the last 5m, of class mfa
+  Confirmation      approvers approve before every call, within 15m
+  Step up           always: a login within the last 5m, of class mfa
   Input             item: string
                     amount?: number
   Output            download?: object
@@ -27,9 +27,9 @@ place_order: Place an order
   Failure modes     card_declined (402): nothing was done
   Idempotency       none: at most once; an unknown end stays in doubt
                     key required, argument idempotency_key
-                    our key is passed on as header
-                    answers are kept for 30d
-  Dry run           offered, asked for with dryRun, counts for 10m
+                    the key is passed on as header
+                    results are kept for 30d
+  Dry run           offered, requested with dryRun, valid for 10m
   Estimate          estimate_order, the price at /price
   Cost              the argument /amount in EUR
   Natural           the same fileId and expiresAt return the same result until /expiresAt
@@ -111,10 +111,10 @@ def test_a_quorum_a_condition_and_a_reason_are_told() -> None:
         )
     )
     for line in (
-        "Side effect       write, overwrites what was there",
-        "Confirmation      2 approvers say yes before every call, within 15m",
+        "Side effect       write, overwrites existing data",
+        "Confirmation      2 approvers approve before every call, within 15m",
         "Step up           when amount > 5: of class mfa or hw",
-        "Failure modes     lost (504): nobody knows what was done, The line broke.",
+        "Failure modes     lost (504): the effect is unknown, The line broke.",
         "Idempotency       reconcile: looked up first, then settled or run again",
         "looked up with get_order, at /status",
         'Input             k?: "a" | null',

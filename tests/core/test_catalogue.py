@@ -42,7 +42,7 @@ def test_what_runs_without_a_question_must_be_a_read(field: str, fields: dict[st
     with pytest.raises(ContractError) as caught:
         catalogue_of([tool, unsafe])
     assert [str(fault) for fault in caught.value.faults] == [
-        f"tool.{field}: other does more than read. Name a tool whose side_effect is read"
+        f"tool.{field}: other is not read-only. Use a tool whose side_effect is read"
     ]
 
 
@@ -52,7 +52,7 @@ def test_what_an_upstream_calls_by_another_name_must_be_a_read_too() -> None:
     elsewhere = compile_tool(contract_with("other", "write"), upstream="b")
     unsafe = compile_tool(contract_with("a_other", "destructive"), upstream="a", wire_name="other")
     assert catalogue_of([tool, elsewhere]).beside(tool, "other") is None
-    with pytest.raises(ContractError, match="other does more than read"):
+    with pytest.raises(ContractError, match="other is not read-only"):
         catalogue_of([tool, elsewhere, unsafe])
 
 
@@ -100,4 +100,4 @@ def test_a_tool_whose_estimate_turned_into_more_than_a_read_is_withheld_alone() 
     turned = compile_tool(contract_with("estimate", "write"))
     catalogue = catalogue_that_holds([order, turned], {})
     assert list(catalogue.tools) == ["estimate"]
-    assert "more than read" in catalogue.withheld["order"]
+    assert "is not read-only" in catalogue.withheld["order"]

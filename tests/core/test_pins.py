@@ -127,7 +127,7 @@ def test_a_lock_file_hides_no_character() -> None:
 def test_a_lock_file_that_was_edited_is_refused() -> None:
     value = json.loads(pins_text({"mail": pins_of([TOOL])}))
     value["upstreams"]["mail"]["send"]["definition"]["annotations"]["readOnlyHint"] = True
-    with pytest.raises(SettingsError, match="does not fit"):
+    with pytest.raises(SettingsError, match="does not match"):
         read_pins(json.dumps(value))
 
 

@@ -1,4 +1,4 @@
-"""A call is ambiguous when its selectors are empty or wild, or it holds more than the contract's bulk."""
+"""A call is ambiguous when its selectors are empty or wild, or it has more than the contract's bulk."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from support.contract_examples import contract_with
 )
 def test_a_selector_that_names_nothing_is_ambiguous(value: Any) -> None:
     made = contract_with(selects=["filter"])
-    assert ambiguous(made, {"filter": value}) == "filter selects nothing in particular"
-    assert ambiguous(made, {}) == "filter selects nothing in particular"
+    assert ambiguous(made, {"filter": value}) == "filter is empty, so it may select everything"
+    assert ambiguous(made, {}) == "filter is empty, so it may select everything"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_selector_that_names_something_is_clear(value: Any) -> None:
 
 def test_every_selector_is_looked_at() -> None:
     made = contract_with(selects=["filter", "ids"])
-    assert ambiguous(made, {"filter": "x"}) == "ids selects nothing in particular"
+    assert ambiguous(made, {"filter": "x"}) == "ids is empty, so it may select everything"
     assert ambiguous(made, {"filter": "x", "ids": ["*"]}) == "ids selects everything"
 
 

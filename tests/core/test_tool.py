@@ -106,7 +106,7 @@ def test_our_own_arguments_fit_beside_any_schema(schema: dict[str, Any]) -> None
     tool = compiled({"inputSchema": schema}, dry_run={}, idempotency={"argument": "key"})
     assert faults(tool, {"to": "x", "dryRun": True, "key": "k"}) == []
     assert faults(tool, {"to": "x", "cc": 1, "dryRun": True}) != []
-    assert faults(tool, {"to": "x", "key": ""}) == [("/key", "it does not fit `minLength` of 1")]
+    assert faults(tool, {"to": "x", "key": ""}) == [("/key", "it does not match `minLength` of 1")]
 
 
 def test_arguments_the_upstream_knows_are_left_to_it() -> None:

@@ -37,14 +37,14 @@ def faults_of(text: str) -> list[str]:
         (GOOD.replace("answer", "{answer: true, pause: true}"), "not answer and pause"),
         (GOOD + "    by: anne\n", "some.yaml:4: it runs: nobody is called 'anne'. Did you mean ann?"),
         (GOOD + "    given: [{approved: nobody}]\n", "nobody cannot decide anything"),
-        (GOOD.replace("write", "wriet"), "some.yaml:2: note.side_effect: 'wriet' is not known here"),
+        (GOOD.replace("write", "wriet"), "some.yaml:2: note.side_effect: 'wriet' is not allowed here"),
         (GOOD + GOOD.split("cases:\n")[1], "some.yaml:7: it runs: two cases have this name. The first is on line 4"),
         (GOOD + "    given: [slept]\n", "some.yaml:7: cases.0.given.0"),
         (GOOD + "    given: [{called: {}, elapsed: 5}]\n", "a step is one of called, rehearsed"),
         (GOOD + "    given: [{elapsed: soon}]\n", "'soon' is not a duration"),
         (GOOD + "    given: [{approved: zoe}]\n", "nobody is called 'zoe'"),
         (GOOD + "    world: {guards: [{rule: no_such_rule}]}\n", "there is no guard 'no_such_rule'"),
-        (GOOD + "    tools: {note: {risk: enormous}}\n", "it runs: note.risk: 'enormous' is not known here"),
+        (GOOD + "    tools: {note: {risk: enormous}}\n", "it runs: note.risk: 'enormous' is not allowed here"),
     ],
 )
 def test_a_fault_is_named_with_its_file_line_and_remedy(text: str, said: str) -> None:
@@ -117,7 +117,7 @@ def test_a_directory_without_cases_is_a_mistake(tmp_path: Path) -> None:
         ("given: [{called: {}, expect: pause}]\n    expect: answer", ["given 1 (called): expected pause, got answer"]),
         (
             "given: [{changed: {tools: {note: {bulk: -1}}}}]\n    expect: answer",
-            ["given 1 (changed): note.bulk: -1 does not fit here. Write a number of 1 or more"],
+            ["given 1 (changed): note.bulk: -1 is not allowed here. Write a number of 1 or more"],
         ),
         ("given: [approved]\n    expect: answer", ["given 1 (approved): nobody was asked anything"]),
         ("tool: none\n    expect: answer", ["expected answer, got refusal discover.unknown_tool (Unknown tool: none)"]),

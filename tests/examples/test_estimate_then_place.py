@@ -67,4 +67,4 @@ async def test_a_user_who_says_no_is_not_charged(tmp_path: Path) -> None:
     asked, _, book, words = await played(tmp_path, False, falls_over=True)
     assert len(asked) == 1
     assert book == []
-    assert words == "I did not order it: A person said no to this call."
+    assert words == "I did not order it: A person declined this call."

@@ -24,7 +24,7 @@ def charged(book: Path) -> list[str]:
     ("answer", "words", "items"),
     [
         (True, "I ordered etna-2026-06: o-1.", ["etna-2026-06"]),
-        (False, "I did not order it: A person said no to this call.", []),
+        (False, "I did not order it: A person declined this call.", []),
     ],
     ids=["yes", "no"],
 )

@@ -322,7 +322,7 @@ async def test_an_ambiguous_write_asks_and_a_clear_one_does_not(way: tuple[str, 
         await client.call_tool("create_note", {"text": "c", "labels": ["*"]})
         await client.call_tool("create_note", {"text": "d", "labels": ["1", "2", "3", "4"]})
     assert [line.partition("Asked because ")[2] for text in person.asked for line in text.splitlines()[3:4]] == [
-        "labels selects nothing in particular.",
+        "labels is empty, so it may select everything.",
         "labels selects everything.",
         "labels holds 4 items, more than 3.",
     ]

@@ -80,7 +80,7 @@ async def test_an_estimate_goes_by_its_name_here_or_at_its_upstream(tmp_path: Pa
 async def test_what_does_more_than_read_is_no_estimate_under_any_name(tmp_path: Path, named: str) -> None:
     async with two(tmp_path, named) as (url, gateway_app, priced):
         assert (await place(url))["error"]["message"] == "Unknown tool: priced_place"
-        assert "does more than read" in gateway_app.catalogue().withheld["priced_place"]
+        assert "is not read-only" in gateway_app.catalogue().withheld["priced_place"]
     assert priced.called == []
 
 

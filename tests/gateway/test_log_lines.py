@@ -89,7 +89,7 @@ async def test_claims_in_doubt_are_mentioned_when_the_gateway_starts(tmp_path: P
         file = tmp_path / "assent.yaml"
         file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, store="sqlite:///doubtful.db"))
         async with commanded("serve", "-c", str(file), "--port", "0") as command:
-            await command.said("WARNING .*1 claims are in doubt: assent claims list")
+            await command.said("WARNING .*1 claims are in doubt. List them: assent claims list")
 
 
 async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) ->
     async with running(environment, sys.executable, str(ROOT / "tests" / "support" / "odd_server.py")) as client:
         await client.greet()
         _, words = await client.end()
-    assert "assent wrap: 1 claims are in doubt: assent claims list" in words
+    assert "assent wrap: 1 claims are in doubt. List them: assent claims list" in words

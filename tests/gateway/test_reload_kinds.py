@@ -93,7 +93,7 @@ async def test_a_command_that_is_missing_is_a_trouble_of_its_own_as_it_is_at_the
     async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, {}) as at:
         at.write({"shop": {"url": shop}, "gone": {"command": ["no-such-command-at-all"]}}, {})
         assert await at.reloading.reload()
-        assert "there is no command 'no-such-command-at-all'" in at.gateway_app.troubles()["gone"]
+        assert "the command 'no-such-command-at-all' was not found" in at.gateway_app.troubles()["gone"]
         assert "shop_list_orders" in await names(at.url)
 
 

@@ -90,5 +90,5 @@ async def test_a_command_that_cannot_be_started_is_a_trouble_and_the_others_go_o
     gateway_app = await open_gateway(load_settings(configured(tmp_path, **upstreams)))
     await gateway_app.start()
     await gateway_app.stop()
-    assert "there is no command 'no-such-command-at-all'" in gateway_app.troubles()["gone"]
+    assert "the command 'no-such-command-at-all' was not found" in gateway_app.troubles()["gone"]
     assert "odd_list_things" in gateway_app.catalogue().tools

@@ -56,7 +56,7 @@ def test_branches_do_not_collect_the_errors_of_a_large_value() -> None:
     arguments = {"items": [1] * (MOST_VALUES - 2)}
     schema = {"type": "object", "properties": {"items": EITHER}}
     assert seconds(lambda: checked(schema, arguments)) < 1.0
-    assert checked(schema, arguments)[0][1].startswith("it does not fit its schema")
+    assert checked(schema, arguments)[0][1].startswith("it does not match its schema")
 
 
 def test_of_a_small_value_every_error_is_named_up_to_twenty() -> None:
@@ -113,7 +113,7 @@ async def test_a_gateway_answers_others_while_a_caller_sends_huge_calls(tmp_path
         small = rpc("tools/call", name="count_items", arguments={"items": ["a"]})
         assert (await post(url, small)).json()["result"]["structuredContent"] == {"result": 1}
         for answer in await calls:
-            assert "too many values" in answer.text
+            assert "more than 100000 values" in answer.text
 
 
 @pytest.mark.parametrize("depth", [50, 400])

@@ -152,12 +152,12 @@ async def test_the_many_upstream_sessions_of_one_caller_end_before_anybody_elses
 
     async with upstream(script) as server:
         upstream_sessions = UpstreamSessions(server, most=4)
-        async with upstream_sessions.speaking("anns", {}, "ann") as anns:
+        async with upstream_sessions.in_use("anns", {}, "ann") as anns:
             pass
         for number in range(8):
-            async with upstream_sessions.speaking(f"eves-{number}", {}, "eve"):
+            async with upstream_sessions.in_use(f"eves-{number}", {}, "eve"):
                 pass
-        async with upstream_sessions.speaking("anns", {}, "ann") as again:
+        async with upstream_sessions.in_use("anns", {}, "ann") as again:
             assert again is anns
         assert len(upstream_sessions) == 4
 

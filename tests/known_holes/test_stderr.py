@@ -44,7 +44,7 @@ async def logged(caplog: pytest.LogCaptureFixture, *pieces: bytes, every: float 
     with caplog.at_level(logging.INFO):
         for piece in pieces:
             clock.now += every
-            held = log._take(piece)
+            held = log._log_lines(piece)
             assert len(held) <= LONGEST_LINE
         stream.feed_eof()
         await log.read(stream)

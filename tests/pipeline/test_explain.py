@@ -105,7 +105,7 @@ async def test_an_operator_reads_why_a_tool_is_not_there() -> None:
     hidden = await explain(Request("gone", {}, AGENT), world.ports)
     unknown = await explain(Request("none", {}, AGENT), world.ports)
     assert hidden.code == unknown.code == "discover.unknown_tool"
-    assert hidden.stages[1].reason == "its contract hides it from everybody"
+    assert hidden.stages[1].reason == "its contract hides it from all callers"
     assert unknown.stages[1].reason == "no upstream has a tool of this name"
 
 
@@ -130,7 +130,7 @@ async def test_what_hangs_on_another_tools_answer_is_unknown_until_it_may_be_ask
     request = Request("buy", {}, AGENT, ("key",), can_ask=True)
     told = await explain(request, world.ports)
     assert told.outcome == "unknown"
-    assert told.stages[STAGES.index("rehearse")].reason == "it depends on what quote says, which was not asked"
+    assert told.stages[STAGES.index("rehearse")].reason == "it depends on the result of quote, which was not called"
     assert world.upstream.reads == []
     assert (await explain(request, world.ports, reads=True)).code == "confirm.confirmation_required"
     assert world.upstream.reads == [("quote", {})]

@@ -82,7 +82,7 @@ async def test_a_tool_that_is_gone_leaves_no_result_to_keep_and_nothing_is_chang
 async def test_done_without_a_result_says_that_the_answer_was_lost() -> None:
     there = await doubted()
     await settle(OPERATOR, NAME, "done", there.ports)
-    assert "an operator looked" in (await heard(there))["content"][0]["text"]
+    assert "as an operator found" in (await heard(there))["content"][0]["text"]
 
 
 async def test_not_done_lets_the_same_key_run_again() -> None:

@@ -30,10 +30,10 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ({"result": {}}, "tools/list gave no list of tools"),
-        ({"result": {"tools": {"a": {}}}}, "tools/list gave no list of tools"),
-        ({"result": {"tools": 3}}, "tools/list gave no list of tools"),
-        ({"result": {"tools": [{"name": "a"}], "nextCursor": "same"}}, "the pages of tools/list never end"),
+        ({"result": {}}, "the result of tools/list has no list of tools"),
+        ({"result": {"tools": {"a": {}}}}, "the result of tools/list has no list of tools"),
+        ({"result": {"tools": 3}}, "the result of tools/list has no list of tools"),
+        ({"result": {"tools": [{"name": "a"}], "nextCursor": "same"}}, "tools/list has too many pages"),
         ({"error": {"code": 1, "message": "no\x1b[31m"}}, r"the server refused tools/list: no\u{1b}[31m"),
     ],
 )
@@ -58,7 +58,7 @@ async def test_the_pages_of_a_server_object_must_end() -> None:
     async def list_tools(context: Any, params: Any) -> ListToolsResult:
         return ListToolsResult(tools=[Tool(name="a", input_schema={"type": "object"})], next_cursor="same")
 
-    with pytest.raises(NotListedError, match=r"^the server did not list its tools: the pages of tools/list never end$"):
+    with pytest.raises(NotListedError, match=r"^the server did not list its tools: tools/list has too many pages$"):
         await listed_in(Server("notes", on_list_tools=list_tools))
 
 
@@ -70,5 +70,5 @@ def test_an_answer_that_cannot_be_read_is_no_silence() -> None:
 
 async def test_an_address_that_sends_elsewhere_is_told() -> None:
     async with serving(Starlette(routes=[Route("/mcp", lambda _: RedirectResponse("/mcp/"), methods=["POST"])])) as url:
-        with pytest.raises(NotListedError, match=r"answered 307, which sends elsewhere\. Name the address"):
+        with pytest.raises(NotListedError, match=r"answered 307, which is a redirect\. Name the address"):
             await listed_at(url)

@@ -20,7 +20,7 @@ from support.store_suite.drafts import NOW, approval_draft, claim_draft, decisio
 
 @pytest.fixture(autouse=True)
 def nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_waiter, "FIRST_LOOK", 3600.0)
+    monkeypatch.setattr(change_waiter, "FIRST_POLL", 3600.0)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ async def store(request: Any, tmp_path: Path, url: str) -> AsyncIterator[Store]:
 
 
 async def asleep(store: Any, name: str) -> None:
-    while not (bell := store._waiters._waiting.get(name)) or not bell.armed:  # noqa: ASYNC110 - it makes no noise
+    while not (wakeup := store._waiters._waiting.get(name)) or not wakeup.is_scheduled:  # noqa: ASYNC110 - it makes no noise
         await asyncio.sleep(0.001)
 
 
@@ -80,9 +80,9 @@ async def test_an_end_in_one_process_wakes_who_waits_in_another(url: str) -> Non
 
 
 async def test_without_a_listener_looking_is_enough(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_waiter, "FIRST_LOOK", 0.001)
+    monkeypatch.setattr(change_waiter, "FIRST_POLL", 0.001)
     here, there = PostgresStore(url), PostgresStore(url)
-    monkeypatch.setattr(here._listener, "wanted", lambda: None)
+    monkeypatch.setattr(here._listener, "ensure_listening", lambda: None)
     await there.claim(claim_draft(), entry(), None, NOW)
     waits = asyncio.create_task(here.ended("claim", 3600))
     await asleep(here, "claim")
@@ -138,11 +138,11 @@ async def test_a_thousand_who_wait_for_one_claim_look_as_often_as_one() -> None:
     await store.settle("claim", 1, succeeded(), [])
     assert {record and record.result for record in await asyncio.gather(*waits)} == {succeeded().result}
     assert store.looks == 2
-    assert not store._waiters._waiting and not store._waiters._looks
+    assert not store._waiters._waiting and not store._waiters._reads
 
 
 async def test_every_interval_has_one_look_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_waiter, "FIRST_LOOK", 0.001)
+    monkeypatch.setattr(change_waiter, "FIRST_POLL", 0.001)
     looks = count(1)
 
     async def look(name: str) -> int:
@@ -217,4 +217,4 @@ async def test_a_look_that_fails_fails_for_all_who_wait() -> None:
         *(waiters.until("x", look, lambda _: True, 3600) for _ in range(3)), return_exceptions=True
     )
     assert [str(end) for end in ends] == ["The disk is gone."] * 3
-    assert not waiters._waiting and not waiters._looks
+    assert not waiters._waiting and not waiters._reads

@@ -25,7 +25,7 @@ class Scripted(McpLink):
         super().__init__("shop")
         self._said = list(said)
 
-    async def _once(self, *_: Any, **__: Any) -> dict[str, Any]:
+    async def _request(self, *_: Any, **__: Any) -> dict[str, Any]:
         said = self._said.pop(0)
         if isinstance(said, Exception):
             raise said
@@ -39,7 +39,7 @@ async def call(link: McpLink) -> dict[str, Any]:
     world = World({"send": {"side_effect": "write"}})
     called = SimpleNamespace(tool=next(iter(world.catalogue.tools.values())), resume=None)
     mcp_request = SimpleNamespace(parsed_request=SimpleNamespace(era=Era.HANDSHAKE), reply=SimpleNamespace(ask=ask))
-    return await link._guarded(cast("Any", called), {}, [], cast("McpRequest", mcp_request))
+    return await link._call_tool(cast("Any", called), {}, [], cast("McpRequest", mcp_request))
 
 
 @pytest.mark.parametrize(("fault", "means"), [(NEVER_SENT, NotReached), (REFUSED, NotRun)])

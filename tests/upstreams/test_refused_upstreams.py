@@ -22,7 +22,7 @@ async def denying(conversation: Conversation) -> None:
 @pytest.mark.parametrize(
     ("headers", "missing"),
     [
-        ({}, "wants credentials: write `headers: {Authorization: Bearer ...}` at `upstreams.shop`"),
+        ({}, "needs credentials: write `headers: {Authorization: Bearer ...}` at `upstreams.shop`"),
         (
             {"Authorization": "Bearer old"},
             "did not accept the Authorization header of `upstreams.shop.headers`: correct or renew the token",

@@ -1,7 +1,8 @@
-"""Binds written contracts to tools: each tool is known by its upstream and the name that the upstream gives it.
+"""Binds written contracts to tools. A tool is identified by its upstream and the name that the upstream gives it.
 
-A contract that is bound to an upstream names the tool as that upstream does. Any other contract names it so, or by the
-name on our wire. What is not certain binds nothing: the tools are withheld, and the reason says what to write.
+A contract that is bound to an upstream uses that upstream's name of the tool. Any other contract uses that name or
+the name that clients see. An ambiguous contract binds nothing: the tools are withheld, and the reason says what to
+write.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ ToolKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What one upstream has: its own tool names, each with the name on our wire, and what gets no tool and why."""
+    """What one upstream offers: its own tool names, each with the name that clients see, and what gets no tool and
+    why.
+    """
 
     tools: Mapping[str, str]
     without_tool: Mapping[str, str] = field(default_factory=dict)
@@ -27,44 +30,44 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Which contract governs which tool, which tools are withheld, and which contracts govern nothing."""
+    """The contract of each tool, the tools that are withheld, and the contracts that govern nothing."""
 
     governs: Mapping[ToolKey, WrittenContract]
     ambiguous: Mapping[ToolKey, str]
     faults: tuple[Fault, ...] = ()
     unchecked: tuple[WrittenContract, ...] = ()
-    """Contracts that match nothing yet, while an upstream that they may be about has not answered."""
+    """Contracts without a tool so far, while an upstream that they may belong to has not answered."""
 
 
 def bind(written: Iterable[WrittenContract], offers: Mapping[str, Offered], silent: Collection[str] = ()) -> Binding:
-    """Bind contracts to what upstreams offer; `silent` are the configured ones that have not answered yet."""
+    """Bind contracts to the tools of upstreams; `silent` are configured upstreams that have not answered yet."""
     written = list(written)
     governs: dict[ToolKey, WrittenContract] = {}
     ambiguous: dict[ToolKey, str] = {}
     faults: list[Fault] = []
     unchecked: list[WrittenContract] = []
-    for one in sorted(written, key=lambda one: not one.upstream):  # bound ones first
-        fitting = _fitting(one, offers)
-        if not fitting and _may_come(one, silent):
+    for one in sorted(written, key=lambda one: not one.upstream):  # Bound contracts first.
+        matching = _matching_tools(one, offers)
+        if not matching and _may_match_later(one, silent):
             unchecked.append(one)
-        elif not fitting:
+        elif not matching:
             faults.append(_unmatched(one, offers, silent))
-        elif len(fitting) > 1:
-            unbound = [key for key in fitting if key not in governs]
-            ambiguous |= dict.fromkeys(unbound, _several(one, fitting))
-            faults.append(_fault(one, "several tools have this name", _bind_it(fitting)))
-        elif fitting[0] in governs:
-            other = governs[fitting[0]]
+        elif len(matching) > 1:
+            unbound = [key for key in matching if key not in governs]
+            ambiguous |= dict.fromkeys(unbound, _ambiguity(one, matching))
+            faults.append(_fault(one, "several tools have this name", _bind_it(matching)))
+        elif matching[0] in governs:
+            other = governs[matching[0]]
             faults.append(_fault(one, f"its tool already has a contract at {other.where}", "Keep one of them"))
             if not other.upstream:
-                ambiguous[fitting[0]] = f"two contracts are written for it: {other.where} and {one.where}; keep one"
+                ambiguous[matching[0]] = f"two contracts are written for it: {other.where} and {one.where}; keep one"
         else:
-            governs[fitting[0]] = one
+            governs[matching[0]] = one
     kept = {key: one for key, one in governs.items() if key not in ambiguous}
     return Binding(kept, ambiguous, tuple(faults), tuple(unchecked))
 
 
-def _fitting(one: WrittenContract, offers: Mapping[str, Offered]) -> list[ToolKey]:
+def _matching_tools(one: WrittenContract, offers: Mapping[str, Offered]) -> list[ToolKey]:
     if one.upstream:
         return [(one.upstream, one.name)] if one.upstream in offers and one.name in offers[one.upstream].tools else []
     return [
@@ -73,30 +76,30 @@ def _fitting(one: WrittenContract, offers: Mapping[str, Offered]) -> list[ToolKe
     ]  # fmt: skip
 
 
-def _may_come(one: WrittenContract, silent: Collection[str]) -> bool:
+def _may_match_later(one: WrittenContract, silent: Collection[str]) -> bool:
     return one.upstream in silent if one.upstream else bool(silent)
 
 
-def _several(one: WrittenContract, fitting: list[ToolKey]) -> str:
-    upstreams = ", ".join(sorted({upstream for upstream, _ in fitting}))
-    return f"the contract {one.name} at {one.where} may be about a tool of any of {upstreams}; {_bind_it(fitting)}"
+def _ambiguity(one: WrittenContract, matching: list[ToolKey]) -> str:
+    upstreams = ", ".join(sorted({upstream for upstream, _ in matching}))
+    return f"the contract {one.name} at {one.where} could apply to a tool of any of {upstreams}; {_bind_it(matching)}"
 
 
-def _bind_it(fitting: list[ToolKey]) -> str:
-    first = min(upstream for upstream, _ in fitting)
+def _bind_it(matching: list[ToolKey]) -> str:
+    first = min(upstream for upstream, _ in matching)
     return f"bind it: write `upstream: {first}` (or the one you mean) beside its `tools:`"
 
 
 def _unmatched(one: WrittenContract, offers: Mapping[str, Offered], silent: Collection[str]) -> Fault:
-    """A contract without a tool, with the nearest thing that its author may have meant."""
+    """A contract without a tool, with the nearest name that its author may have meant."""
     if one.upstream and one.upstream not in offers:
         names = sorted({*offers, *silent})
         close = difflib.get_close_matches(one.upstream, names, n=1)
         remedy = f"Did you mean {close[0]}?" if close else f"The upstreams are {', '.join(names) or 'none'}"
         return _fault(one, f"there is no upstream {one.upstream!r}", remedy)
     here = {one.upstream: offers[one.upstream]} if one.upstream else offers
-    whom = f"of {one.upstream}" if one.upstream else "of any upstream"
-    return _fault(one, f"it matches no tool {whom}", _suggestion(one, here, offers))
+    owner = f"of {one.upstream}" if one.upstream else "of any upstream"
+    return _fault(one, f"it matches no tool {owner}", _suggestion(one, here, offers))
 
 
 def _suggestion(one: WrittenContract, here: Mapping[str, Offered], offers: Mapping[str, Offered]) -> str:
@@ -105,7 +108,7 @@ def _suggestion(one: WrittenContract, here: Mapping[str, Offered], offers: Mappi
             return f"{upstream} has it, but it gets no tool: {offer.without_tool[one.name]}"
         own = next((own for own, wire in offer.tools.items() if wire == one.name), None)
         if own is not None:
-            return f"Did you mean {own}? Write the name that {upstream} itself gives it"
+            return f"Did you mean {own}? Use the name that {upstream} itself gives it"
     elsewhere = next((upstream for upstream, offer in offers.items() if one.name in offer.tools), None)
     if elsewhere is not None:
         return f"{elsewhere} has a tool of this name: write `upstream: {elsewhere}`"

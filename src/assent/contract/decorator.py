@@ -1,4 +1,4 @@
-"""How does a function carry its contract?"""
+"""The `@contract` decorator, which attaches a contract to a function."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ATTRIBUTE = "__assent_contract__"
 
 
 def contract(**fields: Any) -> Callable[[Function], Function]:
-    """Declare what a tool promises: the fields of a contract file as keywords.
+    """Declare a tool's contract: the fields of a contract file as keyword arguments.
 
-    The decorated function is returned as it is and carries the declaration; the tool's name is the one it is
-    registered under. A contradiction is raised here, where it was written.
+    The function is returned unchanged and carries the declaration; the tool's name is the one under which it is
+    registered. A contradiction is raised here, where it was written.
     """
-    # Reading contracts takes half a second to import, which `import assent` must not cost those who declare none.
+    # Importing the contract reader takes half a second, which `import assent` must not cost users who declare none.
     from assent.contract.reader import read_contract
 
     name = fields.pop("name", None)
@@ -42,7 +42,7 @@ def contract(**fields: Any) -> Callable[[Function], Function]:
 
 
 def contract_of(function: Callable[..., Any], name: str) -> Contract | None:
-    """The contract a function carries under the name it was registered with."""
+    """The contract of a function under the name with which it was registered."""
     from assent.contract.reader import read_contract
 
     carrier: Any = function

@@ -1,4 +1,4 @@
-"""Defaults of a contract: what follows from tier and risk where it says nothing."""
+"""Defaults of a contract that follow from its tier and risk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 
 
 def fill(given: dict[str, Any]) -> dict[str, Any]:
-    """A copy of the given fields in which everything that follows from tier and risk is said.
+    """Return a copy of the fields with everything that follows from tier and risk filled in.
 
     Values of the wrong type are left for the model to refuse.
     """
@@ -29,7 +29,7 @@ def fill(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def humanise(name: str) -> str:
-    """`orders.place_order` as a person would write it: Orders place order."""
+    """A title from a name: `orders.place_order` becomes "Orders place order"."""
     words = name.replace(".", " ").replace("_", " ").replace("-", " ").split()
     text = " ".join(words) or name
     return text[:1].upper() + text[1:]
@@ -57,23 +57,23 @@ def _asks(confirmation: Any) -> bool:
 
 
 def _confirmation(given: dict[str, Any], risk: Risk) -> Any:
-    asked = "none" if risk is Risk.LOW and given["autonomous"] is True else "user"
-    said = given.get("confirmation")
-    if said is None:
-        return {"by": asked}
-    return {"by": asked, **said} if isinstance(said, dict) else said
+    by = "none" if risk is Risk.LOW and given["autonomous"] is True else "user"
+    declared = given.get("confirmation")
+    if declared is None:
+        return {"by": by}
+    return {"by": by, **declared} if isinstance(declared, dict) else declared
 
 
-def _idempotency(said: Any, tier: Tier) -> Any:
+def _idempotency(declared: Any, tier: Tier) -> Any:
     implied = {
         "recovery": "natural" if tier is Tier.READ else "none",
         "key": "auto" if tier is Tier.EXTERNAL_SPEND else "optional",
     }
-    if said is None:
+    if declared is None:
         return implied
-    if not isinstance(said, dict):
-        return said
-    full = {**implied, **said}
+    if not isinstance(declared, dict):
+        return declared
+    full = {**implied, **declared}
     if full["recovery"] == "keyed":
         full.setdefault("forward", "argument" if full.get("argument") else "header")
     return full

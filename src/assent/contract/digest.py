@@ -1,4 +1,4 @@
-"""What is the one fingerprint of a document?"""
+"""Canonical JSON (RFC 8785) and digests of documents."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MOST_DEPTH = 200
 
 
 class NotCanonicalError(ValueError):
-    """A value that has no canonical form: an unsafe integer, a number that is none, broken text, a bad key."""
+    """A value without a canonical form: an unsafe integer, NaN or infinity, broken text, or a key that is not text."""
 
 
 def canonical(value: Any) -> bytes:
-    """The RFC 8785 form. Plain documents take a fast path that gives the same bytes."""
+    """The RFC 8785 form. Simple documents take a fast path with the same result."""
     try:
-        if _plain(value, MOST_DEPTH):
+        if _is_simple(value, MOST_DEPTH):
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         _check_depth(value)
         return rfc8785.dumps(value)
@@ -35,41 +35,41 @@ def digest_of(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
-_ALWAYS_ALIKE = frozenset({str, bool, type(None)})
+_SAME_IN_BOTH = frozenset({str, bool, type(None)})
 
 
-def _plain(value: Any, depth: int) -> bool:
-    """Whether orjson's sorted form is the canonical one: plain numbers, ASCII keys, safe integers."""
+def _is_simple(value: Any, depth: int) -> bool:
+    """Whether orjson's sorted form equals the canonical one: simple numbers, ASCII keys, safe integers."""
     kind = type(value)
     if kind is dict:
         _descend(depth)
-        return _has_plain_keys(value) and _all_plain(value.values(), depth - 1)
+        return _has_simple_keys(value) and _all_simple(value.values(), depth - 1)
     if kind is list or kind is tuple:
         _descend(depth)
-        return _all_plain(value, depth - 1)
-    return _all_plain((value,), depth)
+        return _all_simple(value, depth - 1)
+    return _all_simple((value,), depth)
 
 
-def _has_plain_keys(value: dict[Any, Any]) -> bool:
+def _has_simple_keys(value: dict[Any, Any]) -> bool:
     try:
         return "".join(value).isascii()
-    except TypeError:  # a key that is no text
+    except TypeError:  # A key is not text.
         return False
 
 
-def _all_plain(items: Iterable[Any], depth: int) -> bool:
-    """One loop with everything in it: this is walked for every value of every call."""
+def _all_simple(items: Iterable[Any], depth: int) -> bool:
+    """One loop without calls: it runs for every value of every call."""
     for item in items:
         kind = type(item)
-        if kind in _ALWAYS_ALIKE:
+        if kind in _SAME_IN_BOTH:
             continue
         if kind is int:
             if not -SAFE_INTEGER <= item <= SAFE_INTEGER:
                 raise NotCanonicalError("an integer is beyond ±(2^53-1)")
-        elif kind is float:  # written alike by both where neither is whole nor needs an exponent
+        elif kind is float:  # Both write a float alike if it is not whole and needs no exponent.
             if not 1e-5 <= abs(item) < 1e15 or item.is_integer():
                 return False
-        elif (kind is not dict and kind is not list and kind is not tuple) or not _plain(item, depth):
+        elif (kind is not dict and kind is not list and kind is not tuple) or not _is_simple(item, depth):
             return False
     return True
 
@@ -80,7 +80,7 @@ def _descend(depth: int) -> None:
 
 
 def _check_depth(value: Any) -> None:
-    """The fast path's bound for what does not take it, so that both end at the same depth."""
+    """Apply the fast path's depth limit to values that do not take it."""
     level = [value]
     for depth in range(MOST_DEPTH, -1, -1):
         level = [node for node in level if isinstance(node, dict | list | tuple)]

@@ -1,4 +1,4 @@
-"""Plain JSON documents, and JSON Schemas whose checks are bounded."""
+"""Plain JSON documents, and JSON Schema validators whose checks are bounded."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from assent.contract.schema_cost import SchemaCost, cost_of, size_of
 
 
 def plain_copy(value: Any) -> dict[str, Any]:
-    """A JSON object of one's own, which nobody else can change; ValueError says what is not plain JSON in it."""
+    """Return a private copy of a JSON object; ValueError says what in it is not plain JSON."""
     if not isinstance(value, Mapping):
         raise ValueError(f"an object is expected, not {repr(value)[:40]}")
     try:
         canonical(value)
     except NotCanonicalError as error:
         raise ValueError(f"it is not plain JSON: {error}") from None
-    copied: dict[str, Any] = _copied(value)
+    copied: dict[str, Any] = _copy(value)
     return copied
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 MOST_CHECKS_IN_ALL = 5_000_000
-"""What one check of a whole value may cost; one check takes from 10 to 50 nanoseconds."""
+"""The maximum number of checks for a whole value; one check takes 10 to 50 nanoseconds."""
 _MOST_CHECKS_WITH_ERRORS = 20_000
 _TOO_LARGE = "it has too many values to be checked against its schema; send fewer at once"
 
 
 class SchemaValidator:
-    """A compiled JSON Schema whose checks are bounded in time and memory, whatever the schema and the value are."""
+    """A compiled JSON Schema whose checks are bounded in time and memory for any schema and value."""
 
     def __init__(self, schema: Any) -> None:
         self._cost: SchemaCost = cost_of(schema)
         self._budget = PatternTimeBudget()
-        self._validator = _compiled(schema, pattern_keyword(self._budget))
+        self._validator = _compile(schema, pattern_keyword(self._budget))
 
     def is_valid(self, value: Any) -> bool:
-        """Whether a value fits; one that is too large to be checked does not."""
+        """Whether a value matches; one that is too large to be checked does not."""
         return self.measure(value)[1] is None and self.fits(value)
 
     def measure(self, value: Any, most: int = MOST_CHECKS_IN_ALL) -> tuple[int, str | None]:
-        """The most checks a value can meet, and why that is more than we do, or None."""
+        """The maximum number of checks that a value can need, and the reason if that exceeds the limit, or None."""
         size = size_of(value, most)
         if size is None:
             return most, _TOO_LARGE
@@ -60,15 +60,16 @@ class SchemaValidator:
         return checks, _TOO_LARGE if checks > MOST_CHECKS_IN_ALL else None
 
     def fits(self, value: Any) -> bool:
-        """Whether a value that was measured fits."""
+        """Whether a measured value matches."""
         self._budget.left = MOST_SECONDS
         fits: bool = self._validator.is_valid(value)
         return fits
 
     def first_errors(self, value: Any, checks: int, most: int) -> list[Any]:
-        """The first errors of a value that does not fit; of a large one the first alone, or none.
+        """The first errors of a value that does not match; for a large value only the first, or none.
 
-        The library collects all errors before it gives the first. An error of `anyOf` holds those of its branches.
+        The library collects all errors before it returns the first. An error of `anyOf` contains those of its
+        branches.
         """
         self._budget.left = MOST_SECONDS
         if checks <= _MOST_CHECKS_WITH_ERRORS:
@@ -83,15 +84,16 @@ class SchemaValidator:
 
 
 def schema_validator(schema: Any) -> SchemaValidator:
-    """A validator for a JSON Schema (2020-12 unless it names another draft); ValueError says why it is none.
+    """A validator for a JSON Schema (2020-12 unless it names another draft); ValueError says why the schema is not
+    usable.
 
-    References lead nowhere but into the document: nothing is ever fetched. A schema whose checks would have no bound,
-    through references that double or patterns that explode, is refused.
+    References resolve only inside the document: nothing is fetched. A schema without a bound on its checks, because
+    of doubling references or exploding patterns, is refused.
     """
     return SchemaValidator(schema)
 
 
-def _compiled(schema: Any, pattern: Any) -> Any:
+def _compile(schema: Any, pattern: Any) -> Any:
     outside: list[str] = []
 
     def refuse(uri: str) -> Any:
@@ -104,11 +106,13 @@ def _compiled(schema: Any, pattern: Any) -> Any:
         )
     except (ValueError, TypeError, RecursionError) as error:
         if outside:
-            raise ValueError(f"it refers to {outside[0][:100]}, outside the document, and nothing is fetched") from None
+            raise ValueError(
+                f"it refers to {outside[0][:100]}, which is outside the document; references are not fetched"
+            ) from None
         raise ValueError(f"it is not a JSON Schema: {_reason(error)}") from None
 
 
 def _reason(error: Exception) -> str:
-    said = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
     path = getattr(error, "instance_path", None)
-    return f"{said} at /{'/'.join(map(str, path))}" if path else said
+    return f"{reason} at /{'/'.join(map(str, path))}" if path else reason

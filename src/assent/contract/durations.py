@@ -1,4 +1,4 @@
-"""How long is `15m`?"""
+"""Durations such as `15m`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 100 * 366 * 86400
 
 
 def parse_duration(value: Any) -> Any:
-    """Seconds for `30s`, `15m`, `12h` or `30d`; whole numbers are seconds already."""
+    """Seconds for `30s`, `15m`, `12h` or `30d`; a whole number is already in seconds."""
     seconds = value
     if isinstance(value, str):
         match = _FORM.match(value)
@@ -21,9 +21,9 @@ def parse_duration(value: Any) -> Any:
             raise ValueError(f"{value[:40]!r} is not a duration; write a whole number and s, m, h or d, such as 15m")
         seconds = int(match[1]) * _UNITS[match[2]]
     if isinstance(seconds, bool) or not isinstance(seconds, int):
-        raise ValueError("a duration is a whole number and s, m, h or d, such as 15m")
+        raise ValueError("a duration must be a whole number and s, m, h or d, such as 15m")
     if not 0 < seconds <= _LONGEST:
-        raise ValueError(f"{str(value)[:40]} is no duration between a second and a hundred years")
+        raise ValueError(f"{str(value)[:40]} is not a duration between a second and a hundred years")
     return seconds
 
 

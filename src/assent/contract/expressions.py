@@ -1,9 +1,9 @@
-"""When does a condition on a call's arguments hold?
+"""Conditions on the arguments of a call.
 
 The language is a small part of Python's: argument names, dots, literals, comparisons, `in`, `and`, `or`, `not`,
-`len(...)` and `+ - * /` on numbers. What cannot be evaluated (a missing argument, a wrong type) counts as holding: a
-condition decides whether *more* is asked of the caller, so doubt asks. Nothing in it can grow: the source is short,
-and arithmetic on text or lists, which could be multiplied without end, is a wrong type.
+`len(...)` and `+ - * /` on numbers. A condition that cannot be evaluated (a missing argument, a wrong type) counts
+as true: it decides whether *more* is required of the caller, so doubt requires it. The cost is bounded: the source
+is short, and arithmetic on texts or lists, which could grow without end, is an error.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Condition:
 def _parse(source: str) -> ast.expr:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python only warns of is not an expression here
+            warnings.simplefilter("error")  # Code that Python only warns about is not an expression here.
             return ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, Warning):
         raise ValueError(f"{source[:60]!r} is not an expression") from None

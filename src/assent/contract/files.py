@@ -1,6 +1,7 @@
 """Contract files: finds them, reads them, and reports every fault with its line.
 
-A file has `tools:`. `upstream: NAME` beside it binds all of them to one upstream. `sections:` is a list of such parts.
+A file has `tools:`. `upstream: NAME` beside it binds all of them to one upstream. `sections:` is a list of such
+parts.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class WrittenContract:
-    """One contract of a file: the tool's name, the upstream it is bound to (empty: none), and where it stands."""
+    """One contract of a file: the tool's name, the upstream it is bound to (empty if none), and its file and line."""
 
     name: str
     upstream: str
@@ -40,7 +41,7 @@ class WrittenContract:
 
 
 def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
-    """The files that patterns name; a pattern that names none is a mistake, not an empty list."""
+    """The files that match the patterns; a pattern without a match is an error, not an empty list."""
     patterns = [given] if isinstance(given, str | Path) else list(given)
     found: list[Path] = []
     for pattern in patterns:
@@ -55,11 +56,11 @@ def _unmatched(pattern: str) -> Fault:
     if not glob.has_magic(pattern):
         return Fault("no file of this name", "Correct the path", file=pattern)
     remedy = "Write one (`assent contract init TARGET` prints it), correct the pattern, or remove it"
-    return Fault("there is no contract file to match this pattern", remedy, file=pattern)
+    return Fault("no contract file matches this pattern", remedy, file=pattern)
 
 
 def load_written(paths: Iterable[Path]) -> list[WrittenContract]:
-    """Every contract of the files with its upstream and place; all faults of all files at once, or none."""
+    """Every contract of the files; raises ContractError with all faults of all files at once."""
     found: list[WrittenContract] = []
     files: dict[tuple[str, str], str] = {}
     faults: list[Fault] = []
@@ -85,12 +86,12 @@ def load_written(paths: Iterable[Path]) -> list[WrittenContract]:
 
 
 def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
-    """Every contract of the files by the tool's own name, for readers that know one server only."""
+    """Every contract of the files by the tool's own name, for readers that know only one server."""
     return by_name(load_written(paths))
 
 
 def by_name(written: Iterable[WrittenContract]) -> dict[str, Contract]:
-    """Contracts by the tool's own name; raises ContractError where two upstreams have contracts for one name."""
+    """Contracts by the tool's own name; raises ContractError if two upstreams have contracts for one name."""
     found: dict[str, WrittenContract] = {}
     faults: list[Fault] = []
     for one in written:
@@ -117,7 +118,7 @@ def parse_written(text: str, file: str = "") -> list[WrittenContract]:
 
 
 def homes_of(document: YamlDocument) -> list[tuple[str, Place]]:
-    """Where the tools of a contract file stand: the upstream (empty: none) and the path of each `tools:`."""
+    """The positions of the tools in a contract file: the upstream (empty if none) and the path of each `tools:`."""
     return [(upstream, place) for upstream, place, _ in _parts_of(document)]
 
 
@@ -129,7 +130,7 @@ def _document(text: str, file: str) -> YamlDocument:
 
 
 def _read(document: YamlDocument) -> tuple[list[WrittenContract], list[Fault]]:
-    """What can be read of a document, and everything that is wrong with it."""
+    """Read what can be read of a document, and collect all its faults."""
     found: list[WrittenContract] = []
     faults = list(document.faults)
     for upstream, place, tools in _parts_of(document):
@@ -149,16 +150,16 @@ def _one(document: YamlDocument, upstream: str, place: Place, fields: Any) -> Wr
 
     file, line = locate(())
     if not isinstance(fields, Mapping):
-        message = "a contract is a set of fields"
+        message = "a contract must be a set of fields"
         raise ContractError(Fault(message, "Write at least side_effect: read", name[:128], file, line))
     if "name" in fields:
         file, line = locate(("name", "name"))
-        raise ContractError(Fault("the name is the key above", "Remove it", f"{name[:128]}.name", file, line))
+        raise ContractError(Fault("the name is already the key above", "Remove it", f"{name[:128]}.name", file, line))
     return WrittenContract(name, upstream, read_contract(name, fields, locate), dict(fields), file, line)
 
 
 def _parts_of(document: YamlDocument) -> Iterator[tuple[str, Place, Mapping[str, Any]]]:
-    """The parts of a file: the upstream that each is bound to, the place of its tools, and the tools."""
+    """The parts of a file: the upstream of each, the path of its tools, and the tools."""
     value, file = document.value, document.file
     if value is None:
         raise ContractError(Fault("the file is empty", "Write `tools:` and the contracts under it", file=file, line=1))
@@ -172,13 +173,13 @@ def _parts_of(document: YamlDocument) -> Iterator[tuple[str, Place, Mapping[str,
     sections = value.get("sections", [])
     if not isinstance(sections, list):
         remedy = "Write `- upstream: NAME` and `tools:` for each"
-        raise ContractError(Fault("it is a list of parts", remedy, "sections", *document.locate(("sections",))))
+        raise ContractError(Fault("it must be a list of parts", remedy, "sections", *document.locate(("sections",))))
     for index, section in enumerate(sections):
         place = ("sections", index)
         _check_keys(document, place, section, ("upstream", "tools"))
         if not isinstance(section, Mapping) or "upstream" not in section:
             remedy = "Write `upstream: NAME` and `tools:` in it"
-            raise ContractError(Fault("a section names its upstream", remedy, "sections", *document.locate(place)))
+            raise ContractError(Fault("a section must name its upstream", remedy, "sections", *document.locate(place)))
         yield _part(document, place)
 
 
@@ -186,7 +187,9 @@ def _check_keys(document: YamlDocument, place: Place, value: Any, known: tuple[s
     unknown = [key for key in value if key not in known] if isinstance(value, Mapping) else []
     if unknown:
         close = difflib.get_close_matches(str(unknown[0])[:100], known, n=1)
-        remedy = f"Did you mean {close[0]}?" if close else f"Only {', '.join(f'`{key}:`' for key in known)} stand here"
+        remedy = (
+            f"Did you mean {close[0]}?" if close else f"Only {', '.join(f'`{key}:`' for key in known)} are allowed here"
+        )
         line = document.locate((*place, unknown[0]))[1]
         raise ContractError(Fault("there is no such key", remedy, str(unknown[0])[:128], document.file, line))
 
@@ -198,10 +201,10 @@ def _part(document: YamlDocument, place: Place) -> tuple[str, Place, Mapping[str
     upstream, tools = value.get("upstream", ""), value.get("tools")
     if not isinstance(upstream, str) or ("upstream" in value and not upstream):
         where = document.locate((*place, "upstream"))
-        raise ContractError(Fault("it is the name of an upstream", "Write it as a text", "upstream", *where))
+        raise ContractError(Fault("it must be the name of an upstream", "Write it as a text", "upstream", *where))
     if not isinstance(tools, Mapping):
         where = document.locate((*place, "tools"))
-        message = "it holds a contract for each tool, by the tool's name"
+        message = "it must have a contract for each tool, by the tool's name"
         raise ContractError(Fault(message, "Write a name and the contract under it", "tools", *where))
     return upstream, (*place, "tools"), tools
 
@@ -209,7 +212,7 @@ def _part(document: YamlDocument, place: Place) -> tuple[str, Place, Mapping[str
 def _text_of(path: Path) -> str:
     try:
         if not path.is_file() and path.exists():
-            raise ContractError(Fault("not a file", "Name a file, or files by a pattern", file=str(path)))
+            raise ContractError(Fault("not a file", "Use a file, or a pattern for files", file=str(path)))
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
@@ -219,4 +222,4 @@ def _text_of(path: Path) -> str:
         raise ContractError(Fault("not UTF-8 text", "Save it as UTF-8", file=str(path))) from None
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
-        raise ContractError(Fault(reason, "Name a file that can be read", file=str(path))) from None
+        raise ContractError(Fault(reason, "Use a file that can be read", file=str(path))) from None

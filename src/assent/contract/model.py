@@ -49,77 +49,79 @@ def _check_template(template: str) -> str:
 
 
 def _names_key(idempotency: Any) -> bool:
-    said = idempotency.model_fields_set if isinstance(idempotency, Idempotency) else idempotency or ()
-    return "key" in said
+    given = idempotency.model_fields_set if isinstance(idempotency, Idempotency) else idempotency or ()
+    return "key" in given
 
 
 class Contract(Part):
-    """The frozen promise of one tool; everything but `side_effect` has a default."""
+    """The immutable contract of one tool; every field except `side_effect` has a default."""
 
     name: ToolName
     """The canonical name."""
     title: Text
-    """The name as people read it; default: from the canonical name."""
+    """The name for people; default: derived from the canonical name."""
     description: Annotated[str, StringConstraints(max_length=20_000)] | None = None
-    """What it does, in sentences; replaces the upstream's."""
+    """What the tool does, in sentences; replaces the upstream's description."""
     category: Word | None = None
     """The domain it belongs to, such as billing."""
     category_label: Text | None = None
-    """The category as people read it."""
+    """The category for people."""
     side_effect: Tier
-    """What it does to the world: the one thing that must be said."""
+    """The kind of side effect. The only required field."""
     overwrites: Flag = False
-    """For a write: whether it replaces what was there."""
+    """For a write: whether it replaces existing data."""
     risk: Risk
     """How much must happen before a call; default: from side_effect."""
     autonomous: Flag
-    """Whether an agent may call it without a person; default: from risk; may be tightened."""
+    """Whether an agent may call it without a person; default: from risk; can only be tightened."""
     confirmation: Confirmation
-    """Who must say yes before the call runs; default: from risk."""
+    """Who must approve before the call runs; default: from risk."""
     step_up: StepUp | None = None
-    """How fresh and how strong the caller's authentication must be."""
+    """How recent and how strong the caller's authentication must be."""
     permissions: Words = ()
-    """The scopes a caller needs, all of them."""
+    """The scopes that a caller needs, all of them."""
     input: ArgumentSchema | None = None
     """The JSON Schema of the arguments; default: the upstream's or the function's."""
     output: JsonSchema | None = None
     """The JSON Schema of the structured result; default: the upstream's or the function's."""
     side_effects: Texts = ()
-    """Every change outside the result, as sentences; what a repetition does, too."""
+    """Every change outside the result, as sentences; also what a repetition does."""
     audit_event: Word
-    """The event that is written down; default: the name and `.called`."""
+    """The event name in the audit log; default: the name and `.called`."""
     failure_modes: dict[FailureCode, FailureMode] = Field(default_factory=dict)
-    """The closed list of the ways it fails, by its own codes."""
+    """The complete list of its failures, by its own codes."""
     idempotency: Idempotency
     """What a repeated call does, and how it is recognised."""
     dry_run: DryRun
-    """Whether a call can, or must, be rehearsed; default: none."""
+    """Whether a dry run is possible or required; default: none."""
     estimate: Estimate | None = None
-    """The read that names the price before the spend."""
+    """The read-only tool that reports the price before the call."""
     cost: Cost | None = None
     """What a call costs, read from its arguments."""
     natural: Natural | None = None
-    """The arguments that name the thing made: the same ones return it while it is valid."""
+    """The arguments that identify the result: the same ones return it while it is valid."""
     secrets: Pointers = ()
-    """JSON pointers into the structured result: what is shown once and never again."""
+    """JSON pointers into the structured result: values that are delivered only once."""
     selects: Words = ()
-    """The arguments whose emptiness or width makes a call ambiguous."""
+    """The arguments that make a call ambiguous if they are empty or too broad."""
     bulk: Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] | None = None
     """More items than this make a call ambiguous."""
     open_world: Flag | None = None
-    """Whether it reaches systems outside; default: as the profile has it."""
+    """Whether it reaches external systems; default: from the profile."""
     produces: Words = ()
-    """The kinds of thing it makes."""
+    """The kinds of objects it makes."""
     activity: Annotated[Text, AfterValidator(_check_template)] | None = None
     """One line for an activity feed, with {argument} placeholders."""
     visibility: Literal["scoped", "locked", "hidden"] | None = None
-    """Listed to those who may call it, listed to all and challenged on call, or as if it did not exist."""
+    """Listed to principals that may call it (scoped), listed to all and challenged on call (locked), or absent
+    (hidden).
+    """
     labels: Labels = Labels()
-    """Where the tool stands in a flow of data."""
+    """The role of the tool in data flows."""
     hints: Hints = Hints()
-    """Hints said otherwise than the profile derives them, and why."""
+    """Hints that differ from the profile's, with the reason."""
     meta: Plain = Field(default_factory=dict)
-    """More keys for `_meta`, as they are."""
+    """Additional keys for `_meta`, copied unchanged."""
 
     model_config = ConfigDict(ignored_types=(cached_property,))
 
@@ -128,7 +130,7 @@ class Contract(Part):
     def _derive(cls, given: Any, read: ModelWrapValidatorHandler[Contract]) -> Contract:
         contract = read(fill(given) if isinstance(given, dict) else given)
         if isinstance(given, dict) and not _names_key(given.get("idempotency")):
-            contract.idempotency.model_fields_set.discard("key")  # a default, which a profile may tighten
+            contract.idempotency.model_fields_set.discard("key")  # A default, which a profile may tighten.
         return contract
 
     @model_validator(mode="after")
@@ -140,7 +142,7 @@ class Contract(Part):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything promised."""
+        """SHA-256 of the whole contract."""
         return digest_of({"name": self.name, **self.as_json()})
 
     def asked_by(self, ambiguous: bool) -> str:
@@ -149,5 +151,5 @@ class Contract(Part):
         return "none" if by != "host" and self.autonomous and not ambiguous else by
 
     def as_json(self) -> dict[str, Any]:
-        """The contract as a contract file would say it in full, under its name."""
+        """The contract with all fields, as in a contract file under its name."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"name"})

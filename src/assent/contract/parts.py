@@ -1,4 +1,4 @@
-"""Of what smaller promises is a contract made?"""
+"""The parts of a contract, such as confirmation, idempotency and hints."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Word = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"
 Flag = Annotated[bool, Field(strict=True)]
 
 
-def _listed(value: Any) -> Any:
-    """Lists keep their order; what has none, or is a single text, is refused."""
+def _require_list(value: Any) -> Any:
+    """Refuse a value that is not a list, such as a single text."""
     if not isinstance(value, list | tuple):
         raise ValueError("a list is expected, such as [one, two]")
     return value
 
 
-Words = Annotated[tuple[Word, ...], BeforeValidator(_listed)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
-Pointers = Annotated[tuple[Pointer, ...], BeforeValidator(_listed)]
+Words = Annotated[tuple[Word, ...], BeforeValidator(_require_list)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_require_list)]
+Pointers = Annotated[tuple[Pointer, ...], BeforeValidator(_require_list)]
 
 
 def _check_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _check_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _check_object(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("type", "object") != "object":
-        raise ValueError("a tool's arguments are an object: its schema has type: object")
+        raise ValueError("a tool's arguments must be an object: its schema needs type: object")
     return schema
 
 
@@ -45,26 +45,26 @@ ArgumentSchema = Annotated[JsonSchema, AfterValidator(_check_object)]
 
 
 class Part(BaseModel):
-    """A frozen piece of a contract in which unknown keys are errors."""
+    """An immutable part of a contract; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Confirmation(Part):
-    """Who must say yes before the call runs."""
+    """Who must approve before the call runs."""
 
     by: Literal["none", "host", "user", "approver"] = "user"
-    """Nobody, the host by its own dialog, the user in band, or a person with the role approver."""
+    """No person, the host with its own dialog, the user in band, or a person with the role approver."""
     quorum: Annotated[int, Field(ge=1, le=20, strict=True)] = 1
-    """How many different approvers must say yes."""
+    """How many different approvers must approve."""
     expires: Duration = 15 * 60
-    """How long the question stays open, and how long a yes may be used."""
+    """How long the question stays open, and how long an approval can be used."""
     uses: Annotated[int, Field(ge=1, le=1000, strict=True)] = 1
-    """How many calls one yes is good for; each is exactly the call that was shown."""
+    """How many calls one approval covers; each must equal the call that was shown."""
     lasts: Duration | None = None
-    """How long a yes may be used, where that is not as long as the question stays open."""
+    """How long an approval can be used, if that differs from the time that the question stays open."""
     because: Text | None = None
-    """Why nobody is asked about a tool of high risk."""
+    """The reason why no person is asked about a tool of high risk."""
 
 
 def _check_condition(when: str) -> str:
@@ -74,12 +74,12 @@ def _check_condition(when: str) -> str:
 
 
 class StepUp(Part):
-    """How fresh and how strong the caller's authentication must be."""
+    """How recent and how strong the caller's authentication must be."""
 
     max_age: Duration | None = None
-    """The oldest login that is still good enough."""
+    """The maximum age of the login."""
     acr: Words = ()
-    """The classes of authentication of which one is needed."""
+    """The accepted authentication classes; one is enough."""
     when: Annotated[str, StringConstraints(min_length=1, max_length=MOST_SOURCE), AfterValidator(_check_condition)] = (
         "always"
     )
@@ -87,10 +87,10 @@ class StepUp(Part):
 
 
 class FailureMode(Part):
-    """One way the tool can fail, and what that says about its effect."""
+    """One way the tool can fail, and what that means for its effect."""
 
     outcome: Literal["no_effect", "definite", "unknown"] = Field("definite", alias="class")
-    """Nothing was done, it surely failed, or nobody knows."""
+    """Nothing was done, it failed for certain, or the effect is unknown."""
     status: Annotated[int, Field(ge=400, le=599, strict=True)] = 422
     """The HTTP status of the problem."""
     title: Text | None = None
@@ -100,96 +100,96 @@ class FailureMode(Part):
 
 
 class Lookup(Part):
-    """The read-only call that says whether an earlier one was done."""
+    """The read-only call that reports whether an earlier call was done."""
 
     tool: Word
-    """The canonical name of the tool that looks it up."""
+    """The canonical name of the look-up tool."""
     by: Words = ()
-    """The arguments that are passed on to it."""
+    """The arguments that are passed to it."""
     key_argument: Word | None = None
     """The argument in which it takes the key."""
     status: Pointer = "/status"
-    """Where its result says done, not_done or unknown."""
+    """The pointer to `done`, `not_done` or `unknown` in its result."""
     result: Pointer | None = None
-    """Where its result holds what the first call would have answered."""
+    """The pointer to the result of the first call in its result."""
 
 
 class Idempotency(Part):
     """What a repeated call does, and how it is recognised."""
 
     recovery: Literal["none", "keyed", "reconcile", "natural"] = "none"
-    """After an unknown end: never run again, run again with our key, look it up first, or simply run again."""
+    """After an unknown end: never run again, run again with the same key, look it up first, or simply run again."""
     key: Literal["required", "optional", "auto"] = "optional"
-    """Whether the caller must send a key; auto: without one, it is derived from principal, tool and arguments."""
+    """Whether the caller must send a key; auto: if none is sent, it is derived from principal, tool and arguments."""
     argument: Word | None = None
     """The argument in which a caller can send the key."""
     forward: Literal["header", "argument", "meta"] | None = None
-    """How the tool is given our key."""
+    """How the key is passed to the tool."""
     retention: Duration | None = None
-    """How long an answer is kept for a retry."""
+    """How long a result is kept for retries."""
     lookup: Lookup | None = None
-    """The look-up that recovery: reconcile uses."""
+    """The look-up for recovery: reconcile."""
 
 
 class DryRun(Part):
-    """Whether a call can, or must, be rehearsed."""
+    """Whether a dry run is possible or required."""
 
     mode: Literal["none", "offered", "required"] = "offered"
-    """Not at all, if the caller likes, or before every real call."""
+    """Not possible, optional, or required before every real call."""
     argument: Word = "dryRun"
-    """The argument that asks for it."""
+    """The argument that requests it."""
     within: Duration = 10 * 60
-    """How long a rehearsal counts."""
+    """How long a dry run is valid."""
 
 
 class Estimate(Part):
-    """The read that names the price before the spend."""
+    """The read-only tool that reports the price before the call."""
 
     tool: Word
     """The canonical name of the tool that estimates."""
     amount: Pointer
-    """Where its result holds the price."""
+    """The pointer to the price in its result."""
 
 
 class Cost(Part):
     """What a call costs, read from its arguments."""
 
     amount: Pointer
-    """Where the arguments hold the amount."""
+    """The pointer to the amount in the arguments."""
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{3,10}$")] | None = None
     """The currency of the amount; a budget names it in capital letters, whatever the case here."""
 
 
 class Natural(Part):
-    """The arguments that name the thing made: the same ones return it while it is valid."""
+    """The arguments that identify the result: the same ones return it while it is valid."""
 
-    by: Annotated[tuple[Word, ...], Field(min_length=1), BeforeValidator(_listed)]
-    """The arguments that name it."""
+    by: Annotated[tuple[Word, ...], Field(min_length=1), BeforeValidator(_require_list)]
+    """The arguments that identify it."""
     until: Pointer | None = None
-    """Where the result, or else the arguments, say until when it is valid."""
+    """The pointer to the end of its validity, in the result or else in the arguments."""
 
 
 class Labels(Part):
-    """Where the tool stands in a flow of data; unset means: to be inferred."""
+    """The role of the tool in data flows; unset values are inferred."""
 
     reads_private: Flag | None = None
-    """Whether its result holds private data."""
+    """Whether its result contains private data."""
     sees_untrusted: Flag | None = None
-    """Whether its result can hold what strangers wrote."""
+    """Whether its result can contain text from untrusted people."""
     public_sink: Flag | None = None
-    """Whether what it is given can be read by strangers."""
+    """Whether untrusted people can read its arguments."""
 
 
 class Hints(Part):
-    """Hints said otherwise than the profile derives them, and why."""
+    """Hints that differ from the profile's, with the reason."""
 
     read_only: Flag | None = None
-    """Never: it follows from side_effect alone."""
+    """Not allowed: it follows from side_effect."""
     destructive: Flag | None = None
-    """May be raised to true, never lowered."""
+    """Can be set to true, not to false."""
     idempotent: Flag | None = None
     """Whether repeating the same call changes nothing more."""
     open_world: Flag | None = None
-    """Whether it reaches outside."""
+    """Whether it reaches external systems."""
     because: Text | None = None
     """Why the profile's hint is wrong for this tool."""

@@ -1,8 +1,8 @@
-"""Regular expressions of schemas, with a bound on what each may cost.
+"""Regular expressions of schemas, with a bound on the cost of each.
 
 A pattern runs on an engine that is linear in the text. Its worst case is the size of the compiled pattern times the
-length of the text, so the larger a pattern, the shorter the texts it is tried on. A pattern that needs look-around or
-a back reference runs on an engine that can go back, within few steps, on short texts.
+length of the text, so the larger a pattern, the shorter the texts it may check. A pattern that needs look-around or
+a back reference runs on a backtracking engine with few steps and short texts.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 
 MOST_SECONDS = 0.5
-"""What the patterns of one check may take together."""
+"""The maximum time for all patterns of one check."""
 _COST = 1_500_000_000
-"""Compiled bytes times characters: about half a second at the worst that was measured."""
+"""Compiled bytes times characters: about half a second in the worst measured case."""
 _SIZES = tuple(500 * 2**power for power in range(13))
 _BACKTRACKS = 10_000
 _SHORT = 1_000
 KEY_PATTERN_SIZE = 64_000
-"""The largest pattern for the names of properties: there is no bound on how many of them one call has."""
+"""The largest pattern for property names: the number of names in one call has no bound."""
 LINEAR = jsonschema_rs.RegexOptions(size_limit=KEY_PATTERN_SIZE)
 
 
 class Pattern(NamedTuple):
-    """A compiled pattern and the longest text it may be tried on."""
+    """A compiled pattern and the longest text that it may check."""
 
     fits: Any
     longest: int
@@ -36,7 +36,7 @@ class Pattern(NamedTuple):
 
 @lru_cache(4096)
 def compile_pattern(text: str) -> Pattern:
-    """The pattern on the cheapest engine that takes it; ValueError where none does."""
+    """Compile the pattern on the cheapest engine that accepts it; ValueError if none does."""
     for size in _SIZES:
         options: Any = jsonschema_rs.RegexOptions(size_limit=size)
         try:
@@ -56,13 +56,13 @@ def _fits(text: str, options: Any) -> Any:
 
 @dataclass(slots=True)
 class PatternTimeBudget:
-    """The seconds that are left for the patterns of one check."""
+    """The seconds left for the patterns of one check."""
 
     left: float = MOST_SECONDS
 
 
 def pattern_keyword(budget: PatternTimeBudget) -> Any:
-    """The keyword `pattern` for a validator whose patterns share a budget."""
+    """The keyword `pattern` for a validator whose patterns share a time budget."""
 
     class BoundedPattern:
         def __init__(self, parent: Any, value: Any, path: Any) -> None:
@@ -73,14 +73,14 @@ def pattern_keyword(budget: PatternTimeBudget) -> Any:
                 return
             if len(instance) > self._pattern.longest:
                 raise ValueError(
-                    f"it is too long for its pattern, which is tried on {self._pattern.longest} characters"
+                    f"it is too long for its pattern, which checks at most {self._pattern.longest} characters"
                 )
             if budget.left <= 0:
-                raise ValueError("there are too many texts to try patterns on; send fewer at once")
+                raise ValueError("there are too many texts to check with patterns; send fewer at once")
             started = time.thread_time()
             fits = self._pattern.fits(instance)
             budget.left -= time.thread_time() - started
             if not fits:
-                raise ValueError("it does not fit `pattern`")
+                raise ValueError("it does not match `pattern`")
 
     return BoundedPattern

@@ -1,4 +1,4 @@
-"""What stands at a JSON pointer?"""
+"""JSON pointers (RFC 6901), with `*` for every item."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tokens(pointer: str) -> tuple[str, ...]:
 
 
 def resolve(document: Any, pointer: str) -> Any:
-    """The value a pointer names, or MISSING. `*` stands for every item of a list and takes the first."""
+    """The value at a pointer, or MISSING. `*` matches every item of a list and takes the first."""
     here = document
     for token in tokens(pointer):
         found = _children(here, token)
@@ -44,7 +44,7 @@ def resolve(document: Any, pointer: str) -> Any:
 
 
 def places(document: Any, pointer: str) -> list[tuple[Any, Any]]:
-    """Every (container, key) a pointer names in a document; `*` walks each item of a list or object."""
+    """Every (container, key) that a pointer matches in a document; `*` matches each item of a list or object."""
     spots: list[tuple[Any, Any]] = [(None, None)]
     here = [document]
     for token in tokens(pointer):

@@ -1,4 +1,4 @@
-"""How do declared fields become a contract, and what do we say when they do not?"""
+"""Reads a contract from declared fields, and explains every fault in them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _PATTERNS = {
 }
 
 
-def nowhere(_: tuple[Any, ...]) -> tuple[str, int]:
-    """The place of a field that was not read from a file."""
+def no_location(_: tuple[Any, ...]) -> tuple[str, int]:
+    """The location of a field that was not read from a file."""
     return "", 0
 
 
-def read_contract(name: str, fields: Mapping[str, Any], locate: Locate = nowhere) -> Contract:
-    """The contract these fields declare; raises ContractError with every fault, each in its place."""
+def read_contract(name: str, fields: Mapping[str, Any], locate: Locate = no_location) -> Contract:
+    """Read the contract that these fields declare; raises ContractError with every fault and its location."""
     strange = [key for key in fields if not isinstance(key, str)]
     if strange:
-        message = f"the names of fields are text, not {_shown(strange[0])}"
+        message = f"field names must be text, not {_show_value(strange[0])}"
         raise ContractError(_fault(str(name), (), message, "Correct it", locate))
     try:
         return Contract.model_validate({**fields, "name": name}, by_alias=True, by_name=False)
@@ -56,7 +56,7 @@ def _faults(name: str, fields: Mapping[str, Any], error: ValidationError, locate
     for one in error.errors(include_url=False):
         loc = tuple(part for part in one["loc"] if part != "[key]")
         if loc and loc[0] in _DERIVED and loc[0] not in fields:
-            continue  # it could not be derived because something else is wrong
+            continue  # It could not be derived because another field is wrong.
         if one["type"] == "contradiction":
             for at, message, remedy in one["ctx"]["found"]:
                 faults.append(_fault(name, tuple(at.split(".")), message, remedy, locate))
@@ -76,21 +76,21 @@ def _explain(one: Any, loc: tuple[Any, ...]) -> tuple[str, str]:
     if kind == "extra_forbidden":
         return "there is no such field", _nearest(str(loc[-1]), loc[:-1])
     if kind == "missing":
-        tiers = "Say one of read, compute, write, share_export, external_spend, destructive"
+        tiers = "Write one of read, compute, write, share_export, external_spend, destructive"
         return "it is required", tiers if loc == ("side_effect",) else "Add it"
     if kind in ("enum", "literal_error"):
-        return f"{_shown(one['input'])} is not known here", f"Write {ctx['expected']}"
+        return f"{_show_value(one['input'])} is not allowed here", f"Write {ctx['expected']}"
     if kind == "value_error":
         return str(ctx["error"]), "Correct the schema" if loc[-1] in ("input", "output") else ""
     if kind == "string_pattern_mismatch":
         form = _PATTERNS.get(str(loc[0])) or _PATTERNS.get(str(loc[-1]), "text without blanks")
-        return f"{_shown(one['input'])} does not fit here", f"Write {form}"
+        return f"{_show_value(one['input'])} is not allowed here", f"Write {form}"
     if kind in _EXPECTED:
-        return f"{_shown(one['input'])} does not fit here", f"Write {_EXPECTED[kind].format(**ctx)}"
-    return f"{one['msg'][:1].lower()}{one['msg'][1:]}, not {_shown(one['input'])}", "Correct it"
+        return f"{_show_value(one['input'])} is not allowed here", f"Write {_EXPECTED[kind].format(**ctx)}"
+    return f"{one['msg'][:1].lower()}{one['msg'][1:]}, not {_show_value(one['input'])}", "Correct it"
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     text = repr(value[:60] if isinstance(value, str) else value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -102,7 +102,7 @@ def _nearest(key: str, path: tuple[Any, ...]) -> str:
 
 
 def _names_at(path: tuple[Any, ...]) -> list[str]:
-    """The fields that stand at a path, as a contract file writes them."""
+    """The field names at a path, as a contract file writes them."""
     model: Any = Contract
     for part in path:
         known = getattr(model, "model_fields", {})
@@ -112,7 +112,7 @@ def _names_at(path: tuple[Any, ...]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> Any:
-    """The model in an annotation: itself, the one that may be absent, or the one a mapping holds."""
+    """The model in an annotation: the annotation itself, an optional one, or the value type of a mapping."""
     if hasattr(annotation, "model_fields"):
         return annotation
     return next((model for part in get_args(annotation) if (model := _model_in(part)) is not None), None)

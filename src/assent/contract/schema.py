@@ -12,8 +12,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def contract_schema() -> dict[str, Any]:
     """The schema of a contract file: every field described, only `side_effect` required.
 
-    It knows names, types and values. What only the loader knows (contradictions, conditions, whether a schema is
-    one) it lets pass; what the loader takes, it takes.
+    It checks names, types and values. Only the loader checks contradictions, conditions and schemas. The schema
+    accepts everything that the loader accepts.
     """
     raw = Contract.model_json_schema(by_alias=True)
     shared = {name: _clean(schema) for name, schema in raw.pop("$defs").items()}
@@ -21,11 +21,11 @@ def contract_schema() -> dict[str, Any]:
     del contract["properties"]["name"]
     contract["required"] = ["side_effect"]
     for field in contract["properties"].values():
-        if "description" not in field:  # left out where it repeats that of the part
+        if "description" not in field:  # Left out if it repeats the description of the part.
             field["description"] = shared[field["$ref"].rpartition("/")[2]]["description"]
     shared["Contract"] = contract
     tools = {
-        "description": "A contract for each tool, by the name its upstream gives it, or by the name on our wire.",
+        "description": "A contract for each tool, by the name its upstream gives it, or by the name that clients see.",
         "type": "object",
         "propertyNames": {"pattern": TOOL_NAME},
         "additionalProperties": {"$ref": "#/$defs/Contract"},
@@ -41,7 +41,7 @@ def contract_schema() -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "Assent contract file",
-        "description": "What each tool promises: declared once, derived everywhere, enforced on every call.",
+        "description": "The contract of each tool: declared once, enforced on every call.",
         "type": "object",
         "properties": {"upstream": upstream, "tools": tools, "sections": sections},
         "anyOf": [{"required": ["tools"]}, {"required": ["sections"]}],
@@ -52,14 +52,14 @@ def contract_schema() -> dict[str, Any]:
 
 
 def _clean(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without generated titles and without `null` as a default, closed where its keys have a pattern."""
+    """A schema without generated titles and `null` defaults, closed if its keys have a pattern."""
     kept = {key: value for key, value in schema.items() if key != "title" and (key, value) != ("default", None)}
     if "patternProperties" in kept:
         kept["additionalProperties"] = False
-    return {key: _cleaned(key, value) for key, value in kept.items()}
+    return {key: _clean_value(key, value) for key, value in kept.items()}
 
 
-def _cleaned(key: str, value: Any) -> Any:
+def _clean_value(key: str, value: Any) -> Any:
     if key in ("properties", "patternProperties", "$defs"):
         return {name: _clean(inner) for name, inner in value.items()}
     if key in ("items", "additionalProperties", "propertyNames") and isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Bounds what it costs to check a value against a schema.
+"""Bounds the cost of checking a value against a schema.
 
-References and combined schemas (`allOf`, `anyOf`, …) mean that one value is checked many times. This module unfolds a
-schema level by level, as a validator would, and counts how many checks one value can meet at each depth.
+Because of references and combined schemas (`allOf`, `anyOf`, …), one value is checked many times. This module
+unfolds a schema level by level, as a validator would, and counts how many checks one value can need at each depth.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from urllib.parse import unquote, urldefrag, urljoin
 from assent.contract.patterns import compile_pattern
 
 MOST_CHECKS = 10_000
-"""How many checks one value may meet."""
+"""The maximum number of checks for one value."""
 MOST_WORK = 200_000
 MOST_DEPTH = 200
-"""The validator itself gives up at 255."""
+"""The validator itself stops at 255."""
 LEAST_DEPTH = 8
-"""A schema that grows with every level is usable to the depth at which it meets the bound, if that is not less."""
+"""A schema that grows with every level may be used down to the depth at which it reaches the bound, if that is at
+least this.
+"""
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
 _IN_PLACE_ONE = ("not", "if", "then", "else")
 _META = "json-schema.org/"
 
 State = tuple[tuple[int, int], ...]
-"""The schemas that apply to one value, by id, and how often each does."""
+"""The schemas that apply to one value, by id, and how often each applies."""
 
 
 class Size(NamedTuple):
-    """How many values there are at each depth, and how many characters their names and texts have."""
+    """The number of values at each depth, and the number of characters in names and texts."""
 
     levels: list[int]
     names: int
@@ -39,24 +41,24 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SchemaCost:
-    """The most checks that a value at each depth can meet; the last entry is for all below it."""
+    """The maximum number of checks for a value at each depth; the last entry is for all depths below."""
 
     checks: tuple[int, ...]
     per_name_character: int
     deepest: int
-    """How many levels a value may have."""
+    """The maximum number of levels of a value."""
     branches: bool
-    """Whether one error can hold the errors of several branches."""
+    """Whether one error can contain the errors of several branches."""
 
     def of(self, size: Size) -> int:
-        """The most checks that a whole value can meet."""
+        """The maximum number of checks for a whole value."""
         last = len(self.checks) - 1
         found = sum(count * self.checks[min(depth, last)] for depth, count in enumerate(size.levels))
         return found + size.names * self.per_name_character
 
 
 def size_of(value: Any, most: int) -> Size | None:
-    """The size of a JSON value; None if it has more than so many values."""
+    """The size of a JSON value; None if it has more than `most` values."""
     levels, names, texts, level, total = [], 0, 0, [value], 0
     while level:
         total += len(level)
@@ -78,13 +80,13 @@ def size_of(value: Any, most: int) -> Size | None:
 
 
 def is_large(value: Any) -> bool:
-    """Whether checking a value may take long enough that others would wait."""
+    """Whether checking a value may take so long that others would wait."""
     size = size_of(value, 2_000)
     return size is None or size.names + size.texts > 20_000
 
 
 def cost_of(schema: Any) -> SchemaCost:
-    """What checking against a schema can cost; ValueError where that has no bound we accept."""
+    """The cost of checking against a schema; ValueError if it exceeds the accepted bound."""
     return _Unfolding(schema).cost()
 
 
@@ -111,7 +113,7 @@ class _Unfolding:
         while level:
             try:
                 most, below = self._unfold(level, seen)
-            except _TooMuch:
+            except _TooExpensive:
                 if len(checks) < LEAST_DEPTH:
                     raise ValueError(
                         f"its references unfold to more than {MOST_CHECKS} checks of one value at depth {len(checks)}"
@@ -127,15 +129,15 @@ class _Unfolding:
             if state in seen:
                 continue
             seen.add(state)
-            applied = self._applied(state)
+            applied = self._applicable(state)
             most = max(most, sum(count * _own_checks(self._nodes[one]) for one, count in applied.items()))
             if most > MOST_CHECKS:
-                raise _TooMuch
+                raise _TooExpensive
             below += [child for child in self._children(applied) if child not in seen]
         return most, below
 
-    def _applied(self, state: State) -> Counter[int]:
-        """Every schema that applies to the same value, references and branches followed."""
+    def _applicable(self, state: State) -> Counter[int]:
+        """Every schema that applies to the same value, following references and branches."""
         applied: Counter[int] = Counter()
         waiting, total = [(self._nodes[one], count) for one, count in state], 0
         while waiting:
@@ -144,7 +146,7 @@ class _Unfolding:
             total += count
             self._work += 1
             if self._work > MOST_WORK or total > MOST_CHECKS or len(waiting) > MOST_CHECKS:
-                raise _TooMuch
+                raise _TooExpensive
             waiting += [(one, count) for one in self._in_place(node)]
         return applied
 
@@ -164,7 +166,7 @@ class _Unfolding:
                 yield from (one for one in node[keyword].values() if not isinstance(one, list))
 
     def _children(self, applied: Counter[int]) -> Iterator[State]:
-        """What applies to each property and item below, where several schemas speak of the same one."""
+        """The schemas that apply to each property and item below, when several describe the same one."""
         nodes = [(self._nodes[one], count) for one, count in applied.items() if isinstance(self._nodes[one], Mapping)]
         names = {name for node, _ in nodes for name in _mapping(node, "properties")}
         places = max((len(_prefix(node)) for node, _ in nodes), default=0)
@@ -173,7 +175,7 @@ class _Unfolding:
             found = [(child, count) for node, count in nodes for child in _below(node, label)]
             self._work += 1 + len(found)
             if self._work > MOST_WORK:
-                raise _TooMuch
+                raise _TooExpensive
             if found:
                 yield self._state([child for child, _ in found], [count for _, count in found])
         for node, _ in nodes:
@@ -193,7 +195,7 @@ class _Unfolding:
         return id(node)
 
     def _index(self, schema: Any) -> None:
-        """Remember every part of the document by the names that references can use."""
+        """Index every part of the document by the names that references can use."""
         waiting = [(schema, "")]
         while waiting:
             node, base = waiting.pop()
@@ -204,7 +206,7 @@ class _Unfolding:
             waiting += [(child, base) for child in below if isinstance(child, Mapping | list)]
 
     def _name(self, node: Mapping[str, Any], base: str) -> str:
-        """Remember the names a part gives itself; the address that references in it start from."""
+        """Index the names that a part declares, and return the base address of its references."""
         if isinstance(given := node.get(self._id), str):
             place, fragment = urldefrag(urljoin(base, given))
             base = base if fragment else place
@@ -216,7 +218,7 @@ class _Unfolding:
         return base
 
     def _targets(self, node: Any, reference: str, *, dynamic: bool) -> list[Any]:
-        """What a reference leads to; a dynamic one may lead to each anchor of its name."""
+        """The targets of a reference; a dynamic one may lead to each anchor of its name."""
         base = self._bases.get(id(node), "")
         place, fragment = urldefrag(urljoin(base, reference))
         place = base if reference.startswith("#") else place
@@ -225,19 +227,21 @@ class _Unfolding:
         else:
             documents = self._named.get(f"{place}#", []) + ([self._root] if not place else [])
             found = [one for document in documents for one in _walk(document, fragment)]
-        if not found and _META not in place:  # the schema of schemas is known to every validator
+        if not found and _META not in place:  # Every validator knows the meta-schemas.
             if reference.startswith("#"):
-                raise ValueError(f"it is not a JSON Schema: the reference {reference[:100]} leads nowhere")
-            raise ValueError(f"it refers to {reference[:100]}, outside the document, and nothing is fetched")
+                raise ValueError(f"it is not a JSON Schema: the reference {reference[:100]} has no target")
+            raise ValueError(
+                f"it refers to {reference[:100]}, which is outside the document; references are not fetched"
+            )
         return list({id(one): one for one in found}.values())
 
 
-class _TooMuch(Exception):
+class _TooExpensive(Exception):
     """The schema unfolds beyond the bounds."""
 
 
 def _walk(document: Any, pointer: str) -> list[Any]:
-    """What a JSON pointer leads to, or nothing."""
+    """What a JSON pointer leads to, as a list of one or none."""
     for part in unquote(pointer).split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         try:
@@ -278,7 +282,7 @@ def _below(node: Any, label: str | int | None) -> Iterator[Any]:
 
 
 def _own_checks(node: Any) -> int:
-    """What a schema itself costs beside those below it: equal objects and arrays are found by comparing."""
+    """The cost of a schema apart from those below it: equality of objects and arrays is found by comparing."""
     if not isinstance(node, Mapping):
         return 1
     compared = [node["const"]] if "const" in node else []
@@ -295,5 +299,5 @@ def _parts(value: Any) -> int:
 
 
 def _names_weight(node: Any) -> int:
-    """What one character of a property's name costs where patterns are tried on it."""
+    """The cost of one character of a property name that patterns check."""
     return sum(1 + compile_pattern(one).size // 64 for one in _mapping(node, "patternProperties"))

@@ -1,7 +1,6 @@
-"""How does a person read a contract?
+"""Formats a contract as plain text for people.
 
-One line for each promise. What nobody had to declare, because it follows from the tier, the risk or the name, is
-marked `(default)`.
+One line for each field. A value that follows from the tier, the risk or the name is marked `(default)`.
 """
 
 from __future__ import annotations
@@ -17,34 +16,34 @@ from assent.contract.wire import steps_up
 MARK = "(default)"
 _WIDTH = 18
 _PEOPLE = {
-    "none": "nobody is asked",
+    "none": "no person is asked",
     "host": "the host asks",
-    "user": "a user says yes",
-    "approver": "approvers say yes",
+    "user": "a user approves",
+    "approver": "approvers approve",
 }
 _RECOVERY = {
     "none": "at most once; an unknown end stays in doubt",
-    "keyed": "run again under the same key",
+    "keyed": "run again with the same key",
     "reconcile": "looked up first, then settled or run again",
     "natural": "harmless to repeat",
 }
 
 
 def show(contract: Contract) -> str:
-    """The whole contract as plain text, ending without a newline."""
+    """The whole contract as plain text without a final newline."""
     lines = [f"{contract.name}: {_text(contract.title)}"]
-    implied = _implied(contract)
-    for name, said in _fields(contract).items():
+    implied = _default_values(contract)
+    for name, values in _fields(contract).items():
         mark = f"  {MARK}" if name in implied and implied[name] == getattr(contract, name) else ""
-        first, *more = said or ["none"]
+        first, *more = values or ["none"]
         lines.append(f"  {name.replace('_', ' ').capitalize():<{_WIDTH}}{first}{mark}")
         lines += [f"  {'':<{_WIDTH}}{line}" for line in more]
     lines.append(f"  {'Digest':<{_WIDTH}}{contract.digest}")
     return "\n".join(lines)
 
 
-def _implied(contract: Contract) -> dict[str, Any]:
-    """What follows from the tier, and from tier and risk, where nothing else is declared."""
+def _default_values(contract: Contract) -> dict[str, Any]:
+    """The values that follow from the tier, and from tier and risk, if nothing else is declared."""
     tier = {"side_effect": contract.side_effect}
     bare = read_contract(contract.name, {**tier, "risk": contract.risk})
     follows = {name: getattr(bare, name) for name in ("autonomous", "confirmation", "audit_event", "idempotency")}
@@ -52,11 +51,11 @@ def _implied(contract: Contract) -> dict[str, Any]:
 
 
 def _fields(c: Contract) -> dict[str, list[str]]:
-    """Every field in the order people ask about them: the thirteen of a tool contract first."""
+    """Every field in the order in which people ask about them: the thirteen main fields first."""
     return {
         "description": [_text(c.description)] if c.description else [],
         "category": [" — ".join(filter(None, (c.category, _text(c.category_label or ""))))] if c.category else [],
-        "side_effect": [c.side_effect.value + (", overwrites what was there" if c.overwrites else "")],
+        "side_effect": [c.side_effect.value + (", overwrites existing data" if c.overwrites else "")],
         "risk": [f"{c.risk.value} ({c.risk.number} of 5)"],
         "autonomous": ["yes" if c.autonomous else "no"],
         "confirmation": [_confirmation(c)],
@@ -72,47 +71,47 @@ def _fields(c: Contract) -> dict[str, list[str]]:
 
 
 def _rest(c: Contract) -> dict[str, list[str]]:
-    said: dict[str, list[str]] = {"idempotency": _idempotency(c), "dry_run": [_dry_run(c)]}
+    fields: dict[str, list[str]] = {"idempotency": _idempotency(c), "dry_run": [_dry_run(c)]}
     if c.estimate:
-        said["estimate"] = [f"{c.estimate.tool}, the price at {c.estimate.amount}"]
+        fields["estimate"] = [f"{c.estimate.tool}, the price at {c.estimate.amount}"]
     if c.cost:
-        said["cost"] = [f"the argument {c.cost.amount}" + (f" in {c.cost.currency}" if c.cost.currency else "")]
+        fields["cost"] = [f"the argument {c.cost.amount}" + (f" in {c.cost.currency}" if c.cost.currency else "")]
     if c.natural:
         until = f" until {c.natural.until}" if c.natural.until else ""
-        said["natural"] = [f"the same {' and '.join(c.natural.by)} return the same result{until}"]
+        fields["natural"] = [f"the same {' and '.join(c.natural.by)} return the same result{until}"]
     for name in ("secrets", "selects", "produces"):
         if getattr(c, name):
-            said[name] = [", ".join(getattr(c, name))]
+            fields[name] = [", ".join(getattr(c, name))]
     if c.bulk is not None:
-        said["bulk"] = [f"more than {c.bulk} items are ambiguous"]
+        fields["bulk"] = [f"more than {c.bulk} items are ambiguous"]
     if c.open_world is not None:
-        said["open_world"] = ["yes" if c.open_world else "no"]
+        fields["open_world"] = ["yes" if c.open_world else "no"]
     if c.activity is not None:
-        said["activity"] = [_text(c.activity)]
+        fields["activity"] = [_text(c.activity)]
     if c.visibility is not None:
-        said["visibility"] = [c.visibility]
+        fields["visibility"] = [c.visibility]
     for name in ("labels", "hints"):
         if given := getattr(c, name).model_dump(exclude_none=True):
-            said[name] = [f"{key.replace('_', ' ')}: {_flag(value)}" for key, value in given.items()]
+            fields[name] = [f"{key.replace('_', ' ')}: {_flag(value)}" for key, value in given.items()]
     if c.meta:
-        said["meta"] = [f"{_text(key)}: {json.dumps(value)}" for key, value in c.meta.items()]
-    return said
+        fields["meta"] = [f"{_text(key)}: {json.dumps(value)}" for key, value in c.meta.items()]
+    return fields
 
 
 def _confirmation(c: Contract) -> str:
-    asked = c.confirmation
-    said = _PEOPLE[asked.by]
-    if asked.by in ("user", "approver"):
-        who = f"{asked.quorum} " if asked.quorum > 1 else ""
+    confirmation = c.confirmation
+    text = _PEOPLE[confirmation.by]
+    if confirmation.by in ("user", "approver"):
+        who = f"{confirmation.quorum} " if confirmation.quorum > 1 else ""
         when = "when the call is ambiguous" if c.autonomous else "before every call"
-        said = f"{who}{said} {when}, within {format_duration(asked.expires)}"
-    return f"{said}, because {_text(asked.because)}" if asked.because else said
+        text = f"{who}{text} {when}, within {format_duration(confirmation.expires)}"
+    return f"{text}, because {_text(confirmation.because)}" if confirmation.because else text
 
 
 def _step_up(c: Contract) -> str:
     if c.step_up is None:
         return "none"
-    demands = [f"a login of the last {format_duration(c.step_up.max_age)}"] if c.step_up.max_age else []
+    demands = [f"a login within the last {format_duration(c.step_up.max_age)}"] if c.step_up.max_age else []
     if c.step_up.acr:
         demands.append(f"of class {' or '.join(c.step_up.acr)}")
     when = "always" if steps_up(c) == "always" else f"when {_text(c.step_up.when)}"
@@ -121,36 +120,36 @@ def _step_up(c: Contract) -> str:
 
 def _failure(code: str, c: Contract) -> str:
     mode = c.failure_modes[code]
-    effect = {"no_effect": "nothing was done", "definite": "it failed", "unknown": "nobody knows what was done"}
+    effect = {"no_effect": "nothing was done", "definite": "it failed", "unknown": "the effect is unknown"}
     title = f", {_text(mode.title)}" if mode.title else ""
     return f"{code} ({mode.status}): {effect[mode.outcome]}{title}"
 
 
 def _idempotency(c: Contract) -> list[str]:
     i = c.idempotency
-    said = [
+    lines = [
         f"{i.recovery}: {_RECOVERY[i.recovery]}",
         f"key {i.key}" + (f", argument {i.argument}" if i.argument else ""),
     ]
     if i.forward:
-        said.append(f"our key is passed on as {i.forward}")
+        lines.append(f"the key is passed on as {i.forward}")
     if i.retention:
-        said.append(f"answers are kept for {format_duration(i.retention)}")
+        lines.append(f"results are kept for {format_duration(i.retention)}")
     if i.lookup:
-        said.append(f"looked up with {i.lookup.tool}, at {i.lookup.status}")
-    return said
+        lines.append(f"looked up with {i.lookup.tool}, at {i.lookup.status}")
+    return lines
 
 
 def _dry_run(c: Contract) -> str:
     d = c.dry_run
     if d.mode == "none":
         return "none"
-    return f"{d.mode}, asked for with {d.argument}, counts for {format_duration(d.within)}"
+    return f"{d.mode}, requested with {d.argument}, valid for {format_duration(d.within)}"
 
 
 def _schema(schema: dict[str, Any] | None) -> list[str]:
     if schema is None:
-        return ["as the tool's own definition says"]
+        return ["from the tool's own definition"]
     named, needed = schema.get("properties"), schema.get("required", [])
     if not isinstance(named, dict) or not named:
         return [json.dumps(schema)]
@@ -173,5 +172,5 @@ def _flag(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Text on one line, as it would stand in JSON where it is not plain."""
+    """Text on one line, escaped as in JSON if it is not printable."""
     return text if text.isprintable() else json.dumps(text)[1:-1]

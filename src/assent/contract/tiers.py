@@ -1,4 +1,4 @@
-"""What kinds of effect are there, and how risky is each by itself?"""
+"""Tiers of side effects, risks, and the default risk of each tier."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Tier(StrEnum):
-    """A tool's side effect, from none to irreversible."""
+    """The kind of side effect, from none to irreversible."""
 
     READ = "read"
     COMPUTE = "compute"

@@ -1,7 +1,7 @@
-"""Where in a YAML text does each value stand?
+"""A YAML reader that remembers the line of every value.
 
-Plain words are read as YAML 1.2 reads them, so that `no`, `1:30` and `2025-01-01` stay text and every value is plain
-JSON. Values are built from the parser's events under bounds: what aliases repeat is counted as if it were written out.
+Plain words are read as in YAML 1.2, so that `no`, `1:30` and `2025-01-01` stay text and every value is plain JSON.
+Values are built from the parser's events under bounds: what aliases repeat counts as if it were written out.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _WORDS = {
 _WHOLE = re.compile(r"[-+]?[0-9]{1,300}\Z")
 _BASED = re.compile(r"0(?:o[0-7]{1,300}|x[0-9a-fA-F]{1,300})\Z")
 _DECIMAL = re.compile(r"[-+]?(?:\.[0-9]{1,300}|[0-9]{1,300}(?:\.[0-9]{0,300})?)(?:[eE][-+]?[0-9]{1,300})?\Z")
-# JSON writes a character beyond the sixteen-bit ones as two escapes, which YAML does not know.
+# JSON writes a character above U+FFFF as two escapes, which YAML does not support.
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 
 
 class _Built(NamedTuple):
-    """A value, how many values it is made of, and how deep it goes."""
+    """A value, the number of values it is made of, and its depth."""
 
     value: Any
     weight: int = 1
@@ -55,8 +55,8 @@ class YamlDocument:
         self._weight = 0
         self._invalid = f"not valid {_name_language(text, file.lower())}"
         try:
-            self._events = yaml.parse(_joined(text) if text.lstrip()[:1] == "{" else text, Loader=_LOADER)
-            self.value = self._whole()
+            self._events = yaml.parse(_join_surrogates(text) if text.lstrip()[:1] == "{" else text, Loader=_LOADER)
+            self.value = self._read_document()
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 0
@@ -67,7 +67,7 @@ class YamlDocument:
             raise FaultsError(self.faults)
 
     def locate(self, path: Path) -> tuple[str, int]:
-        """File and line of a path, or of the nearest thing that encloses it."""
+        """File and line of a path, or of the nearest path that encloses it."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.file, self.lines.get(path, 1)
@@ -78,7 +78,7 @@ class YamlDocument:
     def _refuse(self, event: Any, message: str, remedy: str) -> FaultsError:
         return self._refusal(message, remedy, event.start_mark.line + 1)
 
-    def _whole(self) -> Any:
+    def _read_document(self) -> Any:
         next(self._events)
         if isinstance(next(self._events), yaml.StreamEndEvent):
             return None
@@ -92,22 +92,22 @@ class YamlDocument:
     def _build(self, event: Any, path: Path) -> _Built:
         self.lines.setdefault(path, event.start_mark.line + 1)
         if isinstance(event, yaml.AliasEvent):
-            return self._weighed(event, self._alias(event), path)
+            return self._check_size(event, self._alias(event), path)
         if event.anchor:
             self._anchors.pop(event.anchor, None)
         if event.tag is not None and event.tag not in _TEXT_TAGS:
-            raise self._refuse(event, f"the tag {event.tag[:60]} is not read here", "Remove it")
+            raise self._refuse(event, f"the tag {event.tag[:60]} is not supported", "Remove it")
         if isinstance(event, yaml.ScalarEvent):
-            built = self._weighed(event, _Built(self._scalar(event)), path)
+            built = self._check_size(event, _Built(self._scalar(event)), path)
         else:
-            self._weighed(event, _Built(None), path)
+            self._check_size(event, _Built(None), path)
             built = self._mapping(path) if isinstance(event, yaml.MappingStartEvent) else self._sequence(path)
         if event.anchor:
             self._anchors[event.anchor] = built
         return built
 
-    def _weighed(self, event: Any, built: _Built, path: Path) -> _Built:
-        """Refuse what would be too much or too deep, before it is."""
+    def _check_size(self, event: Any, built: _Built, path: Path) -> _Built:
+        """Refuse a document that would be too large or too deep, before it is built."""
         self._weight += built.weight
         if self._weight > MOST_VALUES:
             raise self._refuse(event, f"more than {MOST_VALUES} values, aliases counted", "Split it into several files")
@@ -118,14 +118,14 @@ class YamlDocument:
     def _alias(self, event: Any) -> _Built:
         built = self._anchors.get(event.anchor)
         if built is None:
-            raise self._refuse(event, f"*{event.anchor} names nothing that ends before it", "Correct the alias")
+            raise self._refuse(event, f"*{event.anchor} has no complete anchor before it", "Correct the alias")
         return built
 
     def _sequence(self, path: Path) -> _Built:
         items: list[_Built] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             items.append(self._build(event, (*path, len(items))))
-        return _around([item.value for item in items], items)
+        return _build_collection([item.value for item in items], items)
 
     def _mapping(self, path: Path) -> _Built:
         found: dict[str, _Built] = {}
@@ -135,17 +135,17 @@ class YamlDocument:
                 first, field = self.lines[(*path, key)], ".".join(map(str, path))
                 remedy = f"The first is on line {first}: keep one"
                 self.faults.append(Fault(f"{key} is declared twice", remedy, field, self.file, line))
-                self._build(next(self._events), (*path, key, None))  # its lines are not those of the first
+                self._build(next(self._events), (*path, key, None))  # Its lines must not replace those of the first.
                 continue
             self.lines[(*path, key)] = line
             found[key] = self._build(next(self._events), (*path, key))
-        return _around({key: item.value for key, item in found.items()}, list(found.values()))
+        return _build_collection({key: item.value for key, item in found.items()}, list(found.values()))
 
     def _key(self, event: Any) -> str:
         if not isinstance(event, yaml.ScalarEvent):
             raise self._refuse(event, "a key is not plain text", "Write it as a word")
         if event.value == "<<" and event.implicit[0]:
-            raise self._refuse(event, "merge keys are not read", "Repeat the fields")
+            raise self._refuse(event, "merge keys are not supported", "Repeat the fields")
         text: str = event.value
         return text
 
@@ -161,13 +161,13 @@ class YamlDocument:
             return int(text, 0)
         number = float(text) if _DECIMAL.match(text) else math.nan if _NO_NUMBER.match(text) else None
         if number is not None and not math.isfinite(number):
-            raise self._refuse(event, f"{text[:60]} is not a number JSON can say", "Write a finite one")
+            raise self._refuse(event, f"{text[:60]} cannot be written in JSON", "Write a finite number")
         return text if number is None else number
 
 
 def without_values(text: str) -> str:
-    """The text line by line with the hashes in its values masked, so that every hash that is left begins a comment."""
-    text = _joined(text) if text.lstrip()[:1] == "{" else text
+    """The text line by line with the hashes in its values masked, so that every remaining hash starts a comment."""
+    text = _join_surrogates(text) if text.lstrip()[:1] == "{" else text
     parts: list[str] = []
     last = 0
     for event in yaml.parse(text, Loader=_LOADER):
@@ -179,7 +179,7 @@ def without_values(text: str) -> str:
 
 
 def _span(event: Any, text: str) -> tuple[int, int]:
-    """Where a value begins and ends; beside the sign that begins a block a comment may stand."""
+    """The start and end of a value; the line that opens a block may have a comment."""
     begins, ends = event.start_mark.index, event.end_mark.index
     if event.style in ("|", ">"):
         begins = text.find("\n", begins, ends) if "\n" in text[begins:ends] else ends
@@ -187,19 +187,19 @@ def _span(event: Any, text: str) -> tuple[int, int]:
 
 
 def _name_language(text: str, file: str) -> str:
-    """What somebody who wrote it would call it; a brace with no ending beside it may be either."""
+    """The language that the author would name; a brace without a known file extension may be either."""
     if file.endswith(".json"):
         return "JSON"
     braced = text.lstrip()[:1] in ("{", "[") and not file.endswith((".yaml", ".yml"))
     return "JSON or YAML" if braced else "YAML"
 
 
-def _joined(text: str) -> str:
+def _join_surrogates(text: str) -> str:
     return _PAIR.sub(
         lambda pair: f"\\U{0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00:08x}", text
     )
 
 
-def _around(value: Any, items: list[_Built]) -> _Built:
+def _build_collection(value: Any, items: list[_Built]) -> _Built:
     weight = 1 + sum(item.weight for item in items)
     return _Built(value, weight, 1 + max((item.height for item in items), default=0))

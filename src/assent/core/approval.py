@@ -1,4 +1,4 @@
-"""An approval: the call it is about, the decisions of people, and its state at a time."""
+"""An approval: the call it concerns, the decisions of people, and its state at a given time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MOST_REASON = 500
 """Characters of the reason of a decision."""
 
 Verdict = Literal["approve", "decline", "reopen"]
-"""What a person says; `reopen` takes back every decline before it."""
+"""A person's decision; `reopen` takes back every decline before it."""
 
 
 class ApprovalState(StrEnum):
-    """Where an approval stands."""
+    """The state of an approval."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -28,7 +28,7 @@ class ApprovalState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One person's answer."""
+    """One person's decision."""
 
     person: str
     verdict: Verdict
@@ -40,7 +40,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A question bound to the exact call it is about, and the answers to it."""
+    """A question about one exact call, with the decisions of people."""
 
     id: str
     binding: str
@@ -54,7 +54,7 @@ class Approval:
     asked_at: float
     expires_at: float
     lasts: float
-    """Seconds that a given approval stays usable: its execution expiry, apart from the question's own."""
+    """Seconds for which a granted approval can be used; `expires_at` limits the question itself."""
     uses: int = 1
     used: int = 0
     decisions: tuple[Decision, ...] = ()
@@ -69,7 +69,7 @@ class Approval:
 
     @property
     def standing(self) -> tuple[Decision, ...]:
-        """The answers that count: every approval, and the declines that nobody has taken back."""
+        """The decisions that count: every approval, and the declines that were not taken back."""
         last = max((place for place, one in enumerate(self.decisions) if one.verdict == "reopen"), default=-1)
         return tuple(
             one
@@ -88,13 +88,13 @@ class Approval:
 
     @property
     def approved_at(self) -> float | None:
-        """When the last needed person said yes."""
+        """When the last needed person approved."""
         yes = {person_of(decision.person): decision.at for decision in self.decisions if decision.verdict == "approve"}
         return sorted(yes.values())[self.quorum - 1] if len(yes) >= self.quorum else None
 
     @property
     def answers_until(self) -> float | None:
-        """From when on it no longer answers for its binding; None if it is used up."""
+        """The time until which it answers for its binding; None if it is used up."""
         if self.declined_at is None and self.used >= self.uses:
             return None
         if self.declined_at is None and self.approved_at is not None:
@@ -103,12 +103,14 @@ class Approval:
 
     @property
     def pending_until(self) -> float | None:
-        """From when on nobody can decide it any more; None if it is decided or used up."""
+        """The time until which it can be decided; None if it is decided or used up."""
         decided = self.declined_at is not None or self.approved_at is not None
         return None if decided or self.used >= self.uses else self.expires_at
 
     def state_at(self, now: float) -> ApprovalState:
-        """The state as it must be read: no answer in time is a no, and so is a yes that was not used in time."""
+        """The effective state: a question without an answer in time has expired, and so has an approval not used in
+        time.
+        """
         if self.declined_at is not None:
             return ApprovalState.DECLINED if now < self.expires_at else ApprovalState.EXPIRED
         if self.used >= self.uses:
@@ -118,7 +120,7 @@ class Approval:
         return ApprovalState.PENDING if now < self.expires_at else ApprovalState.EXPIRED
 
     def decision_of(self, principal_id: str) -> Decision | None:
-        """What this person has said, under whichever name; a decline that was taken back no longer counts."""
+        """This person's decision under any of their ids; a decline that was taken back does not count."""
         person = person_of(principal_id)
         return next((decision for decision in self.standing if person_of(decision.person) == person), None)
 
@@ -127,7 +129,9 @@ class Approval:
 
 
 def binding_of(*parts: str) -> str:
-    """One fingerprint of everything an approval is about."""
+    """The digest of everything that an approval is bound to. Parts are length-prefixed so that different inputs
+    cannot produce the same digest input.
+    """
     encoded = (part.encode("utf-8", "surrogatepass") for part in parts)
     joined = b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
     return hashlib.sha256(b"assent approval v1\n" + joined).hexdigest()

@@ -1,4 +1,4 @@
-"""The entries of the audit log, and what they say of a call."""
+"""Audit log entries, and the facts and values they record about a call."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from assent.core.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the log: facts that may be published, and values that may be erased.
+    """One entry of the log: facts that may be published, and values that may be erased.
 
-    Which kinds and facts there are is a closed list (`assent.audit.leaf`); values are JSON, or bytes that are
-    canonical JSON already.
+    Kinds and facts are a closed list (`assent.audit.leaf`). Values are JSON, or bytes that are already canonical
+    JSON.
     """
 
     kind: str
@@ -25,7 +25,7 @@ class Entry:
 
 
 def call_facts(call: Call) -> dict[str, Any]:
-    """What an entry says of a call without naming anybody or repeating anything they sent."""
+    """The public facts of a call: they name no person and repeat no argument."""
     facts = {**tool_facts(call.tool), "mode": call.principal.mode}
     if call.dry_run:
         facts["dry_run"] = True
@@ -33,7 +33,7 @@ def call_facts(call: Call) -> dict[str, Any]:
 
 
 def tool_facts(tool: Tool) -> dict[str, Any]:
-    """What every entry about a call says of its tool; worked out once for each tool."""
+    """The public facts of a tool, computed once per tool."""
     found: dict[str, Any] | None = tool.derived.get("facts")
     if found is None:
         found = tool.derived["facts"] = _facts_of(tool)
@@ -42,11 +42,11 @@ def tool_facts(tool: Tool) -> dict[str, Any]:
 
 def _facts_of(tool: Tool) -> dict[str, Any]:
     contract = tool.contract
-    elsewhere: dict[str, Any] = {"upstream": tool.upstream} if tool.upstream else {}
+    origin: dict[str, Any] = {"upstream": tool.upstream} if tool.upstream else {}
     if tool.open_world:
-        elsewhere["open_world"] = True
+        origin["open_world"] = True
     return {
-        **elsewhere,
+        **origin,
         "tool": contract.name,
         "tier": contract.side_effect.value,
         "risk": contract.risk.value,
@@ -56,15 +56,15 @@ def _facts_of(tool: Tool) -> dict[str, Any]:
 
 
 def call_values(call: Call) -> dict[str, Any]:
-    """What an entry keeps beside its facts: who, with which arguments, and the digest of both.
+    """The erasable values of a call: the principal, the arguments, and the digest of both.
 
-    The digest is no fact: whoever guesses arguments could tell from it whether they guessed right.
+    The digest is not a fact, because a reader who guesses the arguments could check the guess with it.
     """
     return {**principal_values(call.principal), "arguments": _arguments(call), "call": call.digest}
 
 
 def _arguments(call: Call) -> bytes | dict[str, Any]:
-    """All that was sent. The canonical form is at hand where it leaves nothing out."""
+    """All arguments as sent. Uses the canonical form unless it leaves out one of Assent's own arguments."""
     contract = call.tool.contract
     own = (contract.idempotency.argument, contract.dry_run.argument if contract.dry_run.mode != "none" else None)
     if any(name in call.arguments for name in own if name):
@@ -73,7 +73,7 @@ def _arguments(call: Call) -> bytes | dict[str, Any]:
 
 
 def principal_values(principal: Principal) -> dict[str, Any]:
-    """Who it was."""
+    """The values that identify the principal."""
     values: dict[str, Any] = {"principal": principal.id, "kind": principal.kind, "tenant": principal.tenant}
     if principal.actors:
         values["actors"] = [actor.id for actor in principal.actors]
@@ -81,5 +81,5 @@ def principal_values(principal: Principal) -> dict[str, Any]:
 
 
 def request_values(request: Request) -> dict[str, Any]:
-    """What an entry keeps of a request for a tool that is not there: a name the caller made up, so no fact."""
+    """The values of a request for an unknown tool: the name is the caller's text, so it is not a fact."""
     return {"tool": request.tool[:128]}

@@ -1,4 +1,4 @@
-"""A request as it arrived, and a call as it was validated."""
+"""A request as it arrived, and a call after validation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Action = Literal["accept", "decline", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class UserAnswer:
-    """What the client says a person answered to a question of ours."""
+    """A person's answer to a confirmation, as the client reports it."""
 
     approval: str
     action: Action
@@ -24,39 +24,39 @@ class UserAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """The claim that goes on now that a question of the tool's own was answered."""
+    """The claim that continues now that the tool's own question was answered."""
 
     claim: str
     epoch: int
 
 
 class Presence(Protocol):
-    """A caller who may leave while its request is served, which ends the task that serves it."""
+    """A caller that may disconnect while its request is served, which cancels the serving task."""
 
     def release(self) -> None:
-        """From now on the task goes on without its caller."""
+        """Let the task continue without its caller."""
 
 
 class Request(NamedTuple):
-    """What arrived, believed by nobody yet."""
+    """A request as it arrived, not yet checked."""
 
     tool: str
     arguments: Any = None
     credentials: Any = None
     keys: tuple[str, ...] = ()
-    """Idempotency keys as sent beside the arguments: by header, by `_meta`."""
+    """Idempotency keys sent beside the arguments: in a header or in `_meta`."""
     reply: UserAnswer | None = None
     resume: Resume | None = None
     can_ask: bool = False
-    """Whether the client behind this request can put a question to a person."""
+    """Whether the client can show a question to a person."""
     presence: Presence | None = None
-    """What must be released where the task that serves this request is to run on; none where others may end it too."""
+    """Released when the serving task must outlive the caller; None if other parties may cancel the task too."""
     beside: Mapping[str, Any] | None = None
-    """What reaches the tool beside its arguments: it is digested, shown, checked and logged as they are."""
+    """Values that reach the tool beside its arguments. They are digested, shown, checked and logged like arguments."""
 
 
 class Call(NamedTuple):
-    """A validated request, frozen. What is authorised is what is previewed, approved, claimed, run and recorded."""
+    """A validated, immutable request. The same object is authorised, previewed, approved, claimed, run and recorded."""
 
     principal: Principal
     tool: Tool
@@ -73,7 +73,7 @@ class Call(NamedTuple):
 
     @property
     def stated(self) -> dict[str, Any]:
-        """The arguments that say what is done, as the digest has them: calls that are equal state them alike."""
+        """The arguments that describe the action, as digested: equal calls have equal ones."""
         return cast("dict[str, Any]", orjson.loads(self.canonical))
 
     @property

@@ -12,7 +12,7 @@ from assent.errors import ContractError, Fault
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Every tool by canonical name, and for each withheld one the reason an operator can read."""
+    """Every tool by name, and every withheld tool with the reason that operators read."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
     withheld: Mapping[str, str] = field(default_factory=dict)
@@ -21,14 +21,14 @@ class Catalogue:
         return self.tools.get(name)
 
     def beside(self, tool: Tool, name: str) -> Tool | None:
-        """The tool that the contract of another one names, by its name here or at the upstream that both are of."""
+        """The tool that another tool's contract names, by its name here or at their common upstream."""
         return _beside(tool, name, self.tools)
 
 
 def catalogue_of(tools: Iterable[Tool], withheld: Mapping[str, str] | None = None) -> Catalogue:
-    """A catalogue in which every name stands once; raises ContractError where two tools share one.
+    """Build a catalogue with unique names; raises ContractError if two tools share one.
 
-    What a call looks up or estimates runs without a question, so it must be a read.
+    Look-ups and estimates run without confirmation, so they must be read-only tools.
     """
     found: dict[str, Tool] = {}
     faults: list[Fault] = []
@@ -44,9 +44,9 @@ def catalogue_of(tools: Iterable[Tool], withheld: Mapping[str, str] | None = Non
 
 
 def catalogue_that_holds(tools: Iterable[Tool], withheld: Mapping[str, str]) -> Catalogue:
-    """The catalogue of what servers say by themselves: tools in each other's way are withheld, all others are there.
+    """Build a catalogue of undeclared tools: conflicting tools are withheld, all others are served.
 
-    Of several tools with one name none is served: which of them a caller means is not a server's to decide.
+    If several tools share a name, none is served: a server must not decide which one a caller means.
     """
     holders: dict[str, list[Tool]] = {}
     for tool in tools:
@@ -76,14 +76,14 @@ def _unsafe_reads(tool: Tool, tools: Mapping[str, Tool]) -> list[Fault]:
         "idempotency.lookup.tool": contract.idempotency.lookup.tool if contract.idempotency.lookup else None,
     }
     return [
-        Fault(f"{name} does more than read", "Name a tool whose side_effect is read", f"{tool.name}.{field}")
+        Fault(f"{name} is not read-only", "Use a tool whose side_effect is read", f"{tool.name}.{field}")
         for field, name in named.items()
         if name is not None and (other := _beside(tool, name, tools)) and other.contract.side_effect != "read"
     ]
 
 
 def safe_names(names: Iterable[str]) -> dict[str, str]:
-    """`names: safe`: each name with its dots turned into underscores; raises ContractError if two collide."""
+    """Names for `names: safe`: dots become underscores. Raises ContractError if two collide."""
     safe: dict[str, str] = {}
     taken: dict[str, str] = {}
     faults: list[Fault] = []
@@ -104,14 +104,14 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def is_public(tool: Tool) -> bool:
-    """Whether a tool exists for every caller, so that it may be spoken of before anybody is known."""
+    """Whether a tool is visible to every caller, so that it may be mentioned before authentication."""
     return tool.visibility != "hidden" and tool.contract.risk != "forbidden"
 
 
 def absent_for(tool: Tool, principal: Principal) -> str | None:
-    """Why a tool does not exist for a principal, or None: hidden for everybody, or forbidden for AI."""
+    """Why a tool does not exist for a principal, or None: hidden for all, or forbidden for agents."""
     if tool.visibility == "hidden":
-        return "its contract hides it from everybody"
+        return "its contract hides it from all callers"
     if tool.contract.risk == "forbidden" and principal.has_agent:
-        return "it is forbidden for AI, and an agent stands in the chain of callers"
+        return "it is forbidden for agents, and an agent is in the chain of callers"
     return None

@@ -1,4 +1,4 @@
-"""What do we remember of a call that may have had an effect?"""
+"""Claims: the records of calls that may have had an effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from assent.core.call import Call
 
 
 class State(StrEnum):
-    """Where a claim stands. Every state after `started` but `suspended` is an end, until somebody settles a doubt."""
+    """The state of a claim. Every state except `started` and `suspended` is final; a claim in doubt can still be
+    settled.
+    """
 
     STARTED = "started"
     SUSPENDED = "suspended"
@@ -24,7 +26,7 @@ class State(StrEnum):
 
 FINISHED = frozenset({State.SUCCEEDED, State.FAILED_NO_EFFECT, State.FAILED})
 NEVER = 0.0
-"""Until when an end that stands for nothing is valid: the beginning of time and not now, for clocks are set back."""
+"""The `valid_until` of a result that must not be reused: time zero rather than now, because clocks can be set back."""
 
 
 class ClaimRecord(NamedTuple):
@@ -46,20 +48,22 @@ class ClaimRecord(NamedTuple):
     settled_at: float | None = None
     result: bytes | None = None
     charges: tuple[tuple[str, Decimal], ...] = ()
-    """What it has reserved of which budget; given back if nothing was done."""
+    """The amounts it has reserved, by budget; returned if nothing was done."""
 
     def state_at(self, now: float) -> State:
-        """The state as it must be read: an expired lease means in doubt, never `run again`."""
+        """The effective state: an expired lease means in doubt, never `run again`."""
         if self.state in (State.STARTED, State.SUSPENDED) and self.lease_until <= now:
             return State.IN_DOUBT
         return self.state
 
     def is_tombstone(self, now: float) -> bool:
-        """Whether the answer is past its retention, or gone already: a clock that is behind does not bring it back."""
+        """Whether the result is past its retention or already deleted; a clock that is behind does not bring it
+        back.
+        """
         return self.expires_at <= now or (self.state in FINISHED and self.result is None)
 
     def settled(self, settlement: Settlement) -> ClaimRecord:
-        """The claim as it is after a settlement."""
+        """The claim after a settlement."""
         return ClaimRecord(
             self.id,
             self.tenant,
@@ -80,7 +84,7 @@ class ClaimRecord(NamedTuple):
         )
 
     def is_stale(self, now: float) -> bool:
-        """Whether what a natural key names is no longer valid, so that the tool runs again."""
+        """Whether the result under a natural key is no longer valid, so that the tool runs again."""
         return self.valid_until is not None and self.state in FINISHED and self.valid_until <= now
 
 
@@ -95,7 +99,10 @@ class Settlement(NamedTuple):
 
 
 def claim_id(tenant: str, principal: str, tool: str, kind: str, key: str) -> str:
-    """The name of a claim: one key of one principal for one tool. Parts are length-prefixed, so none can lean over."""
+    """The id of a claim: one key of one principal for one tool.
+
+    Parts are length-prefixed so that different inputs cannot produce the same digest input.
+    """
     name = b"assent claim v1\n"
     for part in (tenant, principal, tool, kind, key):
         encoded = part.encode("utf-8", "surrogatepass")
@@ -104,9 +111,9 @@ def claim_id(tenant: str, principal: str, tool: str, kind: str, key: str) -> str
 
 
 def claim_name(call: Call) -> str | None:
-    """The name under which a call is remembered: by the arguments that name its result, by its key, or not at all.
+    """The claim id of a call: from its natural key, its idempotency key or its arguments; None if it has no claim.
 
-    What was done at a test endpoint was not done: a test caller and a live one of one name share no claim.
+    A test endpoint has no real effects, so test and live callers of one name never share a claim.
     """
     contract, principal = call.tool.contract, call.principal
     where = "test " if principal.mode == "test" else ""
@@ -121,6 +128,6 @@ def claim_name(call: Call) -> str | None:
 
 
 def derives_key(call: Call) -> bool:
-    """Whether the key of a call is derived from its arguments, for want of one from the caller."""
+    """Whether the key is derived from the arguments because the caller sent none."""
     contract = call.tool.contract
     return contract.idempotency.key == "auto" and call.key is None and contract.natural is None

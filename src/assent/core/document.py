@@ -1,4 +1,4 @@
-"""Small versioned records that belong to neither calls nor the log: sessions, accounts, stop switches, tokens."""
+"""Small versioned records apart from calls and the log: sessions, accounts, stop switches, tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Document(NamedTuple):
     updated_at: float = 0.0
     expires_at: float | None = None
     version: int = 1
-    """Counted by the store, from 1."""
+    """Incremented by the store, starting at 1."""
 
     @property
     def name(self) -> DocumentName:

@@ -1,4 +1,4 @@
-"""What is kept of an API key?"""
+"""The stored record of an API key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assent.core.principal import Principal
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key as it is kept: never itself, only its digest and the start by which people recognise it."""
+    """An API key as stored: only its digest and the start by which people recognise it."""
 
     digest: str
     start: str

@@ -1,4 +1,4 @@
-"""The host that a link leads to, as browsers and HTTP clients read it, which need not be the one a person reads."""
+"""The host that a link leads to, as browsers and HTTP clients read it. A person may read another one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from ipaddress import IPv4Address
 from urllib.parse import unquote
 
-# Browsers take any number of slashes after the schemes they know, and none; others need two.
+# Browsers accept any number of slashes, even none, after the schemes they know; other schemes need two.
 _LINK = re.compile(r"(?:(?:https?|wss?|ftp):[/\\]*|[a-z][a-z0-9+.-]*:[/\\]{2})([^/\\?#]*)", re.IGNORECASE)
 _READ = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::\d+)?(?=[/?#]|\Z)", re.IGNORECASE)
 _DROPPED = str.maketrans("", "", "\t\n\r")
@@ -17,9 +17,9 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.IGNORECASE)
 
 
 def misread_host(text: str) -> str | None:
-    """The host that a link leads to where a person may read another one; None where they read the same.
+    """The host that a link leads to if a person may read a different one; otherwise None.
 
-    A user part, other scripts, percent signs, blanks that are dropped and addresses written as numbers count.
+    Covers user parts, other scripts, percent-encoding, removed white space and addresses written as numbers.
     """
     host, read = host_of_link(text), _READ.match(text)
     return None if not host or (read is not None and read[1].lower() == host) else host
@@ -37,16 +37,16 @@ def host_of_authority(authority: str) -> str:
     if after_user.startswith("["):
         return after_user.partition("]")[0].lower() + "]"
     host = unicodedata.normalize("NFKC", unquote(after_user.partition(":")[0])).translate(_DOTS).lower()
-    host = ".".join(label if label.isascii() else _encoded(label) for label in host.split("."))
+    host = ".".join(label if label.isascii() else _punycode(label) for label in host.split("."))
     return _address(host) or host
 
 
-def _encoded(label: str) -> str:
+def _punycode(label: str) -> str:
     return "xn--" + label.encode("punycode").decode("ascii")
 
 
 def _address(host: str) -> str | None:
-    """The address that a host of numbers stands for, such as 2130706433 or 0x7f.1; None for any other."""
+    """The IPv4 address that a numeric host means, such as 2130706433 or 0x7f.1; None for any other host."""
     parts = host.removesuffix(".").split(".")
     if len(parts) > 4 or not all(map(_NUMBER.fullmatch, parts)):
         return None

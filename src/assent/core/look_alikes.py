@@ -1,4 +1,4 @@
-"""Characters that look like others: which of them a text holds, so that a person who decides is warned."""
+"""Characters that look like ASCII ones, so that a person who decides is warned."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import unicodedata
 MOST_NAMED = 5
 _ASCII_LETTERS = frozenset(string.ascii_letters)
 _WORD = re.compile(r"\w+")
-# Each letter stands before the ASCII letter that it looks like.
+# Each pair: a letter and the ASCII letter that it looks like.
 _LETTERS = (
     "аa сc ԁd еe һh іi јj ӏl оo рp ԛq ѕs ѵv ԝw хx уy АA ВB СC ЕE НH ІI ЈJ КK МM ОO РP ЅS ТT ХX ҮY ԌG ԚQ ԜW ӀI "
     "αa οo ρp νv τt υu ιi κk χx γy ϲc ϳj ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX ϹC "
     "օo ոn սu հh յj զq ցg ɑa ɡg ɩi ſf"
 )
-# In a name or an address only: prose uses them for what they are.
+# Only in names and addresses: prose uses these signs in their usual meaning.
 _SIGNS = "ıi ∕/ ⁄/ ⧸/ ․. ∶: ꞉: ∖\\ ‐- ‑- ‒- –- −- ǃ! 。."
 _TWINS = {pair[0]: pair[1] for pair in _LETTERS.split()}
 _SIGN_TWINS = {pair[0]: pair[1] for pair in _SIGNS.split()}
 
 
 def look_alikes(text: str) -> dict[str, str]:
-    """The characters of a text that can be taken for ASCII ones, each with the one it looks like.
+    """The characters of a text that can be mistaken for ASCII ones, each with the one it looks like.
 
-    Text in another script is none: a letter counts in a word that has ASCII letters too, or where the text has no
-    letter of another script that looks like none. Signs count in such texts without blanks, which are names or
+    Text in another script does not count. A letter counts in a word that also has ASCII letters, or if every
+    non-ASCII letter of the text is a look-alike. Signs count in such texts without spaces, which are names or
     addresses.
     """
     if text.isascii():
@@ -33,18 +33,18 @@ def look_alikes(text: str) -> dict[str, str]:
     used = dict.fromkeys(text)
     foreign = [character for character in used if character.isalpha() and not character.isascii()]
     twins = {character: twin for character in used if (twin := _twin(character))}
-    posing = bool(foreign) and all(character in twins for character in foreign)
-    if twins and not posing:
+    all_look_alike = bool(foreign) and all(character in twins for character in foreign)
+    if twins and not all_look_alike:
         words = set(_WORD.findall(text))
         mixed = set[str]().union(*(word for word in words if not _ASCII_LETTERS.isdisjoint(word)))
         twins = {character: twin for character, twin in twins.items() if character in mixed}
-    if (posing or not foreign) and not any(character.isspace() for character in used):
+    if (all_look_alike or not foreign) and not any(character.isspace() for character in used):
         twins |= {character: twin for character in used if (twin := _sign_twin(character))}
     return twins
 
 
-def described(found: dict[str, str]) -> str:
-    """The look-alikes by their names, as a person is told."""
+def describe_look_alikes(found: dict[str, str]) -> str:
+    """Describe look-alikes by their Unicode names."""
     named = [
         f'"{character}" (U+{ord(character):04X} {unicodedata.name(character, "unnamed")}) looks like "{twin}"'
         for character, twin in list(found.items())[:MOST_NAMED]
@@ -54,7 +54,7 @@ def described(found: dict[str, str]) -> str:
 
 
 def _twin(character: str) -> str | None:
-    """The ASCII letter or digit that a character looks like: by the table, or as its plain form."""
+    """The ASCII letter or digit that a character looks like, by the table or by its NFKC form."""
     if character.isascii():
         return None
     plain = _TWINS.get(character) or unicodedata.normalize("NFKC", character)

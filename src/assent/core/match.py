@@ -1,4 +1,4 @@
-"""Which calls a configured limit, budget or guard applies to."""
+"""Selects the calls that a configured limit, budget or guard applies to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assent.core.call import Call
 
 
 class Match(BaseModel):
-    """What a limit, budget or guard applies to; everything said must hold, and nothing said means every call."""
+    """Conditions on a call. All that are set must match; without any, every call matches."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 
@@ -29,11 +29,11 @@ class Match(BaseModel):
     kind: Literal["agent", "human", "service"] | None = None
 
     @cached_property
-    def _says_nothing(self) -> bool:
+    def _is_empty(self) -> bool:
         return not self.model_dump(exclude_none=True)
 
     def may_hold(self, contract: Contract, name: str) -> bool:
-        """Whether it could hold for calls of a contract that is listed under this name, whoever makes them."""
+        """Whether calls of a contract listed under this name could match, regardless of the caller."""
         return (
             (self.tool is None or fnmatchcase(name, self.tool))
             and (self.tier is None or contract.side_effect is self.tier)
@@ -41,7 +41,7 @@ class Match(BaseModel):
         )
 
     def holds(self, call: Call) -> bool:
-        if self._says_nothing:
+        if self._is_empty:
             return True
         contract, principal = call.tool.contract, call.principal
         return (

@@ -1,6 +1,6 @@
 """Finds member names that differ only in case from the names that a reader expects.
 
-Some JSON readers ignore case, Go's `encoding/json` among them: they take `Amount` for `amount`. Nothing was checked
+Some JSON readers ignore case, such as Go's `encoding/json`: they accept `Amount` as `amount`. Nothing was checked
 under that other name, so a call that uses it is refused.
 """
 
@@ -22,7 +22,7 @@ _ANCHORS = ("$anchor", "$dynamicAnchor")
 def fold(name: str) -> str:
     """The form that all spellings of a name share for a reader that ignores case.
 
-    Beside the ASCII letters there are `ſ`, `K` (Kelvin), `ı` and `İ`, which readers take for s, k and i.
+    Besides ASCII letters, readers take `ſ`, `K` (Kelvin), `ı` and `İ` for s, k and i.
     """
     return name.lower() if name.isascii() else name.upper().casefold().replace("i\u0307", "i")
 
@@ -34,11 +34,11 @@ class Misspelt(NamedTuple):
     name: str
     meant: str
     both: bool
-    """Whether the member under the schema's name is there as well: then readers differ about the value."""
+    """Whether the member under the schema's name is present too; then readers disagree about the value."""
 
 
 class Spelling:
-    """The member names that the schemas of one tool use, place by place."""
+    """The member names that the schemas of one tool use, by position."""
 
     def __init__(self, schemas: Iterable[Any], names: Iterable[str] = ()) -> None:
         roots = [_Root(schema) for schema in schemas if isinstance(schema, Mapping)]
@@ -50,20 +50,20 @@ class Spelling:
 
 
 class _Root:
-    """One schema document and the parts of it that references name."""
+    """A schema document and the parts that references point to."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = schema
         self._anchors: dict[str, Any] | None = None
 
     def resolve(self, reference: Any) -> Any:
-        """What a local reference leads to; None for every other one, which is never fetched."""
+        """The target of a local reference; None for any other reference, which is never fetched."""
         if not isinstance(reference, str) or not reference.startswith("#"):
             return None
         if reference == "#" or reference.startswith("#/"):
             return _at(self.schema, reference[2:])
         if self._anchors is None:
-            self._anchors = dict(_anchored(self.schema))
+            self._anchors = dict(_find_anchors(self.schema))
         return self._anchors.get(reference[1:])
 
 
@@ -71,13 +71,13 @@ _Part = tuple[_Root, Mapping[str, Any]]
 
 
 class _Place:
-    """One place in the arguments: the names known there, and the places below it, made when a call first has them."""
+    """One position in the arguments: the names known there, and the positions below it, created on first use."""
 
     __slots__ = ("_below", "_folded", "_items", "_parts", "is_open", "names")
 
     def __init__(self, parts: Sequence[_Part], names: Iterable[str] = ()) -> None:
         self._parts = _closure(parts)
-        self.names = frozenset(names).union(*(_named(part, "properties") for _, part in self._parts))
+        self.names = frozenset(names).union(*(_mapping_of(part, "properties") for _, part in self._parts))
         self._folded = {fold(name): name for name in self.names}
         self._below: dict[str, _Place] = {}
         self._items: _Place | None = None
@@ -102,18 +102,18 @@ class _Place:
                 yield Misspelt(pointer, name, meant, meant in value)
 
     def _member(self, name: str) -> _Place:
-        known = name if name in self.names else ""  # all unknown members share one place
+        known = name if name in self.names else ""  # All unknown members share one position.
         if (place := self._below.get(known)) is None:
             place = self._below[known] = _Place([*self._member_parts(known)])
         return place
 
     def _member_parts(self, name: str) -> Iterator[_Part]:
         for root, part in self._parts:
-            if name in _named(part, "properties"):
+            if name in _mapping_of(part, "properties"):
                 yield from _schemas(root, [part["properties"][name]])
             else:
                 yield from _schemas(root, [part.get(keyword) for keyword in _OTHER_MEMBERS])
-                yield from _schemas(root, _named(part, "patternProperties").values())
+                yield from _schemas(root, _mapping_of(part, "patternProperties").values())
 
     def _item(self) -> _Place:
         if self._items is None:
@@ -124,11 +124,11 @@ class _Place:
         for root, part in self._parts:
             yield from _schemas(root, [part.get(keyword) for keyword in _ITEMS])
             for keyword in _ITEM_LISTS:
-                yield from _schemas(root, _listed(part, keyword))
+                yield from _schemas(root, _list_of(part, keyword))
 
 
 def _closure(parts: Sequence[_Part]) -> list[_Part]:
-    """The given schemas and all that describe the same value, each once: references may lead in circles."""
+    """The given schemas and all that describe the same value, each once, because references may be circular."""
     found: dict[int, _Part] = {}
     waiting = list(parts)
     while waiting:
@@ -144,9 +144,9 @@ def _same_value(root: _Root, part: Mapping[str, Any]) -> Iterator[_Part]:
         value = part.get(keyword)
         yield from _schemas(root, [root.resolve(value) if keyword.startswith("$") else value])
     for keyword in _SAME_LISTS:
-        yield from _schemas(root, _listed(part, keyword))
+        yield from _schemas(root, _list_of(part, keyword))
     for keyword in _SAME_NAMED:
-        yield from _schemas(root, _named(part, keyword).values())
+        yield from _schemas(root, _mapping_of(part, keyword).values())
 
 
 def _schemas(root: _Root, values: Iterable[Any]) -> Iterator[_Part]:
@@ -154,17 +154,17 @@ def _schemas(root: _Root, values: Iterable[Any]) -> Iterator[_Part]:
 
 
 def _describes_more(part: Mapping[str, Any]) -> bool:
-    """Whether a schema says anything about what is inside the value."""
+    """Whether a schema describes anything inside the value."""
     keywords = ("properties", "patternProperties", *_OTHER_MEMBERS, *_ITEMS, *_ITEM_LISTS)
     return any(isinstance(part.get(keyword), Mapping | list) for keyword in keywords)
 
 
-def _named(part: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
+def _mapping_of(part: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
     value = part.get(keyword)
     return value if isinstance(value, Mapping) else {}
 
 
-def _listed(part: Mapping[str, Any], keyword: str) -> list[Any]:
+def _list_of(part: Mapping[str, Any], keyword: str) -> list[Any]:
     value = part.get(keyword)
     return value if isinstance(value, list) else []
 
@@ -179,7 +179,7 @@ def _at(schema: Any, pointer: str) -> Any:
     return schema
 
 
-def _anchored(schema: Any) -> Iterator[tuple[str, Any]]:
+def _find_anchors(schema: Any) -> Iterator[tuple[str, Any]]:
     """Every part of a schema that has an anchor, with its name."""
     waiting = [schema]
     while waiting:

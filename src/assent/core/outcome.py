@@ -1,4 +1,4 @@
-"""The endings of a call: an answer, a pause or a refusal, and how a problem looks as a tool result."""
+"""The endings of a call (answer, pause, refusal), and the form of a problem as a tool result."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ PROBLEM = "dev.assent/problem"
 """The `_meta` key of a problem whose tool advertises an output schema."""
 _PROBLEM_MEMBERS = frozenset({"type", "title", "status", "detail"})
 INPUT_REQUIRED = "input_required"
-"""The `resultType` of a result that is a question of the tool's own."""
+"""The `resultType` of a result that is the tool's own question."""
 
 
 class Answer(NamedTuple):
-    """The tool's own result, as it goes on the wire."""
+    """The tool's own result in wire form."""
 
     result: dict[str, Any]
     replayed: bool = False
     resume: Resume | None = None
-    """Set where the result is a question of the tool's own: the claim that waits for its answer."""
+    """The claim that waits for the answer, if the result is the tool's own question."""
 
     def on_wire(self) -> dict[str, Any]:
         if not self.replayed:
@@ -38,11 +38,11 @@ class Answer(NamedTuple):
 
 
 class Ending(Exception):
-    """A pause or a refusal: raised by a stage, caught by `record` alone."""
+    """A pause or a refusal: raised by a stage, caught only by `record`."""
 
 
 class Pause(Ending):
-    """A question for the person at the client; the same call again, with the answer, goes on."""
+    """A question for the person at the client. The same call with the answer continues."""
 
     def __init__(self, approval: Approval) -> None:
         super().__init__(approval.id)
@@ -51,7 +51,7 @@ class Pause(Ending):
 
 
 class Refusal(Ending):
-    """A no, with a code that names the stage, and what the caller can do about it."""
+    """A call that is not run, with a code that names the stage and a remedy for the caller."""
 
     def __init__(self, code: str, detail: str = "", **facts: Any) -> None:
         super().__init__(f"{code}: {detail}" if detail else code)
@@ -64,9 +64,9 @@ class Refusal(Ending):
         return int(self.facts.get("status", CATALOGUE[self.code].status))
 
     def problem(self, *, failure: bool = False) -> dict[str, Any]:
-        """RFC 9457 problem details; nothing in it differs between two equal refusals."""
+        """RFC 9457 problem details; equal refusals have equal problems."""
         entry = CATALOGUE[self.code]
-        said: dict[str, Any] = {
+        problem: dict[str, Any] = {
             "type": f"https://assent.dev/refusals#{self.code}",
             "title": entry.title,
             "status": self.status,
@@ -76,14 +76,14 @@ class Refusal(Ending):
             "retryable": entry.retryable,
         }
         if failure and entry.alias:
-            said["failure"] = entry.alias
-        said.update({key: value for key, value in self.facts.items() if key not in ("status", "remedy")})
-        return said
+            problem["failure"] = entry.alias
+        problem.update({key: value for key, value in self.facts.items() if key not in ("status", "remedy")})
+        return problem
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A declared failure mode of the tool, under the tool's own code."""
+    """A failure mode that the contract declares, under the tool's own code."""
 
     code: str
     status: int
@@ -92,20 +92,20 @@ class Failure:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def problem(self) -> dict[str, Any]:
-        said = {
+        problem = {
             "type": f"https://assent.dev/failures#{self.code}",
             "title": self.title,
             "status": self.status,
             "detail": self.detail or self.title,
             "code": self.code,
-            "remedy": "The tool itself refused; change what it objects to, or tell the user.",
+            "remedy": "The tool itself refused. Change what it rejects, or tell the user.",
             "retryable": False,
         }
-        return said | {key: value for key, value in self.facts.items() if key not in said}
+        return problem | {key: value for key, value in self.facts.items() if key not in problem}
 
 
 def declared_failure(contract: Contract, code: str, detail: str, facts: dict[str, Any]) -> dict[str, Any] | None:
-    """The result of a failure that the contract declares, under its declared code; None for one it does not."""
+    """The result of a declared failure, under its declared code; None if the contract does not declare it."""
     mode = contract.failure_modes.get(code)
     if mode is None:
         return None
@@ -117,7 +117,7 @@ Outcome = Answer | Pause | Refusal
 
 
 def error_result(problem: dict[str, Any]) -> dict[str, Any]:
-    """A problem as a tool result: the sentence as text, the whole of it as structured content."""
+    """A problem as a tool result: the message as text, the whole problem as structured content."""
     sentence = problem["detail"]
     remedy = problem.get("remedy")
     return {
@@ -128,9 +128,9 @@ def error_result(problem: dict[str, Any]) -> dict[str, Any]:
 
 
 def fit_to_listing(result: dict[str, Any], definition: Mapping[str, Any]) -> dict[str, Any]:
-    """The result with its problem in `_meta` and in the text, where the tool advertises an output schema.
+    """Move the problem of an error result to `_meta` and into the text if the tool advertises an output schema.
 
-    Clients check the structured content of errors against that schema too, and drop what does not fit.
+    Clients check the structured content of errors against that schema too, and drop what does not match.
     """
     problem = result.get("structuredContent")
     if "outputSchema" not in definition or not result.get("isError") or not _is_problem(problem):
@@ -145,15 +145,15 @@ def fit_to_listing(result: dict[str, Any], definition: Mapping[str, Any]) -> dic
 
 
 def problem_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The problem of an error result, wherever it is; empty where there is none."""
+    """The problem of an error result from either place; empty if there is none."""
     if not result.get("isError"):
         return {}
     meta = result.get("_meta")
-    for said in (result.get("structuredContent"), meta.get(PROBLEM) if isinstance(meta, Mapping) else None):
-        if isinstance(said, Mapping):
-            return said
+    for found in (result.get("structuredContent"), meta.get(PROBLEM) if isinstance(meta, Mapping) else None):
+        if isinstance(found, Mapping):
+            return found
     return {}
 
 
-def _is_problem(said: Any) -> bool:
-    return isinstance(said, Mapping) and said.keys() >= _PROBLEM_MEMBERS
+def _is_problem(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.keys() >= _PROBLEM_MEMBERS

@@ -1,4 +1,4 @@
-"""Who is calling, and what may they do?"""
+"""Principals: authenticated callers and the permissions they have."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Role = Literal["viewer", "approver", "operator", "auditor", "admin"]
 KINDS: tuple[Kind, ...] = ("agent", "human", "service")
 ROLES: tuple[Role, ...] = ("viewer", "approver", "operator", "auditor", "admin")
 AT_THE_COMMAND_LINE = "operator:"
-"""How the id of somebody begins who is known by their account on this machine."""
+"""The prefix of the id of a person who is known by their account on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """An authenticated caller and the chain of actors it acts for. There is no default one."""
+    """An authenticated caller and the chain of actors it acts for. There is no default principal."""
 
     id: str
     kind: Kind
@@ -30,16 +30,16 @@ class Principal:
     mode: Mode = "live"
     actors: tuple[Principal, ...] = ()
     bearer: bool = field(default=False, compare=False)
-    """Whether it came with an OAuth token, and is therefore challenged over HTTP."""
+    """Whether it authenticated with an OAuth token, and so gets HTTP challenges."""
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Who it is, whatever it may do today: a renewed token with other scopes is the same caller's."""
+        """The identity apart from its permissions: a renewed token with other scopes belongs to the same caller."""
         return (self.tenant, self.id, self.kind, self.mode, *(actor.identity for actor in self.actors))
 
     @property
     def has_agent(self) -> bool:
-        """Whether an agent stands anywhere in the chain."""
+        """Whether an agent is anywhere in the chain."""
         return self.kind == "agent" or any(actor.has_agent for actor in self.actors)
 
     def lacks(self, permissions: Iterable[str]) -> tuple[str, ...]:
@@ -48,9 +48,9 @@ class Principal:
 
 
 def person_of(principal_id: str) -> str:
-    """Who goes by this id: the account at the command line, a key and a token of one name are one person.
+    """The person behind an id: a local account, a key and a token with one name are one person.
 
-    Two who share a name are taken for one, which withholds a voice; one who is taken for two would approve alone.
+    Treating two people as one withholds an approval; treating one person as two would let them approve alone.
     """
     if principal_id.startswith(("https://", "http://")):
         return principal_id.partition("|")[2] or principal_id
@@ -59,7 +59,7 @@ def person_of(principal_id: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def grants(scopes: frozenset[str], permission: str) -> bool:
-    """Whether the scopes allow a permission: `*` everything, `orders:*` its branch, anything else itself."""
+    """Whether the scopes grant a permission: `*` grants all, `orders:*` its branch, any other scope itself."""
     if "*" in scopes or permission in scopes:
         return True
     parts = permission.split(":")

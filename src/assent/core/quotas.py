@@ -1,4 +1,4 @@
-"""Rate limits and budgets: what a call owes before it may start."""
+"""Rate limits and budgets, and what one call takes from them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from assent.errors import Fault
 Each = Literal["principal", "tenant", "tool", "tier"]
 MOST_DIGITS = 30
 EXACT = Context(prec=6 * MOST_DIGITS, traps=[Inexact, InvalidOperation])
-"""How amounts are added: Python's own context would round what has more than 28 digits. Any sum of amounts that can be
-read fits, down to the last place of the smallest; one that does not is an error, never a rounded amount."""
+"""The context for adding amounts: Python's default would round beyond 28 digits. Every sum of readable amounts fits
+exactly; one that does not fit is an error, never rounded.
+"""
 
 
 class RateLimit(BaseModel):
-    """So many calls in so much time, counted for each principal unless it says otherwise."""
+    """A number of calls per time, counted per principal unless `each` says otherwise."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -36,7 +37,7 @@ class RateLimit(BaseModel):
 
 
 class SpendBudget(BaseModel):
-    """So much money (with a currency) or so many calls (without) in every window of time."""
+    """An amount of money (with a currency) or a number of calls (without) per time window."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,13 +50,13 @@ class SpendBudget(BaseModel):
     @model_validator(mode="after")
     def _whole_calls(self) -> SpendBudget:
         if self.currency is None and self.amount != self.amount.to_integral_value():
-            raise ValueError("a budget without a currency counts calls, so its amount is a whole number")
+            raise ValueError("a budget without a currency counts calls, so its amount must be a whole number")
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class RateSlot:
-    """A place in a rate: `name` is whose, and by which line."""
+    """One call's slot in a rate limit; `name` identifies the limit and whose it is."""
 
     name: str
     calls: int
@@ -64,7 +65,7 @@ class RateSlot:
 
 @dataclass(frozen=True, slots=True)
 class BudgetCharge:
-    """An amount of one window of one budget: `tally` names whose, by which line, and the window."""
+    """An amount in one window of one budget; `tally` identifies the budget, the window and whose it is."""
 
     tally: str
     amount: Decimal
@@ -75,7 +76,7 @@ class BudgetCharge:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Everything a call owes; paid in the claim's own transaction, all or nothing."""
+    """Everything that a call takes from limits and budgets; reserved in the claim's transaction, all or nothing."""
 
     rates: tuple[RateSlot, ...] = ()
     charges: tuple[BudgetCharge, ...] = ()
@@ -89,15 +90,15 @@ NOTHING = Quotas()
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a call costs, exactly."""
+    """The exact price of a call."""
 
     amount: Decimal
     currency: str | None = None
 
 
-def read_price(said: str, currency: str | None) -> Price | None:
-    """The price that a text says, or None if it says none: amounts are decimals, never binary fractions."""
-    text = said.removesuffix(f" {currency}") if currency else said
+def read_price(text: str, currency: str | None) -> Price | None:
+    """Read a price from a text; None if it is not one. Amounts are decimals, never binary fractions."""
+    text = text.removesuffix(f" {currency}") if currency else text
     if len(text) > MOST_DIGITS + 2 or not text.isascii() or "_" in text:
         return None
     try:
@@ -109,11 +110,11 @@ def read_price(said: str, currency: str | None) -> Price | None:
 
 
 def quotas_of(
-    call: Call, limits: tuple[RateLimit, ...], budgets: tuple[SpendBudget, ...], said: str | None, now: float
+    call: Call, limits: tuple[RateLimit, ...], budgets: tuple[SpendBudget, ...], price_text: str | None, now: float
 ) -> Quotas:
-    """What the configured lines ask of a call of that price; every line that speaks of it must be paid."""
+    """The quotas of a call with that price; every matching limit and budget must allow it."""
     cost = call.tool.contract.cost
-    price = read_price(said, cost.currency if cost else None) if said is not None and budgets else None
+    price = read_price(price_text, cost.currency if cost else None) if price_text and budgets else None
     rates = tuple(
         RateSlot(_name("rate", line, call), line.calls, float(line.per)) for line in limits if line.match.holds(call)
     )
@@ -124,7 +125,9 @@ def quotas_of(
 
 
 def _counts(line: SpendBudget, call: Call, price: Price | None) -> bool:
-    """Whether a call spends of a budget: every call does of one that counts calls, a costly one in its currency."""
+    """Whether a call counts towards a budget: every call for a budget of calls, a priced call for one in its
+    currency.
+    """
     if line.currency is None:
         return True
     if call.tool.contract.cost is None and call.tool.contract.estimate is None:
@@ -135,7 +138,7 @@ def _counts(line: SpendBudget, call: Call, price: Price | None) -> bool:
 def budgets_never_spent(
     budgets: Sequence[SpendBudget], contracts: Iterable[Contract], prefixes: Iterable[str] = ()
 ) -> list[Fault]:
-    """The budgets of money that no call could ever spend of: no contract that they match has a cost in their currency.
+    """The money budgets that no call could spend from: no matching contract has a cost in their currency.
 
     A contract may be listed under its own name or behind one of the prefixes.
     """
@@ -146,7 +149,7 @@ def budgets_never_spent(
         if line.currency is None or any(_currency(one) in (None, line.currency) for one in matched):
             continue
         costs = ", ".join(f"{one.name} costs {_currency(one) or 'what its estimate says'}" for one in priced)
-        message = f"no contract that this budget matches costs {line.currency}, so nothing would ever be counted"
+        message = f"no contract that this budget matches costs {line.currency}, so it would never count anything"
         remedy = f"Correct its match or currency, or add `cost` to the contract ({costs or 'none has one'})"
         faults.append(Fault(message, remedy, f"budgets.{index}"))
     return faults
@@ -160,15 +163,16 @@ def _charge(line: SpendBudget, call: Call, price: Price | None, now: float) -> B
     start = now // line.per * line.per
     if line.currency is None:
         amount = Decimal(1)
-    else:  # a price that cannot be read could be any
+    else:  # An unreadable price could be any amount.
         amount = price.amount if price is not None else Decimal("Infinity")
     return BudgetCharge(_name("budget", line, call, repr(start)), amount, line.amount, start + line.per)
 
 
 def _name(kind: str, line: RateLimit | SpendBudget, call: Call, window: str = "") -> str:
-    """Whose count it is. The amount of a budget is not part of it: raising it does not forget what was spent. What test
-    callers spend is play money, and counted apart."""
-    said = digest_of(line.model_dump(mode="json", exclude={"amount"}))
+    """The name of a count. It leaves out a budget's amount, so that raising the amount keeps what was spent. Test
+    callers have their own counts.
+    """
+    rule = digest_of(line.model_dump(mode="json", exclude={"amount"}))
     principal, contract = call.principal, call.tool.contract
     values = {
         "tenant": (principal.tenant,),
@@ -176,7 +180,7 @@ def _name(kind: str, line: RateLimit | SpendBudget, call: Call, window: str = ""
         "tool": (call.tool.upstream, call.tool.name),
         "tier": (contract.side_effect.value,),
     }
-    parts = [kind, said, window, *(part for each in sorted(line.each) for part in (each, *values[each]))]
+    parts = [kind, rule, window, *(part for each in sorted(line.each) for part in (each, *values[each]))]
     parts += [principal.mode] if principal.mode == "test" else []
     joined = b"".join(
         len(text).to_bytes(4, "big") + text for text in (p.encode("utf-8", "surrogatepass") for p in parts)

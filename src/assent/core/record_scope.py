@@ -1,4 +1,4 @@
-"""Whose records may a principal look at?"""
+"""The records that a principal may see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AUDITOR = "auditor"
 
 @dataclass(frozen=True, slots=True)
 class RecordScope:
-    """Everybody's, one tenant's, or one principal's own; None means any."""
+    """All records, those of one tenant, or those of one principal; None means any."""
 
     tenant: str | None = None
     principal: str | None = None
@@ -23,12 +23,12 @@ class RecordScope:
 
 
 def is_operator(principal: Principal) -> bool:
-    """Roles are for people and their programs: no agent is an operator, whatever its key says."""
+    """Whether a principal is an operator. An agent never is, even if its key has the role."""
     return OPERATOR in principal.roles and not principal.has_agent
 
 
 def record_scope_of(principal: Principal) -> RecordScope:
-    """Operators see all tenants, people their own one, agents and services what they asked for themselves."""
+    """Operators see all tenants, people their own tenant, agents and services only their own records."""
     if is_operator(principal):
         return RecordScope()
     if principal.kind == "human" and not principal.has_agent:

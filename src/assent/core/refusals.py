@@ -14,7 +14,7 @@ Audience = Literal["model", "person", "operator"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of refusal: its sentence, its remedy, and the form it takes on the wire."""
+    """One kind of refusal: its message, its remedy, and its form on the wire."""
 
     status: int
     title: str
@@ -131,15 +131,15 @@ CATALOGUE: dict[str, Kind] = {
     "guard.denied": Kind(403, "A guard forbids these arguments.", "Change the named field.", alias="policy_violation"),
     "rehearse.dry_run_required": Kind(
         428,
-        "This tool must be rehearsed first.",
-        "Call it with the dry-run argument set to true, look at the preview, then call it again without.",
+        "This tool needs a dry run first.",
+        "Call it with the dry-run argument set to true, read the preview, then call it again without it.",
         alias="dry_run_required",
     ),
     "rehearse.failed": Kind(
         502, "The dry run failed; nothing was changed.", "Tell the user, or try again later.", retryable=True
     ),
     "rehearse.estimate_failed": Kind(
-        502, "The price could not be learnt, so nothing was bought.", "Try again later.", retryable=True
+        502, "The price could not be determined, so nothing was bought.", "Try again later.", retryable=True
     ),
     "confirm.confirmation_required": Kind(
         428,
@@ -160,7 +160,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "confirm.declined": Kind(
         403,
-        "A person said no to this call.",
+        "A person declined this call.",
         "Do not repeat it; ask the user what to do instead.",
         alias="confirmation_declined",
     ),
@@ -179,7 +179,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "confirm.cooling_down": Kind(
         429,
-        "A person said no to this tool a moment ago.",
+        "A person declined a call of this tool moments ago.",
         "Do not ask again for the time named; ask the user what to do instead.",
         retryable=True,
         alias="rate_limit_exceeded",
@@ -195,7 +195,7 @@ CATALOGUE: dict[str, Kind] = {
     "claim.approval_used": Kind(
         409,
         "The approval was used by another call.",
-        "Call again; it will be asked about anew.",
+        "Call again; a person will be asked again.",
         retryable=True,
         alias="confirmation_required",
     ),
@@ -215,7 +215,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "claim.unavailable": Kind(
         503,
-        "The call could not be written down, so it was not made.",
+        "The call could not be recorded, so it was not made.",
         "Try again later.",
         "operator",
         retryable=True,
@@ -226,7 +226,7 @@ CATALOGUE: dict[str, Kind] = {
     "execute.in_doubt": Kind(
         502,
         "The call was started and its end is not known.",
-        "Do not repeat it with a new key. Look whether it took effect, or ask an operator.",
+        "Do not repeat it with a new key. Check whether it took effect, or ask an operator.",
         "operator",
         alias="in_doubt",
     ),
@@ -245,19 +245,19 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "record.unavailable": Kind(
         503,
-        "Calls cannot be written down at the moment, so none is made.",
+        "Calls cannot be recorded at the moment, so none is made.",
         "Try again later.",
         "operator",
         retryable=True,
     ),
     "settle.unknown": Kind(404, "There is no such claim.", "List the claims.", "operator", "api"),
     "settle.not_entitled": Kind(
-        403, "Only an operator settles what is in doubt.", "Ask a person with the role operator.", "person", "api"
+        403, "Only an operator can settle a claim in doubt.", "Ask a person with the role operator.", "person", "api"
     ),
     "settle.secrets_unknown": Kind(
         409,
-        "Which part of the result is a one-time secret is not known here.",
-        "Name the tool's contract under `contracts:`, leave the result out, or say --no-secrets at the command line.",
+        "It is not known which part of the result is a one-time secret.",
+        "Name the tool's contract under `contracts:`, leave the result out, or use --no-secrets at the command line.",
         "operator",
         "api",
     ),
@@ -272,7 +272,7 @@ CATALOGUE: dict[str, Kind] = {
         "person",
         "api",
     ),
-    "approve.own_request": Kind(403, "Nobody approves their own request.", "Ask somebody else.", "person", "api"),
+    "approve.own_request": Kind(403, "You cannot approve your own request.", "Ask another person.", "person", "api"),
     "approve.already_decided": Kind(409, "This approval was decided already.", "Look at its state.", "person", "api"),
     "approve.not_declined": Kind(
         409, "There is no decline to take back.", "Look at its state: assent approvals show.", "person", "api"

@@ -1,7 +1,7 @@
-"""The text of a confirmation: what a person sees who is asked about a call.
+"""The text of a confirmation that a person reads before deciding about a call.
 
-Everything shown comes from the real arguments: all of them, on lines of their own, with invisible and bidirectional
-characters escaped, so that nothing can pose as another line or reorder what is read.
+Everything shown comes from the real arguments: all of them, each on its own line, with invisible and bidirectional
+characters escaped, so that no text can imitate another line or change the reading order.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 from assent.contract.model import PLACEHOLDER, Contract
 from assent.core.call import Call
 from assent.core.link_hosts import misread_host
-from assent.core.look_alikes import described, look_alikes
+from assent.core.look_alikes import describe_look_alikes, look_alikes
 
 MOST_TEXT = 4_000
-"""Characters of a text on one line; the rest of it follows on lines of its own, which a page can fold."""
+"""Characters of a text on one line; the rest follows on further lines, which a page can fold."""
 MORE = '  + "'
-"""How a line begins that goes on with the text before it."""
+"""The start of a line that continues the text before it."""
 MOST_WARNINGS = 20
 MOST_MARKS = 2
-"""On one letter: a higher pile hides its neighbours."""
+"""Combining marks on one letter: a higher pile would cover its neighbours."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# Letters, marks and symbols that draw nothing although their category does not say so.
+# Letters, marks and symbols that draw nothing, although their category does not say so.
 BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159") | {
     chr(code) for start, end in ((0xFE00, 0xFE10), (0xE0100, 0xE01F0)) for code in range(start, end)
 }
@@ -34,51 +34,50 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def visible(text: str) -> str:
-    """The text with every character that cannot be seen, or that piles up on others, written out as `\\u{...}`, and
-    backslashes doubled.
+    """Escape every character that is invisible or piles up on others as `\\u{...}`, and double backslashes.
 
-    No two texts look the same: what is written out and what was sent that way differ in their backslashes.
+    Different texts look different: an escape and the same characters as sent differ in their backslashes.
     """
     if _PLAIN.match(text):
         return text
     marks = "".join(re.escape(character) for character in set(text) if unicodedata.category(character)[0] == "M")
     if not marks:
-        return text.translate(_SHOWN)
+        return text.translate(_ESCAPES)
     # Every second piece is a pile of marks.
     pieces = re.split(f"([{marks}]{{{MOST_MARKS + 1},}})", text)
-    return "".join(_pile(piece) if odd % 2 else piece.translate(_SHOWN) for odd, piece in enumerate(pieces))
+    return "".join(_pile(piece) if odd % 2 else piece.translate(_ESCAPES) for odd, piece in enumerate(pieces))
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things, as it is said: `1 tool`, `2 tools`."""
+    """A number with its noun: `1 tool`, `2 tools`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _pile(marks: str) -> str:
-    return marks[:MOST_MARKS].translate(_SHOWN) + "".join(map(_written_out, marks[MOST_MARKS:]))
+    return marks[:MOST_MARKS].translate(_ESCAPES) + "".join(map(_escape, marks[MOST_MARKS:]))
 
 
-def _written_out(character: str) -> str:
+def _escape(character: str) -> str:
     return f"\\u{{{ord(character):x}}}"
 
 
-def _shown(character: str) -> str:
+def _show_character(character: str) -> str:
     if character == "\\":
         return "\\\\"
     if character in _ORDINARY:
         return _ORDINARY[character]
-    return _written_out(character) if _is_hidden(character) else character
+    return _escape(character) if _is_hidden(character) else character
 
 
 class _Table(dict[int, str]):
-    """How each character is shown, found out when it is first met."""
+    """The escaped form of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = shown = _shown(chr(code))
+        self[code] = shown = _show_character(chr(code))
         return shown
 
 
-_SHOWN = _Table()
+_ESCAPES = _Table()
 
 
 def _is_hidden(character: str) -> bool:
@@ -92,7 +91,7 @@ def quoted(text: str) -> str:
 
 
 def has_hidden(value: Any) -> bool:
-    """Whether anything in a value cannot be seen; line ends and tabs are ordinary."""
+    """Whether a value has invisible characters; line ends and tabs do not count."""
     if isinstance(value, str):
         return not _PLAIN.match(value) and any(_is_hidden(c) for c in set(value) if c not in _ORDINARY)
     if isinstance(value, Mapping):
@@ -108,7 +107,7 @@ def question(
     price: str | None = None,
     leads_to: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """The whole text of a confirmation; `leads_to` has the arguments that are paths, each with its real path."""
+    """The whole text of a confirmation; `leads_to` holds the arguments that are paths, each with its real path."""
     contract = call.tool.contract
     lines = [f"{visible(contract.title)} ({contract.name}) — {contract.side_effect}, {contract.risk} risk"]
     lines += [f"On the server {visible(call.tool.upstream)}"] if call.tool.upstream else []
@@ -120,7 +119,7 @@ def question(
     if price:
         lines.append(f"Price: {visible(price)}")
     if contract.confirmation.uses > 1:
-        lines.append(f"A yes is good for {contract.confirmation.uses} calls with exactly these arguments.")
+        lines.append(f"An approval covers {contract.confirmation.uses} calls with exactly these arguments.")
     lines += _section("What it does", [visible(effect) for effect in contract.side_effects])
     stated = call.stated
     lines += _section("Arguments, as sent", argument_lines(stated))
@@ -131,22 +130,23 @@ def question(
 
 
 def argument_warnings(arguments: Any) -> list[str]:
-    """What a person must know who reads the arguments: hosts that may be misread, characters that cannot be seen or
-    look like others."""
+    """Warnings for the person who reads the arguments: misleading hosts, and characters that are invisible or look
+    like others.
+    """
     hosts = ((label, misread_host(text)) for label, text in texts_in(arguments) if ":" in text)
     found = [f"{label} leads to the host {quoted(host)}." for label, host in hosts if host is not None]
     if has_hidden(arguments):
         found.append("the arguments hold invisible or direction-changing characters, written here as \\u{...}.")
     twins = [(label, alike) for label, text in texts_in(arguments) if (alike := look_alikes(text))]
     for label, alike in twins[:MOST_WARNINGS]:
-        found.append(f"{label or 'the text'} holds characters that look like others: {described(alike)}.")
+        found.append(f"{label or 'the text'} holds characters that look like others: {describe_look_alikes(alike)}.")
     if len(twins) > MOST_WARNINGS:
         found.append(f"{len(twins) - MOST_WARNINGS} more texts hold characters that look like others.")
     return found
 
 
 def texts_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in a value with the name of its place; a name of a field is a text too."""
+    """Every text in a value with its path; field names count as texts too."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, Mapping):
@@ -193,7 +193,7 @@ def _below(name: str, key: str) -> str:
 
 def _value(value: Any) -> list[str]:
     if isinstance(value, str):
-        return _folded(value) if len(value) > MOST_TEXT else [quoted(value)]
+        return _fold(value) if len(value) > MOST_TEXT else [quoted(value)]
     return [shown_value(value)]
 
 
@@ -201,35 +201,35 @@ def shown_value(value: Any) -> str:
     """A value that holds no others on one line: a text in quotes, with everything that cannot be seen written out."""
     if isinstance(value, str):
         return quoted(value)
-    return "{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else _word(value)
+    return "{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else _scalar(value)
 
 
-def _folded(text: str) -> list[str]:
+def _fold(text: str) -> list[str]:
     """A long text, whole, in pieces."""
     pieces = [quoted(text[at : at + MOST_TEXT]) for at in range(0, len(text), MOST_TEXT)]
     return [f"{pieces[0]} … and {len(text) - MOST_TEXT} more characters:", *(MORE[:-1] + piece for piece in pieces[1:])]
 
 
-def _word(value: Any) -> str:
+def _scalar(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return visible(str(value))
 
 
 def activity(contract: Contract, arguments: Mapping[str, Any]) -> str:
-    """The contract's action template filled from the arguments; hostile text stays text."""
+    """The contract's action template, filled with escaped argument values."""
     if contract.activity is None:
         return visible(contract.title)
-    # Every second piece is the path of a placeholder: what is filled in is never looked at again.
+    # Every second piece is the path of a placeholder. Filled-in values are not expanded again.
     pieces = PLACEHOLDER.split(contract.activity)
-    return "".join(_filled(piece, arguments) if odd % 2 else visible(piece) for odd, piece in enumerate(pieces))
+    return "".join(_fill(piece, arguments) if odd % 2 else visible(piece) for odd, piece in enumerate(pieces))
 
 
-def _filled(path: str, arguments: Mapping[str, Any]) -> str:
+def _fill(path: str, arguments: Mapping[str, Any]) -> str:
     value: Any = arguments
     for part in path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if value is None:
         return "(none)"
-    text = value if isinstance(value, str) else "…" if isinstance(value, Mapping | list) else _word(value)
+    text = value if isinstance(value, str) else "…" if isinstance(value, Mapping | list) else _scalar(value)
     return visible(text if len(text) <= 200 else text[:199] + "…")

@@ -1,4 +1,4 @@
-"""Must somebody be asked before this call?"""
+"""Decides whether a person must be asked before a call."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from typing import Any
 from assent.contract.model import Contract
 from assent.core.call import Call
 
-_WILD = ("*", "%", "all", "any", "**", ".*")
+_WILDCARDS = ("*", "%", "all", "any", "**", ".*")
 
 
 def ambiguous(contract: Contract, arguments: Mapping[str, Any]) -> str | None:
-    """Why the scope of a call is unclear, or None: an empty or wild selector, or more items than `bulk`."""
+    """Why the scope of a call is unclear, or None: an empty or wildcard selector, or more items than `bulk`."""
     for name in contract.selects:
         value = arguments.get(name)
-        if _empty(value):
-            return f"{name} selects nothing in particular"
-        if _wild(value):
+        if _is_empty(value):
+            return f"{name} is empty, so it may select everything"
+        if _is_wildcard(value):
             return f"{name} selects everything"
     if contract.bulk is not None:
         for name, value in arguments.items():
-            count = _widest(value) if name in contract.selects else len(value) if isinstance(value, list) else 0
+            count = _longest_list(value) if name in contract.selects else len(value) if isinstance(value, list) else 0
             if count > contract.bulk:
                 who = name if name.isidentifier() and name.isascii() else "an argument"
                 return f"{who} holds {count} items, more than {contract.bulk}"
     return None
 
 
-def _empty(value: Any) -> bool:
-    """Whether a selector names nothing: absent, blank, or made of nothing but such."""
+def _is_empty(value: Any) -> bool:
+    """Whether a selector is empty: absent, blank, or made only of such values."""
     if isinstance(value, str):
         return not value.strip()
     if isinstance(value, Mapping):
-        return all(_empty(item) for item in value.values())
-    return all(_empty(item) for item in value) if isinstance(value, list) else value is None
+        return all(_is_empty(item) for item in value.values())
+    return all(_is_empty(item) for item in value) if isinstance(value, list) else value is None
 
 
-def _widest(value: Any) -> int:
+def _longest_list(value: Any) -> int:
     """The length of the longest list in a selector."""
     if isinstance(value, Mapping):
-        return max(map(_widest, value.values()), default=0)
-    return max(len(value), *map(_widest, value)) if isinstance(value, list) and value else 0
+        return max(map(_longest_list, value.values()), default=0)
+    return max(len(value), *map(_longest_list, value)) if isinstance(value, list) and value else 0
 
 
-def _wild(value: Any) -> bool:
+def _is_wildcard(value: Any) -> bool:
     if isinstance(value, str):
-        return value.strip().lower() in _WILD or "*" in value
+        return value.strip().lower() in _WILDCARDS or "*" in value
     if isinstance(value, list):
-        return any(_wild(item) for item in value)
+        return any(_is_wildcard(item) for item in value)
     if isinstance(value, Mapping):
-        return any(_wild(item) for item in value.values())
+        return any(_is_wildcard(item) for item in value.values())
     return False
 
 
 def asked_by(call: Call, why: str | None) -> str:
-    """Who must say yes: `none`, `host`, `user` or `approver`. Against a test endpoint a user is enough."""
+    """Who must confirm: `none`, `host`, `user` or `approver`. Against a test endpoint a user is enough."""
     by = call.tool.contract.asked_by(why is not None)
     return "user" if by == "approver" and call.principal.mode == "test" else by

@@ -1,4 +1,4 @@
-"""Results without their one-time secrets, as they are kept and replayed."""
+"""Removes one-time secrets from results before they are stored and replayed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WITHHELD = "The result held a one-time secret that was already delivered; it is 
 
 
 def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any]:
-    """The result as it may be kept and replayed: secrets emptied, the text regenerated to match.
+    """The result as it may be stored and replayed: secrets emptied, the text regenerated to match.
 
-    A result that is text alone cannot be told apart from the secret in it, so the text is withheld whole.
+    A result that is only text is withheld whole, because the secret in it cannot be located.
     """
     if is_secret_whole(contract):
-        return result if result.get("isError") else _nothing_of(result)
+        return result if result.get("isError") else _withhold_all(result)
     if not contract.secrets:
         return result
     structured, failed = result.get("structuredContent"), bool(result.get("isError"))
@@ -40,16 +40,17 @@ def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any
 
 
 def is_secret_whole(contract: Contract) -> bool:
-    """Whether all of a result counts as secret: the tool shares something, and its contract says nothing of secrets.
+    """Whether the whole result counts as secret: the tool shares something, and its contract does not mention
+    secrets.
 
-    A contract with `natural:` returns its link again, and one with `secrets: []` says that there are none.
+    A contract with `natural:` returns its link again, and one with `secrets: []` declares that there are none.
     """
     shares = contract.side_effect is Tier.SHARE_EXPORT and contract.natural is None
     return shares and "secrets" not in contract.model_fields_set
 
 
-def _nothing_of(result: dict[str, Any]) -> dict[str, Any]:
-    """The result with nothing of what the tool said: its `_meta` may repeat the secret."""
+def _withhold_all(result: dict[str, Any]) -> dict[str, Any]:
+    """The result without anything from the tool: its `_meta` may repeat the secret."""
     withheld = [{"type": "text", "text": WITHHELD}]
     kept = {key: value for key, value in result.items() if key not in ("structuredContent", "content", "_meta")}
     return {**kept, "content": withheld, "_meta": {ALREADY_DELIVERED: [""]}}

@@ -1,4 +1,4 @@
-"""Which moment does a value name?"""
+"""Reads points in time from numbers and texts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 def as_time(value: Any, otherwise: float) -> float:
-    """Seconds since the epoch for a number or an RFC 3339 text; `otherwise` for what names no moment."""
+    """Seconds since the epoch for a number or an RFC 3339 text; `otherwise` for any other value."""
     if isinstance(value, bool):
         return otherwise
     if isinstance(value, int | float):
-        return _of_number(value, otherwise)
+        return _number_as_time(value, otherwise)
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
@@ -21,8 +21,8 @@ def as_time(value: Any, otherwise: float) -> float:
     return otherwise
 
 
-def _of_number(value: float, otherwise: float) -> float:
-    """Seconds or, beyond the year 5138, milliseconds; a number no calendar has names no moment."""
+def _number_as_time(value: float, otherwise: float) -> float:
+    """Read seconds, or milliseconds above 1e11; `otherwise` for a number out of range."""
     if not 0 <= value <= 1e14:
         return otherwise
     return value / 1000 if value > 1e11 else float(value)

@@ -17,21 +17,21 @@ from assent.contract.wire import definition as wire_definition
 from assent.core.member_names import Spelling
 from assent.errors import ContractError, Fault
 
-# What references of a schema lead to from anywhere in it.
-_OURS = frozenset({"name", "title", "annotations", "historic_names"})
+# Members of a definition that Assent writes itself.
+_REPLACED = frozenset({"name", "title", "annotations", "historic_names"})
 _SHARED = ("$schema", "$defs", "definitions")
 
 MOST_VALUES = 100_000
-"""How many values the arguments of one call may have."""
+"""The maximum number of values in the arguments of one call."""
 _MOST_ERRORS = 20
-_SOMEWHERE = "it does not fit its schema; it has too many values to say where"
+_UNLOCATED = "it does not match its schema; it has too many values to say where"
 
 Validate = Callable[[Any], list[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
-    """A contract compiled together with the definition it governs."""
+    """A contract compiled together with the definition that it governs."""
 
     contract: Contract
     upstream: str = ""
@@ -50,9 +50,9 @@ class Tool:
     has_test: bool = False
     failure_names: bool = False
     open_world: bool = False
-    """Whether calls reach systems outside: as the contract says, or as was inferred where it says nothing."""
+    """Whether calls reach external systems: as the contract says, or as inferred if it says nothing."""
     derived: dict[str, Any] = field(default_factory=dict)
-    """What is worked out once from the rest. It is kept here so that it goes when the tool does."""
+    """Values computed once from the others. They are kept here so that they disappear with the tool."""
 
     @property
     def name(self) -> str:
@@ -72,23 +72,24 @@ def compile_tool(
     claims: Claims | None = None,
     visibility: str | None = None,
 ) -> Tool:
-    """Everything about a tool that can be known before a call; raises ContractError for schemas that are none.
+    """Compile everything about a tool that is known before a call. Raises ContractError for invalid schemas.
 
-    `open_world` is what was inferred: it counts where the contract says nothing. `claims` are the upstream's own hints,
-    given where the contract is a guess that must not be laxer than they are.
+    `open_world` is the inferred value; it counts if the contract does not set one. `claims` are the upstream's own
+    hints, given if the contract is inferred and must not be laxer than they are.
     """
     contract, raw = profile.adapt(contract), dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
-    # What the upstream itself understands: the contract's schema cannot teach it an argument it does not have.
+    # The contract's schema cannot teach the upstream an argument that it does not have.
     understood = _properties(raw.get("inputSchema", given))
     rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in understood
     schema: dict[str, Any] = {"type": "object", **given} if isinstance(given, Mapping) else {"type": "object"}
     ours = _own_arguments(contract, _properties(given))
     check_input = _checker(contract.name, "input", schema, MOST_VALUES)
     if ours:
-        check_input = _apart(check_input, _checker(contract.name, "input", {"properties": ours}), frozenset(ours))
-    parts = {key: value for key, value in raw.items() if key not in _OURS}
+        check_ours = _checker(contract.name, "input", {"properties": ours})
+        check_input = _check_separately(check_input, check_ours, frozenset(ours))
+    parts = {key: value for key, value in raw.items() if key not in _REPLACED}
     parts["inputSchema"] = _listed_schema(schema, ours)
     if output is not None:
         parts["outputSchema"] = _listed_output(contract, output)
@@ -111,7 +112,7 @@ def compile_tool(
 
 
 def _properties(schema: Any) -> Mapping[str, Any]:
-    """The named arguments of a schema; of one that is none, none: compiling it says what is wrong."""
+    """The named arguments of a schema; empty for an invalid one, which compiling reports."""
     named = schema.get("properties") if isinstance(schema, Mapping) else None
     return named if isinstance(named, Mapping) else {}
 
@@ -123,7 +124,7 @@ def _condition(contract: Contract) -> Condition | None:
 
 
 def _own_arguments(contract: Contract, declared: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that are ours, where the tool's schema does not declare them."""
+    """The arguments that Assent adds because the tool's schema does not declare them."""
     ours: dict[str, Any] = {}
     if contract.dry_run.mode != "none" and contract.dry_run.argument not in declared:
         ours[contract.dry_run.argument] = {"type": "boolean", "description": "Preview the effect without causing it."}
@@ -134,12 +135,12 @@ def _own_arguments(contract: Contract, declared: Mapping[str, Any]) -> dict[str,
 
 
 def _listed_schema(schema: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    """The input schema as listed: with our arguments beside the tool's."""
+    """The input schema as listed: Assent's arguments beside the tool's own."""
     return {**schema, "properties": {**_properties(schema), **ours}} if ours else schema
 
 
-def _apart(check: Validate, check_ours: Validate, ours: frozenset[str]) -> Validate:
-    """Our arguments are checked apart: the tool's own schema may be closed, or lie behind a reference."""
+def _check_separately(check: Validate, check_ours: Validate, ours: frozenset[str]) -> Validate:
+    """Check Assent's arguments apart from the tool's: the tool's schema may be closed or behind a reference."""
 
     def both(instance: Any) -> list[tuple[str, str]]:
         if not isinstance(instance, dict) or ours.isdisjoint(instance):
@@ -151,7 +152,7 @@ def _apart(check: Validate, check_ours: Validate, ours: frozenset[str]) -> Valid
 
 
 def _listed_output(contract: Contract, output: Any) -> Any:
-    """The output schema as listed: where a call can be rehearsed, a preview is an answer too."""
+    """The output schema as listed: if a dry run is possible, a preview is a valid answer too."""
     if contract.dry_run.mode == "none" or not isinstance(output, Mapping):
         return output
     inner = {key: value for key, value in output.items() if key not in _SHARED}
@@ -174,7 +175,7 @@ def _checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL)
         if fits(instance):
             return []
         found = first_errors(instance, checks, _MOST_ERRORS)
-        return [(_pointer(error.instance_path), sentence(error)) for error in found] or [("", _SOMEWHERE)]
+        return [(_pointer(error.instance_path), sentence(error)) for error in found] or [("", _UNLOCATED)]
 
     return check
 
@@ -184,7 +185,7 @@ def _pointer(path: Any) -> str:
 
 
 def sentence(error: Any) -> str:
-    """What is wrong, by the schema's words alone: the rejected values are the caller's."""
+    """Describe an error with the schema's words only, because the rejected values belong to the caller."""
     kind = error.kind
     match kind.name:
         case "required":
@@ -194,14 +195,14 @@ def sentence(error: Any) -> str:
         case "type":
             return f"it must be of type {_types(kind.types)}"
         case "enum":
-            return f"it must be one of {_shown(kind.options)}"
+            return f"it must be one of {_show_options(kind.options)}"
     if isinstance(kind, ValidationErrorKind.Custom):
         return str(kind.message)
     limit = getattr(kind, "limit", None)
-    return f"it does not fit `{kind.name}`" + (f" of {limit}" if limit is not None else "")
+    return f"it does not match `{kind.name}`" + (f" of {limit}" if limit is not None else "")
 
 
-def _shown(options: Any) -> str:
+def _show_options(options: Any) -> str:
     text = ", ".join(map(repr, options)) if isinstance(options, list | tuple) else str(options)
     return text if len(text) <= 300 else text[:297] + "..."
 

@@ -1,4 +1,4 @@
-"""Mentions of tools that do not exist for a caller, taken out of the texts that the caller gets."""
+"""Removes mentions of tools that do not exist for a caller from the texts that the caller gets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _LIKE_A_WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 
 
 class Mentions:
-    """The names that a caller must not read. A name that is an ordinary word counts only where it stands as code."""
+    """The names that a caller must not read. A name that is an ordinary word counts only where it is written as
+    code.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         patterns = [_pattern(name) for name in sorted(names)]

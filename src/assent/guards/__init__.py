@@ -1,4 +1,4 @@
-"""Which guards are there?"""
+"""The guards, and how configuration builds them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RULES: dict[str, type[GuardRule]] = {rule.name: rule for rule in (AllowDomains, 
 
 
 def build_guard(given: Mapping[str, Any]) -> GuardRule:
-    """The guard a line of configuration describes: `{match: ..., rule: NAME, ...parameters}`."""
+    """Build the guard that a line of configuration describes: `{match: ..., rule: NAME, ...parameters}`."""
     fields = dict(given)
     name = fields.pop("rule", None)
     if name not in RULES:

@@ -1,9 +1,9 @@
 """Finds the host of every link and mail address in a text, in every way that programs read it.
 
-Links follow the WHATWG URL standard (browsers, Node, Python's newer clients) and RFC 3986 (curl, older clients): tabs
-and line ends inside a link are dropped, a backslash ends a host as a slash does, any number of slashes may follow
-`https:`. Addresses follow RFC 5322 with its spaces and comments. A host that two of these read differently is given
-back as `UNCLEAR`, which no domain allows.
+Links follow the WHATWG URL standard (browsers, Node, Python's newer clients) and RFC 3986 (curl, older clients):
+tabs and line ends inside a link are dropped, a backslash ends a host like a slash, any number of slashes may follow
+`https:`. Addresses follow RFC 5322 with its spaces and comments. A host that two of these read differently is
+returned as `UNCLEAR`, which no domain allows.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ UNCLEAR = ""
 """The host of a link or address that programs read differently."""
 
 _AUTHORITY = r"([^/?#\\<> \t\r\n]*)"
-# Browsers take any number of slashes after the schemes they know, and none.
+# Browsers accept any number of slashes, even none, after the schemes they know.
 _LINK = re.compile(rf"(?:(?:https?|wss?|ftp|file):[/\\]*|:[/\\]{{2,}}){_AUTHORITY}(\\?)", re.IGNORECASE)
-# A link without a scheme takes that of the page it stands on; it needs a dot, since two slashes begin comments too.
+# A link without a scheme uses that of its page. It needs a dot, because two slashes also start comments.
 _BARE_LINK = re.compile(rf"(?<![\w:/\\.~-])[/\\]{{2,}}(?=[^/?#\\<>\s]*\.\w){_AUTHORITY}(\\?)")
 _SLASHES = re.compile(r"[/\\]{2}")
 _HOST = re.compile(r"([\w-]+(?:\.[\w-]+)*)\.?(?::\d{0,5})?\Z")
 _CLOSING = "\"'`)]},;:!*."
 _ADDRESS = re.compile(r"@\s*([\w.-]*)")
-# What RFC 5322 lets stand between the parts of a domain: spaces and comments, then a dot, or a dot and then a domain.
-_GOES_ON = re.compile(r"(?:\s|\([^()]{0,200}\)){0,50}\.\s*[\w-]|(?<=\.)[ \t\r\n]{1,50}[\w-]+\.[\w-]")
+# RFC 5322 allows spaces and comments between the parts of a domain: then a dot, or a dot and then a domain.
+_CONTINUES = re.compile(r"(?:\s|\([^()]{0,200}\)){0,50}\.\s*[\w-]|(?<=\.)[ \t\r\n]{1,50}[\w-]+\.[\w-]")
 _DROPPED = re.compile(r"[\t\r\n]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 _BEGINS_AS_LINK = re.compile(r"[\x00-\x20]*(?:[a-z][a-z0-9+.\t\r\n-]{0,40}:|[/\\][\t\r\n]*[/\\])", re.IGNORECASE)
@@ -36,19 +36,19 @@ _QUOTE = re.compile(r"[\"'`]")
 
 
 def as_configured(domain: str) -> str:
-    """A domain of the configuration in the form in which hosts are compared."""
+    """A configured domain in the form in which hosts are compared."""
     return unicodedata.normalize("NFKC", domain).strip().rstrip(".").lower()
 
 
 def hosts_in(text: str) -> list[str]:
-    """The host of every link and mail address in a text, by every reading; `UNCLEAR` where readings differ."""
+    """The host of every link and mail address in a text, by every reading; `UNCLEAR` if readings differ."""
     if text.isalnum():
         return []
     return [host for reading in _readings(text) for host in _hosts(reading)]
 
 
 def _readings(text: str) -> list[str]:
-    """The text as it is, and as programs see it that decode, normalise or drop some of it."""
+    """The text as it is, and as programs see it that decode, normalise or drop parts of it."""
     found = [text]
     if not text.isascii():
         found.append(unicodedata.normalize("NFKC", text))
@@ -59,17 +59,17 @@ def _readings(text: str) -> list[str]:
         found.append(unquote(text))
     found += [_CONTROLS.sub("", one) for one in found if _CONTROLS.search(one)]
     for one in [one for one in found if _DROPPED.search(one)]:
-        found += [_IN_ADDRESS.sub("", one), *_joined(one)]
+        found += [_IN_ADDRESS.sub("", one), *_join_links(one)]
     return list(dict.fromkeys(found))
 
 
-def _joined(text: str) -> Iterator[str]:
-    """The links in which tabs and line ends are dropped: a whole text that is one, and one in quotes."""
+def _join_links(text: str) -> Iterator[str]:
+    """The links without their tabs and line ends: the whole text if it is a link, and links in quotes."""
     for piece in (text, *_QUOTE.split(text)):
         if _DROPPED.search(piece) and _BEGINS_AS_LINK.match(piece):
             whole = _DROPPED.sub("", piece)
             link = _LINK.search(whole)
-            if link is None or whole[link.end() : link.end() + 1] != " ":  # no parser takes a host with a space
+            if link is None or whole[link.end() : link.end() + 1] != " ":  # No parser accepts a host with a space.
                 yield whole
 
 
@@ -81,10 +81,10 @@ def _hosts(text: str) -> Iterator[str]:
             yield UNCLEAR if match[2] else _host(match[1])
     without_links = _BARE_LINK.sub(" ", _LINK.sub(" ", text))
     for match in _ADDRESS.finditer(without_links):
-        yield UNCLEAR if _GOES_ON.match(without_links, match.end()) else _host(match[1])
+        yield UNCLEAR if _CONTINUES.match(without_links, match.end()) else _host(match[1])
 
 
 def _host(authority: str) -> str:
-    """The host of what follows the slashes of a link: without a user's name, a port and closing punctuation."""
+    """The host of a link's authority: without user name, port and closing punctuation."""
     found = _HOST.match(authority.rpartition("@")[2].rstrip(_CLOSING))
     return UNCLEAR if found is None else found[1].lower()

@@ -1,4 +1,4 @@
-"""Guard: every mail address and link lies in one of the allowed domains."""
+"""Guard `allow_domains`: every mail address and link is in one of the allowed domains."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Domain = Annotated[str, Field(min_length=1, pattern=r"^[^\s@/:]+$"), AfterValida
 
 
 class AllowDomains(GuardRule):
-    """Every mail address and every link must lie in one of `domains` or below it.
+    """Every mail address and every link must be in one of `domains` or below it.
 
-    A text is read as browsers, HTTP clients and mail programs read it. Where two of them would find different hosts,
-    each of the hosts must be allowed; a host that is not written plainly is not. With `fields`, each of their texts
-    must *be* an address or a link: what cannot be read as one is not allowed.
+    A text is read as browsers, HTTP clients and mail programs read it. If two of them would find different hosts,
+    each host must be allowed; a host in an unusual spelling is not allowed. With `fields`, each of their texts must
+    *be* an address or a link: any other text is not allowed.
     """
 
     name: ClassVar[str] = "allow_domains"

@@ -1,4 +1,4 @@
-"""Guard: no text contains one of the blocked words."""
+"""Guard `block_keywords`: no text contains a blocked word."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ _GAP = re.compile(r"\s+")
 
 
 def fold(text: str) -> str:
-    """The text as it reads: compatibility forms and case folded, invisible characters dropped, one space for a gap."""
+    """The text as a person reads it: compatibility forms and case folded, invisible characters dropped, gaps as one
+    space.
+    """
     if text.isascii():
         return _GAP.sub(" ", text.lower())
-    seen = "".join(c for c in text if c not in BLANK)  # before normalising, which turns some of them into others
+    seen = "".join(c for c in text if c not in BLANK)  # Before normalising, which would turn some of them into others.
     normal = unicodedata.normalize("NFKC", seen)
     shown = "".join(c for c in normal if unicodedata.category(c) not in ("Cf", "Mn"))
     return _GAP.sub(" ", shown.casefold())
@@ -43,8 +45,7 @@ Keyword = Annotated[str, Field(min_length=1), AfterValidator(_visible)]
 
 
 class BlockKeywords(GuardRule):
-    """No text may contain one of `keywords`, in whatever case, across lines, and whatever invisible or control
-    characters stand in between."""
+    """No text may contain one of `keywords`, in any case, across lines, with any invisible characters in between."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 

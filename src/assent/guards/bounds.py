@@ -1,4 +1,4 @@
-"""Do the numbers stay within bounds?"""
+"""Guard `bounds`: numbers stay within bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assent.guards.rule import GuardRule
 
 
 class Bounds(GuardRule):
-    """Every number of the fields lies between `least` and `most`; a number written as text counts as a number."""
+    """Every number in the fields must be between `least` and `most`; a number written as text counts as a number."""
 
     name: ClassVar[str] = "bounds"
     least: float | None = None
@@ -19,9 +19,9 @@ class Bounds(GuardRule):
     @model_validator(mode="after")
     def _some_bound(self) -> Bounds:
         if self.least is None and self.most is None:
-            raise ValueError("it bounds nothing; give least, most or both")
+            raise ValueError("it has no bound; set least, most or both")
         if not self.fields:
-            raise ValueError("it needs the fields it bounds")
+            raise ValueError("it needs `fields`, the arguments that it bounds")
         return self
 
     def objection(self, value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""What is common to all guards: where they apply, and which values they look at?"""
+"""The base class of guards: where they apply, and which values they check."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Denial = tuple[str, str]
 
 
 class GuardRule(BaseModel):
-    """A parameterised rule on arguments. `fields` names the arguments it looks at; none means all of them."""
+    """A configured rule on arguments. `fields` names the arguments that it checks; none means all of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: ClassVar[str]
     texts_alone: ClassVar[bool] = False
-    """Whether it objects to nothing but texts where it looks at all arguments."""
+    """Whether it checks only texts when it looks at all arguments."""
     match: Match = Match()
     fields: tuple[str, ...] = Field(default=())
 
@@ -32,12 +32,12 @@ class GuardRule(BaseModel):
         return self.match.holds(call)
 
     def denies(self, arguments: Mapping[str, Any]) -> Denial | None:
-        """The first objection. Most calls meet none, so paths are only made out once there is one."""
+        """Return the first objection. Most calls have none, so paths are built only once there is one."""
         looked_at: Iterable[Any] = arguments.values()
         if self.fields:
             looked_at = [arguments[name] for name in self.fields if name in arguments]
         passed = _NO_TEXTS if self.texts_alone and not self.fields else _NONE
-        return self._first_denial(arguments) if _meets(looked_at, self.objection, passed) else None
+        return self._first_denial(arguments) if _any_objection(looked_at, self.objection, passed) else None
 
     def _first_denial(self, arguments: Mapping[str, Any]) -> Denial | None:
         for field, value in self.values(arguments):
@@ -51,7 +51,7 @@ class GuardRule(BaseModel):
         raise NotImplementedError
 
     def values(self, arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """Every plain value of the fields looked at, with the path that names it. Keys of free-form objects count."""
+        """Every scalar in the checked fields, with its path. Keys of free-form objects count."""
         found: list[tuple[str, Any]] = []
         for name, value in arguments.items():
             if not self.fields or name in self.fields:
@@ -66,17 +66,19 @@ _NO_TEXTS: frozenset[type] = frozenset({int, float, bool, type(None)})
 _NONE: frozenset[type] = frozenset()
 
 
-def _meets(values: Iterable[Any], objection: Objection, passed: frozenset[type]) -> bool:
-    """Whether there is an objection to any of the plain values that `_gather_named` names; some kinds are passed."""
+def _any_objection(values: Iterable[Any], objection: Objection, passed: frozenset[type]) -> bool:
+    """Whether the guard objects to any of the scalars that `_gather_named` would name; types in `passed` are
+    skipped.
+    """
     for value in values:
         kind = type(value)
         if kind in passed:
             continue
         if kind is dict:
-            if _meets(value, objection, passed) or _meets(value.values(), objection, passed):
+            if _any_objection(value, objection, passed) or _any_objection(value.values(), objection, passed):
                 return True
         elif kind is list:
-            if _meets(value, objection, passed):
+            if _any_objection(value, objection, passed):
                 return True
         elif objection(value) is not None:
             return True

@@ -1,4 +1,4 @@
-"""Take a person's decision on an approval: find it, check that they may decide, store and record the decision."""
+"""Takes a person's decision on an approval: finds it, checks that they may decide, stores and records the decision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def approve(
     """
     decision = Decision(person.id, verdict, ports.now(), channel, reason)
     try:
-        return await _decided(person, approval_id, decision, ports)
+        return await _decide(person, approval_id, decision, ports)
     except Refusal as refusal:
         facts = {"code": refusal.code, "verdict": verdict, "channel": channel}
         values = {"approval": approval_id[:64], **principal_values(person)}
@@ -29,12 +29,13 @@ async def approve(
         raise
 
 
-async def _decided(person: Principal, approval_id: str, decision: Decision, ports: Ports) -> Approval:
-    approval, verdict = await _known(person, approval_id, ports), decision.verdict
-    _entitled(person, approval)
-    _open(approval, verdict, ports.now())
+async def _decide(person: Principal, approval_id: str, decision: Decision, ports: Ports) -> Approval:
+    approval, verdict = await _load(person, approval_id, ports), decision.verdict
+    _check_entitled(person, approval)
+    _check_state(approval, verdict, ports.now())
     if verdict != "reopen" and (earlier := approval.decision_of(person.id)) is not None:
-        raise Refusal("approve.already_decided", f"{earlier.person} has said {earlier.verdict}: a person decides once.")
+        detail = f"{earlier.person} already decided ({earlier.verdict}): a person decides once."
+        raise Refusal("approve.already_decided", detail)
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": decision.channel}
     values = {"person": person.id, "tenant": approval.tenant}
     entry = Entry("decision", decision.at, facts, values | ({"reason": decision.reason} if decision.reason else {}))
@@ -45,15 +46,15 @@ async def _decided(person: Principal, approval_id: str, decision: Decision, port
 
 
 async def find(person: Principal, approval_id: str, ports: Ports) -> Approval:
-    """The approval, if this principal may read it; another's is as unknown as none."""
-    approval = await _known(person, approval_id, ports)
+    """The approval, if this principal may read it; one of another tenant or requester is reported as unknown."""
+    approval = await _load(person, approval_id, ports)
     if not record_scope_of(person).covers(approval.tenant, approval.requester):
         raise _unknown(approval_id)
     return approval
 
 
-async def _known(person: Principal, approval_id: str, ports: Ports) -> Approval:
-    """The approval, if it is of this principal's tenant; whether they may decide it is another question."""
+async def _load(person: Principal, approval_id: str, ports: Ports) -> Approval:
+    """The approval, if it belongs to this principal's tenant; whether they may decide it is checked separately."""
     approval = await ports.store.approval(approval_id)
     if approval is None or not (is_operator(person) or approval.tenant == person.tenant):
         raise _unknown(approval_id)
@@ -64,11 +65,11 @@ def _unknown(approval_id: str) -> Refusal:
     return Refusal("approve.unknown", f"There is no approval {approval_id[:64]}.")
 
 
-def _entitled(person: Principal, approval: Approval) -> None:
+def _check_entitled(person: Principal, approval: Approval) -> None:
     if person.kind != "human" or person.has_agent:
-        raise Refusal("approve.not_entitled", "Only a person can decide, and no agent on a person's behalf.")
+        raise Refusal("approve.not_entitled", "Only a person can decide; an agent cannot decide for a person.")
     if person.mode == "test" and approval.facts.get("mode") != "test":
-        raise Refusal("approve.not_entitled", "Test credentials decide about calls to test endpoints alone.")
+        raise Refusal("approve.not_entitled", "Test credentials can decide only about calls to test endpoints.")
     if approval.by != "approver":
         return
     if person_of(person.id) == person_of(approval.requester):
@@ -77,12 +78,12 @@ def _entitled(person: Principal, approval: Approval) -> None:
         raise Refusal("approve.not_entitled", "This approval needs a person with the role approver.")
 
 
-def _open(approval: Approval, verdict: Verdict, now: float) -> None:
+def _check_state(approval: Approval, verdict: Verdict, now: float) -> None:
     """Raise unless the approval can take this verdict: a decision needs a pending one, `reopen` a declined one."""
     state = approval.state_at(now)
     if state is ApprovalState.EXPIRED:
         raise Refusal("approve.expired")
     if verdict == "reopen" and state is not ApprovalState.DECLINED:
-        raise Refusal("approve.not_declined", f"This approval is {state}: there is no decline to take back.")
+        raise Refusal("approve.not_declined", f"This approval is {state}, so there is no decline to take back.")
     if verdict != "reopen" and state is not ApprovalState.PENDING:
         raise Refusal("approve.already_decided")

@@ -1,4 +1,4 @@
-"""How often is a caller asked on the stream of one call?"""
+"""Asks the caller for confirmation on the stream of a call."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from assent.pipeline.govern import govern
 from assent.ports import Ports
 
 MOST_QUESTIONS: Final = 3
-"""What changes under every answer is left to be decided elsewhere."""
+"""After this many, a call whose question changes with every answer is decided out of band."""
 
 
 async def confirm_on_stream(
     request: Request, outcome: Outcome, ports: Ports, ask: Callable[[Approval], Awaitable[UserAnswer | None]]
 ) -> Outcome:
-    """Say the sentence again with the answer, and ask anew about what has changed meanwhile, such as the price; a
-    client that cannot answer waits out of band."""
+    """Run the pipeline again with each answer, and ask again if something has changed, such as the price.
+
+    A client that cannot answer waits for a decision out of band.
+    """
     for _ in range(MOST_QUESTIONS):
         if not isinstance(outcome, Pause):
             return outcome

@@ -1,4 +1,4 @@
-"""Who is calling?"""
+"""Stage `authenticate`: finds the principal behind the credentials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assent.ports import Ports
 
 
 async def authenticate(request: Request, ports: Ports, trace: CallTrace) -> Principal:
-    """The principal behind the credentials; refused, never guessed. There is nobody to fall back to."""
+    """Return the principal of the credentials. Bad credentials are refused; there is no default principal."""
     principal = await ports.authenticate(request.credentials)
     trace.principal = principal
     trace.passed(

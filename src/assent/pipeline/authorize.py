@@ -1,4 +1,4 @@
-"""May this principal call this tool at all?"""
+"""Stage `authorize`: checks that the principal may call the tool."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from assent.pipeline.trace import CallTrace
 
 
 def authorize(request: Request, principal: Principal, tool: Tool, trace: CallTrace) -> tuple[str, ...]:
-    """The permissions that are missing, which is none unless the call only rehearses a locked tool; else refused."""
-    if principal.mode == "test" and not tool.has_test:  # observing too: a test caller reaches nothing that is live
+    """Return the missing permissions: none, unless the call is a dry run of a locked tool. Otherwise refuse."""
+    # In observe mode too: a test caller must not reach a live system.
+    if principal.mode == "test" and not tool.has_test:
         raise Refusal("authorize.no_test_endpoint")
     missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
     if missing and not _rehearses_locked(request, tool):
@@ -24,14 +25,14 @@ def authorize(request: Request, principal: Principal, tool: Tool, trace: CallTra
 
 
 def may_see(principal: Principal, tool: Tool, *, observing: bool = False) -> bool:
-    """Whether a tool is listed: the same decision as on the call, but that locked tools are listed to all."""
+    """Whether a tool is listed: the same decision as for a call, except that locked tools are listed to all."""
     if principal.mode == "test" and not tool.has_test:
         return False
     return observing or tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
 
 
 def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...]) -> Refusal:
-    """The refusal that names everything the operation needs in one challenge."""
+    """The refusal that names all missing permissions in one challenge."""
     return Refusal(
         "authorize.missing_permissions",
         f"{tool.name} needs {', '.join(missing)}.",
@@ -48,12 +49,12 @@ def _rehearses_locked(request: Request, tool: Tool) -> bool:
 
 
 class _Reason(NamedTuple):
-    """Why a call may go on, put into words only where somebody reads them."""
+    """The reason why a call may continue, formatted only when it is read."""
 
     permissions: tuple[str, ...]
     missing: tuple[str, ...]
 
     def __str__(self) -> str:
         if self.missing:
-            return f"rehearsal only; lacks {', '.join(self.missing)}"
+            return f"dry run only; lacks {', '.join(self.missing)}"
         return f"has {', '.join(self.permissions)}" if self.permissions else "no permission needed"

@@ -1,4 +1,4 @@
-"""Claims the right to run a call once: intent, approval and budget in one write."""
+"""Stage `claim`: reserves the right to run a call once. Intent, approval and quotas are one write."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited
 
 
 class Claim(NamedTuple):
-    """The right to run a call once. Only this file makes one, and `execute` takes nothing else."""
+    """The right to run a call once. Only this file makes one, and `execute` accepts nothing else."""
 
     call: Call
     id: str | None = None
     epoch: int = 0
     upstream_key: str | None = None
-    begun: bool = False
-    """Whether it was run before and may have had its effect then: that this run did nothing does not say otherwise."""
+    ran_before: bool = False
+    """Whether it ran before and may have had its effect then, even if this run did nothing."""
 
 
 async def claim(call: Call, approval: Approval | None, price: str | None, ports: Ports, trace: CallTrace) -> Claim:
-    """Write down the intent, use up the approval and pay the dues in one stroke; a read that nobody was asked about
-    only pays.
+    """Record the intent, consume the approval and reserve the quotas in one write. A read without an approval only
+    takes quotas.
 
-    Raises Taken where another call with the same key was faster.
+    Raises ClaimExists if another call with the same key was faster.
     """
     if approval is None and call.is_read:
         await admit(call, price, ports, ports.budgets, trace)
-        trace.passed("claim", "a read is written down with its answer")
+        trace.passed("claim", "a read is recorded with its answer")
         return Claim(call)
     now = ports.now()
-    draft = _draft(call, ports, now, fresh=call.is_read or _overlooked(call, trace))
+    draft = _draft(call, ports, now, fresh=call.is_read or _recall_ignored(call, trace))
     facts = {**call_facts(call), "claim": ports.keyed_hash(draft.id)}
     if approval is not None:
         facts["approval"] = approval.id
@@ -49,7 +49,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     entry = Entry("intent", now, facts, call_values(call))
     try:
         quotas = quotas_of(call, ports.limits, ports.budgets, price, now)
-        record = await _claimed(draft, entry, approval, quotas, ports, trace)
+        record = await _insert_claim(draft, entry, approval, quotas, ports, trace)
     except ApprovalGone:
         raise Refusal("claim.approval_used") from None
     except StoreError:
@@ -59,14 +59,14 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     return claim_from_record(call, record, ports)
 
 
-async def _claimed(
+async def _insert_claim(
     draft: ClaimRecord, entry: Entry, approval: Approval | None, quotas: Quotas, ports: Ports, trace: CallTrace
 ) -> ClaimRecord:
     used = approval.id if approval else None
     try:
         return await ports.store.claim(draft, entry, used, entry.at, quotas)
-    except (RateLimited, OverBudget) as owing:
-        refusal = quota_refusal(owing)
+    except (RateLimited, OverBudget) as exceeded:
+        refusal = quota_refusal(exceeded)
         trace.refuse_or_note("claim", refusal)
     entry = replace(entry, facts={**entry.facts, "would": list(trace.would)})
     return await ports.store.claim(draft, entry, used, entry.at)
@@ -75,41 +75,41 @@ async def _claimed(
 async def admit(
     call: Call, price: str | None, ports: Ports, budgets: tuple[SpendBudget, ...], trace: CallTrace
 ) -> None:
-    """Pay the dues of what makes no claim. One that no line speaks of costs the store nothing."""
+    """Take the quotas of a call that makes no claim. If none applies, the store is not used."""
     now = ports.now()
     quotas = quotas_of(call, ports.limits, budgets, price, now)
     if not quotas:
         return
     try:
         await ports.store.admit(quotas, now)
-    except (RateLimited, OverBudget) as owing:
-        trace.refuse_or_note("claim", quota_refusal(owing))
+    except (RateLimited, OverBudget) as exceeded:
+        trace.refuse_or_note("claim", quota_refusal(exceeded))
 
 
-def quota_refusal(owing: RateLimited | OverBudget) -> Refusal:
-    """The refusal of a call that cannot pay its dues: when to come back, or what is left."""
-    if isinstance(owing, RateLimited):
-        return Refusal("claim.rate_limited", retry_after_ms=max(1, ceil(owing.seconds * 1000)))
-    return Refusal("claim.budget_exceeded", limit=str(owing.limit), left=str(max(owing.left, Decimal(0))))
+def quota_refusal(exceeded: RateLimited | OverBudget) -> Refusal:
+    """The refusal of a call beyond its quotas: when to retry, or what is left."""
+    if isinstance(exceeded, RateLimited):
+        return Refusal("claim.rate_limited", retry_after_ms=max(1, ceil(exceeded.seconds * 1000)))
+    return Refusal("claim.budget_exceeded", limit=str(exceeded.limit), left=str(max(exceeded.left, Decimal(0))))
 
 
-def claim_from_record(call: Call, record: ClaimRecord, ports: Ports, *, begun: bool = False) -> Claim:
-    """The claim that a started record gives; the key for the upstream only where it is to be passed on.
+def claim_from_record(call: Call, record: ClaimRecord, ports: Ports, *, ran_before: bool = False) -> Claim:
+    """The claim of a started record, with a key for the upstream if the contract forwards one.
 
-    What a natural name or a derived key stands for is made anew once it is no longer valid, under a key of its own.
+    A natural or derived key is reused once its result is no longer valid, so each use gets its own upstream key.
     """
     contract = call.tool.contract
     if contract.idempotency.forward is None:
-        return Claim(call, record.id, record.epoch, None, begun)
+        return Claim(call, record.id, record.epoch, None, ran_before)
     named = contract.natural is not None or derives_key(call)
     name = f"{record.id} {record.created_at!r}" if named else record.id
-    return Claim(call, record.id, record.epoch, ports.derive_key(name), begun)
+    return Claim(call, record.id, record.epoch, ports.derive_key(name), ran_before)
 
 
-def _overlooked(call: Call, trace: CallTrace) -> bool:
-    """Whether `recall` would have stopped this call: when only observing, it then runs under a name of its own."""
-    unasked = trace.observing and derives_key(call)
-    return unasked or any(code.startswith("recall.") for code in trace.would)
+def _recall_ignored(call: Call, trace: CallTrace) -> bool:
+    """Whether `recall` would have stopped this call. In observe mode it then runs under a claim id of its own."""
+    derived = trace.observing and derives_key(call)
+    return derived or any(code.startswith("recall.") for code in trace.would)
 
 
 def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:

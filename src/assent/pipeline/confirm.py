@@ -1,4 +1,4 @@
-"""The stage `confirm`: find a person's approval for exactly this call, or ask for one."""
+"""Stage `confirm`: finds a person's approval for exactly this call, or asks for one."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from assent.pipeline.rehearse import Rehearsed
 from assent.pipeline.trace import CallTrace
 from assent.ports import CoolingDown, Ports, TooManyPending
 
-_AGAIN = "once it is approved, call again with the same arguments."
+_CALL_AGAIN = "once it is approved, call again with the same arguments."
 
 
 async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTrace) -> Approval | None:
-    """An approval for exactly this call, None where nobody need be asked; otherwise ask: in band, or out of band."""
+    """Return an approval for exactly this call, or None if no person must be asked. Otherwise ask in band or out of
+    band.
+    """
     why = ambiguous(call.tool.contract, call.arguments)
     by = asked_by(call, why)
     if by in ("none", "host"):
-        trace.passed("confirm", "nobody need be asked" if by == "none" else "the host asks")
+        trace.passed("confirm", "no confirmation needed" if by == "none" else "the host asks")
         return None
     leads_to = await ports.leads_to(call)
     draft = _draft(call, rehearsed, why, by, ports, leads_to)
@@ -37,8 +39,8 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTra
     if approval is None:
         details = details_of(call, why=why, preview=rehearsed.preview, price=rehearsed.price, leads_to=leads_to)
         approval = await _ask(replace(draft, details=details), call, ports)
-    if _replies(call, approval):
-        approval = await _answered(approval, call, ports)
+    if _has_answer(call, approval):
+        approval = await _record_answer(approval, call, ports)
     return _judge(approval, call, ports, trace)
 
 
@@ -48,44 +50,46 @@ def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Ap
             trace.passed("confirm", f"approval {approval.id}")
             return approval
         case ApprovalState.DECLINED:
-            raise _declined(approval, ports)
-    if _replies(call, approval):
+            raise _declined_refusal(approval, ports)
+    if _has_answer(call, approval):
         raise Refusal("confirm.cancelled")
     if approval.by == "user" and call.can_ask:
         raise Pause(approval)
     raise pending(approval, ports)
 
 
-def _replies(call: Call, approval: Approval) -> bool:
-    """Whether the client brings an answer to this very question: it counts where a user's is enough and it can ask."""
+def _has_answer(call: Call, approval: Approval) -> bool:
+    """Whether the client sends an answer to this question. It counts if a user may decide and the client can ask."""
     return approval.by == "user" and call.can_ask and call.reply is not None and call.reply.approval == approval.id
 
 
 def pending(approval: Approval, ports: Ports) -> Refusal:
-    """The answer of a call that waits for a person: who must do what, and until when. Nothing in it changes until the
-    person has decided."""
+    """The refusal of a call that waits for a person: who must do what, and until when.
+
+    It stays the same until the person has decided.
+    """
     until = datetime.fromtimestamp(approval.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     detail = f"This call waits for a person's approval. Nothing has run. It can be decided until {until}."
     url, command = ports.approval_url(approval.id), ports.approval_command("approve", approval.id)
     facts = {"approval": approval.id}
     if url is not None:
         facts["approval_url"] = url
-        facts["remedy"] = f"Tell the user that it is decided at {url}; {_AGAIN}"
+        facts["remedy"] = f"Tell the user that it is decided at {url}; {_CALL_AGAIN}"
     elif command is not None:
-        facts["remedy"] = f"Tell the user: a person must run `{command}` in their own terminal; {_AGAIN}"
+        facts["remedy"] = f"Tell the user: a person must run `{command}` in their own terminal; {_CALL_AGAIN}"
     return Refusal("confirm.approval_pending", detail, **facts)
 
 
-def _declined(approval: Approval, ports: Ports) -> Refusal:
+def _declined_refusal(approval: Approval, ports: Ports) -> Refusal:
     """The no with the person's reason, quoted and with hidden characters written out: it cannot pose as ours."""
     facts, detail = {"approval": approval.id}, ""
     if approval.decline is not None and approval.decline.reason:
         facts["reason"] = approval.decline.reason[:MOST_REASON]
-        detail = f"A person said no to this call. Their reason, in their own words: {quoted(facts['reason'])}."
+        detail = f"A person declined this call. Their reason, in their own words: {quoted(facts['reason'])}."
     command = ports.approval_command("reopen", approval.id)
     if command is not None:
         facts["remedy"] = (
-            f"Do not repeat it; ask the user what to do instead. A person takes the no back with `{command}`."
+            f"Do not repeat it; ask the user what to do instead. A person can take the decline back with `{command}`."
         )
     return Refusal("confirm.declined", detail, **facts)
 
@@ -124,12 +128,14 @@ async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
 
 
 def _cooldown(draft: Approval, ports: Ports) -> float:
-    """The person at the client is in the conversation and may be asked anew; approvers are not to be worn down."""
+    """Approvers have a pause between questions, so that repeated requests cannot wear them down. A user at the
+    client has none.
+    """
     return ports.cooldown if draft.by == "approver" else 0.0
 
 
-async def _answered(approval: Approval, call: Call, ports: Ports) -> Approval:
-    """What the client says a person answered. A cancel decides nothing; a decline is sticky."""
+async def _record_answer(approval: Approval, call: Call, ports: Ports) -> Approval:
+    """Record the user's answer that the client reports. A cancel decides nothing; a decline stays."""
     assert call.reply is not None
     if call.reply.action == "cancel" or approval.state_at(ports.now()) is not ApprovalState.PENDING:
         return approval

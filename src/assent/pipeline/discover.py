@@ -1,4 +1,4 @@
-"""Does this tool exist for this principal?"""
+"""Stage `discover`: finds the tool, if it exists for the principal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assent.ports import Ports
 
 
 def discover(request: Request, principal: Principal, ports: Ports, trace: CallTrace) -> Tool:
-    """The tool of that name. A hidden one is refused exactly as an unknown one is; observing changes nothing here."""
+    """Return the tool of that name. A hidden tool is refused exactly like an unknown one, in observe mode too."""
     catalogue = ports.catalogue()
     tool = catalogue.find(request.tool)
     reason = why_absent(catalogue, tool, request.tool, principal)
@@ -26,15 +26,16 @@ def discover(request: Request, principal: Principal, ports: Ports, trace: CallTr
 
 
 def why_absent(catalogue: Catalogue, tool: Tool | None, name: str, principal: Principal) -> str | None:
-    """The operator's reason why a tool is not there, or None if it is."""
+    """The reason for operators why a tool is absent, or None if it is present."""
     if tool is None:
         return catalogue.withheld.get(name, "no upstream has a tool of this name")
     return absent_for(tool, principal)
 
 
 def visible_tools(catalogue: Catalogue, principal: Principal, *, observing: bool = False) -> list[Tool]:
-    """What `tools/list` shows: the first three verbs over the catalogue, so when only observing nothing is held back
-    that a call would get."""
+    """The tools that `tools/list` shows: the first three stages over the catalogue. In observe mode it shows every
+    tool that a call could run.
+    """
     return [
         tool
         for tool in catalogue.tools.values()

@@ -1,4 +1,4 @@
-"""The effects under way, which outlive a caller who leaves, and the leases they hold."""
+"""Runs effects so that they outlive a caller who disconnects, and keeps their leases alive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETENTION = 30 * 86400.0
 
 
 class _LeaseGuard:
-    """A lease while it is held."""
+    """Holds a lease as a context manager."""
 
     __slots__ = ("_lease", "_work")
 
@@ -28,17 +28,17 @@ class _LeaseGuard:
         self._work, self._lease = work, lease
 
     def __enter__(self) -> None:
-        self._work.hold(self._lease)
+        self._work.acquire(self._lease)
 
     def __exit__(self, *_: object) -> None:
-        self._work.let_go(self._lease)
+        self._work.release(self._lease)
 
 
-_NOTHING_HELD = nullcontext()
+_NO_LEASE = nullcontext()
 
 
-async def _carry(effect: Coroutine[Any, Any, T], end: asyncio.Future[T]) -> None:
-    """Tell how an effect ended to whoever still waits for it."""
+async def _run_and_report(effect: Coroutine[Any, Any, T], end: asyncio.Future[T]) -> None:
+    """Pass the result of an effect to the caller, if it still waits."""
     try:
         result = await effect
     except asyncio.CancelledError:
@@ -55,7 +55,7 @@ async def _carry(effect: Coroutine[Any, Any, T], end: asyncio.Future[T]) -> None
 
 
 class EffectRunner:
-    """The tasks that run effects, and the leases they hold."""
+    """Runs effects as tasks and extends the leases that they hold."""
 
     def __init__(
         self,
@@ -73,100 +73,105 @@ class EffectRunner:
             keyed_hash,
         )
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._held: dict[tuple[str, int], None] = {}
-        self._heart: asyncio.Task[None] | None = None
+        self._leases: dict[tuple[str, int], None] = {}
+        self._lease_timer: asyncio.Task[None] | None = None
         self._sweeping: asyncio.Task[Any] | None = None
-        self._swept = now()
+        self._last_sweep = now()
         self._draining = self._ending = False
-        self._cut_off = 0
+        self._cancelled_count = 0
         self._turns = asyncio.Lock()
 
     async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
-        """Run an effect so that it goes on when its caller leaves: in this task, where nothing but that could end it,
-        and otherwise in one of ours."""
+        """Run an effect so that it continues when its caller disconnects.
+
+        With a presence, only the caller could cancel this task, so the effect runs here. Otherwise it gets a task
+        of its own.
+        """
         if self._draining:
             effect.close()
             raise Refusal("claim.unavailable", "The server is shutting down, so the call was not made.")
         self._sweep_sometimes()
         if presence is not None:
             presence.release()
-            return await self._here(effect)
+            return await self._run_here(effect)
         loop = asyncio.get_running_loop()
         end: asyncio.Future[T] = loop.create_future()
-        task = loop.create_task(_carry(effect, end))
+        task = loop.create_task(_run_and_report(effect, end))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await end
 
-    async def _here(self, effect: Coroutine[Any, Any, T]) -> T:
+    async def _run_here(self, effect: Coroutine[Any, Any, T]) -> T:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
         try:
             return await effect
         except asyncio.CancelledError:
-            self._cut_off += not self._ending  # a server of ours does not wait for its requests for ever
+            self._cancelled_count += not self._ending  # The server does not wait for its requests forever.
             raise
         finally:
             self._tasks.discard(task)
 
     async def turn(self) -> None:
-        """Wait for one's turn to check something large.
+        """Wait for a turn to check something large.
 
-        A check holds the event loop (and the interpreter) while it runs. Between two large ones the loop turns, so that
-        leases are extended and other callers are answered however many large calls arrive at once.
+        A check blocks the event loop while it runs. Between two large checks the loop runs once, so that leases are
+        extended and other callers are answered, however many large calls arrive at once.
         """
         async with self._turns:
             await asyncio.sleep(0)
 
     def _sweep_sometimes(self) -> None:
-        """Whoever has work also tidies up, now and then; a clock that was set back does not stop it."""
+        """Start a cleanup now and then; a clock that was set back does not stop it."""
         now = self._now()
-        if 0 <= now - self._swept < EVERY:
+        if 0 <= now - self._last_sweep < EVERY:
             return
-        self._swept = now
-        self._sweeping = asyncio.get_running_loop().create_task(sweep(self._store, self._swept, self._retention))
+        self._last_sweep = now
+        self._sweeping = asyncio.get_running_loop().create_task(sweep(self._store, self._last_sweep, self._retention))
 
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
         """Keep a claim's lease alive while its effect runs."""
-        return _NOTHING_HELD if claim_id is None else _LeaseGuard(self, (claim_id, epoch))
+        return _NO_LEASE if claim_id is None else _LeaseGuard(self, (claim_id, epoch))
 
-    def hold(self, lease: tuple[str, int]) -> None:
-        self._held[lease] = None
-        if self._heart is None or self._heart.done():
-            self._heart = asyncio.get_running_loop().create_task(self._beat())
+    def acquire(self, lease: tuple[str, int]) -> None:
+        self._leases[lease] = None
+        if self._lease_timer is None or self._lease_timer.done():
+            self._lease_timer = asyncio.get_running_loop().create_task(self._extend_leases())
 
-    def let_go(self, lease: tuple[str, int]) -> None:
-        self._held.pop(lease, None)
+    def release(self, lease: tuple[str, int]) -> None:
+        self._leases.pop(lease, None)
 
-    async def _beat(self) -> None:
+    async def _extend_leases(self) -> None:
         while True:
             await asyncio.sleep(self._lease / 3)
-            if not self._held:
+            if not self._leases:
                 return
             try:
-                await self._store.extend(list(self._held), self._now() + self._lease)
+                await self._store.extend(list(self._leases), self._now() + self._lease)
             except StoreError:
-                continue  # the lease runs out on its own, and then the claim is in doubt, as it should be
+                continue  # The lease then expires and the claim is in doubt, as it should be.
 
     async def drain(self, deadline: float) -> int:
-        """Take nothing new, wait for what is under way, at most `deadline` seconds, and say of the rest that it is in
-        doubt; how many effects were left behind."""
+        """Accept no new effects, wait up to `deadline` seconds for running ones, and mark the rest as in doubt.
+
+        Returns the number of effects that were cut off.
+        """
         self._draining = True
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=deadline)
-        left, held = [task for task in self._tasks if not task.done()], list(self._held)
+        left, held = [task for task in self._tasks if not task.done()], list(self._leases)
         self._ending = True
-        for task in (*left, self._heart, self._sweeping):
+        for task in (*left, self._lease_timer, self._sweeping):
             if task is not None:
                 task.cancel()
-        ending = [task for task in (*left, self._heart, self._sweeping) if task is not None]
+        ending = [task for task in (*left, self._lease_timer, self._sweeping) if task is not None]
         await asyncio.gather(*ending, return_exceptions=True)
-        self._heart = self._sweeping = None
+        self._lease_timer = self._sweeping = None
         for claim_id, epoch in held:
-            with suppress(StoreError):  # then the lease says so a little later
+            with suppress(StoreError):  # If this fails, the expiring lease has the same result a little later.
                 await self._abandon(claim_id, epoch)
-        return len(left) + self._cut_off
+        return len(left) + self._cancelled_count
 
     async def _abandon(self, claim_id: str, epoch: int) -> None:
         record = await self._store.recall(claim_id)

@@ -1,4 +1,4 @@
-"""Runs the tool once and keeps its result: the second durable write of a call."""
+"""Stage `execute`: runs the tool once and stores its result, the second durable write of a call."""
 
 from __future__ import annotations
 
@@ -25,54 +25,54 @@ SUSPENDED_FOR = 600.0
 
 
 async def execute(claim: Claim, ports: Ports, trace: CallTrace) -> Answer:
-    """Run the tool and keep what it said; a second durable write, and only then the answer."""
+    """Run the tool, store its result durably, and only then answer."""
     with ports.work.holding(claim.id, claim.epoch):
         try:
             result = await ports.upstream.run(claim.call, claim.upstream_key)
         except NotReached:
-            if claim.begun:
-                return await _lost(claim, ports)
+            if claim.ran_before:
+                return await _end_unknown(claim, ports)
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="execute.unavailable", forget=True)
             raise Refusal("execute.unavailable") from None
         except ToolFailed as failed:
-            return await _failed(claim, failed, ports, trace)
+            return await _end_failed(claim, failed, ports, trace)
         except NotRun as refused:
-            if claim.begun:
-                return await _lost(claim, ports, error=refused.error)
+            if claim.ran_before:
+                return await _end_unknown(claim, ports, error=refused.error)
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
             raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
         except OutcomeUnknown as lost:
-            return await _lost(claim, ports, error=lost.error)
+            return await _end_unknown(claim, ports, error=lost.error)
         except Exception:
-            return await _lost(claim, ports)
+            return await _end_unknown(claim, ports)
         except asyncio.CancelledError:
-            await _abandoned(claim, ports)
+            await _end_cancelled(claim, ports)
             raise
         return await keep(claim, result, ports, trace)
 
 
 async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
-    """Settle a claim with the tool's result and answer with it; a result that cannot be kept leaves a doubt."""
+    """Settle a claim with the tool's result and return it; if the result cannot be stored, the claim is in doubt."""
     try:
-        return await _kept(claim, result, ports, trace)
+        return await _check_and_settle(claim, result, ports, trace)
     except Ending:
         raise
     except Exception:
-        return await _lost(claim, ports)
+        return await _end_unknown(claim, ports)
 
 
-async def _kept(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
+async def _check_and_settle(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
     tool = claim.call.tool
     if result.get("resultType") == INPUT_REQUIRED:
         return await _suspend(claim, result, ports, trace)
     if result.get("isError"):
-        return await _error_result(claim, result, ports, trace)
+        return await _end_error_result(claim, result, ports, trace)
     if tool.check_output is not None and is_large(result.get("structuredContent")):
         await ports.work.turn()
     if tool.check_output is not None and (wrong := tool.check_output(result.get("structuredContent"))):
         refusal = Refusal("execute.output_invalid", violations=[{"field": f, "reason": r} for f, r in wrong])
-        said = result if trace.observing else error_result(refusal.problem())
-        await _end(claim, State.SUCCEEDED, said, ports, code=refusal.code)
+        stored = result if trace.observing else error_result(refusal.problem())
+        await _end(claim, State.SUCCEEDED, stored, ports, code=refusal.code)
         trace.refuse_or_note("execute", refusal)
         return Answer(result)
     await _end(claim, State.SUCCEEDED, result, ports)
@@ -81,7 +81,7 @@ async def _kept(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallT
 
 
 async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
-    """The tool asks a question of its own: the claim waits for the answer, and is in doubt if none comes."""
+    """The tool asks its own question: the claim waits for the answer, and is in doubt if none comes."""
     if claim.id is None:
         return Answer(result)
     now = ports.now()
@@ -90,55 +90,55 @@ async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, trace: Ca
         "outcome", now, {**call_facts(claim.call), "claim": ports.keyed_hash(claim.id), "state": State.SUSPENDED.value}
     )
     await _settle(claim.id, claim.epoch, settlement, [entry], ports)
-    trace.passed("execute", "the tool asks a question of its own")
+    trace.passed("execute", "the tool asks its own question")
     return Answer(result, resume=Resume(claim.id, claim.epoch))
 
 
-async def _failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrace) -> Answer:
-    """A failure under the tool's own code: as declared, or a violation of the contract."""
+async def _end_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrace) -> Answer:
+    """Handle a failure under the tool's own code: a declared one, or a violation of the contract."""
     contract = claim.call.tool.contract
     result = declared_failure(contract, failed.code, failed.detail, failed.facts)
     if result is None:
-        return await _undeclared(claim, failed.code, ports, trace)
+        return await _end_undeclared(claim, failed.code, ports, trace)
     mode = contract.failure_modes[failed.code]
     if mode.outcome == "unknown":
-        return await _lost(claim, ports, failed.code)
-    undone = mode.outcome == "no_effect" and not (claim.begun and contract.idempotency.recovery == "natural")
+        return await _end_unknown(claim, ports, failed.code)
+    undone = mode.outcome == "no_effect" and not (claim.ran_before and contract.idempotency.recovery == "natural")
     state = State.FAILED_NO_EFFECT if undone else State.FAILED
     await _end(claim, state, result, ports, code=failed.code)
     trace.passed("execute", f"failed as declared: {failed.code}")
     return Answer(result)
 
 
-async def _error_result(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
-    """A result that says it is an error; where the contract closes the list of failures, its code must be on it."""
+async def _end_error_result(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
+    """Handle a result with `isError`; if the contract declares failures, its code must be one of them."""
     modes = claim.call.tool.contract.failure_modes
     problem = problem_in(result)
     code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and code in modes:
-        return await _failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, trace)
+        return await _end_failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, trace)
     if modes:
-        return await _undeclared(claim, code if isinstance(code, str) else "", ports, trace, result)
+        return await _end_undeclared(claim, code if isinstance(code, str) else "", ports, trace, result)
     await _end(claim, State.FAILED, result, ports, code="execute.failed")
     trace.passed("execute", "the tool reported an error")
     return Answer(result)
 
 
-async def _undeclared(
+async def _end_undeclared(
     claim: Claim, code: str, ports: Ports, trace: CallTrace, result: dict[str, Any] | None = None
 ) -> Answer:
-    """A violation of the contract. Who only observes passes on what the tool said, if it said anything."""
+    """A violation of the contract. In observe mode the tool's own result is passed on, if there is one."""
     refusal = Refusal("execute.undeclared_failure")
-    said = result if trace.observing and result is not None else error_result(refusal.problem())
-    await _end(claim, State.FAILED, said, ports, code=refusal.code, violation=code[:100])
+    stored = result if trace.observing and result is not None else error_result(refusal.problem())
+    await _end(claim, State.FAILED, stored, ports, code=refusal.code, violation=code[:100])
     if result is None:
         raise refusal
     trace.refuse_or_note("execute", refusal)
     return Answer(result)
 
 
-async def _lost(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None) -> Answer:
-    """Nobody knows what happened. A read may simply be repeated; anything else is in doubt and says so."""
+async def _end_unknown(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None) -> Answer:
+    """The outcome is unknown. A read may simply be repeated; any other call is in doubt."""
     if claim.call.is_read:
         await _end(claim, State.FAILED, None, ports, code=code or "execute.failed")
         raise error or Refusal("execute.failed")
@@ -146,10 +146,10 @@ async def _lost(claim: Claim, ports: Ports, code: str = "", error: Exception | N
     raise Refusal("execute.in_doubt")
 
 
-async def _abandoned(claim: Claim, ports: Ports) -> None:
-    """We are told to stop while the tool runs: say at once that nobody will know."""
+async def _end_cancelled(claim: Claim, ports: Ports) -> None:
+    """The task is cancelled while the tool runs: mark the claim as in doubt now."""
     with suppress(Refusal):
-        await _lost(claim, ports)
+        await _end_unknown(claim, ports)
 
 
 async def _end(
@@ -162,9 +162,10 @@ async def _end(
     violation: str | None = None,
     forget: bool = False,
 ) -> None:
-    """The second durable write. If it fails, or somebody else holds the claim by now, the end is in doubt.
+    """Settle the claim: the second durable write. If it fails, or another process holds the claim, the end is in
+    doubt.
 
-    What a read said is not kept: nobody replays it.
+    The result of a read is not stored, because it is never replayed.
     """
     if claim.id is None:
         return
@@ -194,7 +195,7 @@ async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: li
 def _valid_until(
     claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float, retention: float
 ) -> float | None:
-    """Until when the answer stands for its natural or derived key; a failed call stands for nothing."""
+    """The time until which the result is valid for its natural or derived key; a failed call is never reused."""
     natural = claim.call.tool.contract.natural
     if forget:
         return NEVER

@@ -1,4 +1,4 @@
-"""Was this call governed? Read this screen."""
+"""The pipeline: the fixed order of stages that every governed call runs through."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assent.ports import ClaimExists, Ports
 
 
 async def govern(request: Request, ports: Ports) -> Outcome:
-    """The one path of every call. Its order is fixed; extension happens inside a verb, never between verbs."""
+    """Run a request through the pipeline. The order is fixed: extensions are inside a stage, never between stages."""
     return await record(request, ports, run_stages)
 
 
@@ -53,5 +53,5 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
 
 
 async def _commit(call: Call, approval: Approval | None, price: str | None, ports: Ports, trace: CallTrace) -> Answer:
-    """The last two verbs, out of reach of a caller who leaves: once written down, the effect runs on."""
+    """Run the last two stages out of reach of a disconnecting caller: once recorded, the effect runs to its end."""
     return await execute(await claim(call, approval, price, ports, trace), ports, trace)

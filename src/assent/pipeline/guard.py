@@ -1,4 +1,4 @@
-"""Do the arguments keep to the rules?"""
+"""Stage `guard`: checks the arguments against the configured rules."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
             trace.refuse_or_note("guard", Refusal("guard.denied", f"{field}: {reason}.", rule=rule.rule, field=field))
             return
     if applied:
-        trace.passed("guard", "%d rules hold", applied)
+        trace.passed("guard", "%d rules passed", applied)
     else:
         trace.passed("guard", "no rule applies")

@@ -1,4 +1,4 @@
-"""Looks a call up by its idempotency key: answered before, still running, in doubt, or new."""
+"""Stage `recall`: looks a call up by its idempotency key: answered before, still running, in doubt, or new."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ RETRY_AFTER_MS = 1000
 
 
 async def recall(call: Call, ports: Ports, trace: CallTrace) -> Answer | None:
-    """The stored answer of a call already made, the doubt about it, or None: go on. Nobody is asked a second time."""
+    """Return the stored answer of an earlier call, refuse if it is in doubt, or return None to continue. A retry
+    never asks a person twice.
+    """
     contract = call.tool.contract
     if call.resume is None and (call.is_read or call.dry_run):
-        trace.passed("recall", "nothing to recall for a read or a rehearsal")
+        trace.passed("recall", "nothing to recall for a read or a dry run")
         return None
     if call.resume is None and call.key is None and contract.idempotency.key == "required":
         trace.refuse_or_note("recall", _key_missing(contract.idempotency.argument))
@@ -33,27 +35,29 @@ async def recall(call: Call, ports: Ports, trace: CallTrace) -> Answer | None:
         record = require_same_call(call, record)
     if record is not None and record.state_at(ports.now()) is State.STARTED:
         record = await ports.store.ended(name, ports.attach)
-    return await _settled(call, record, ports, trace)
+    return await _judge_record(call, record, ports, trace)
 
 
 async def await_concurrent_result(call: Call, ports: Ports, trace: CallTrace) -> Answer:
-    """Another call with the same key was faster: its answer is this one's too, or there is none yet."""
+    """Return the answer of another call with the same key that was faster, or refuse if it has none yet."""
     known = await recall(call, ports, trace)
     if known is None:
         raise Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS)
     return known
 
 
-async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, trace: CallTrace) -> Answer | None:
+async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, trace: CallTrace) -> Answer | None:
     now, natural = ports.now(), call.tool.contract.natural is not None
     if record is None or record.is_stale(now):
-        trace.passed("recall", "never called with this key" if record is None else "what it named is no longer valid")
+        trace.passed(
+            "recall", "never called with this key" if record is None else "the earlier result is no longer valid"
+        )
         return None
     if not natural and record.fingerprint != call.fingerprint:
         trace.refuse_or_note("recall", Refusal("recall.key_mismatch"))
         return None
     state = record.state_at(now)
-    if record.is_tombstone(now) and state is not State.IN_DOUBT:  # a doubt does not end by waiting
+    if record.is_tombstone(now) and state is not State.IN_DOUBT:  # Waiting does not resolve a doubt.
         trace.refuse_or_note("recall", Refusal("recall.expired"))
         return None
     if state in FINISHED:
@@ -68,7 +72,7 @@ async def _settled(call: Call, record: ClaimRecord | None, ports: Ports, trace: 
 
 
 def _replay(call: Call, record: ClaimRecord) -> Answer:
-    """The stored result, marked as such. A result whose secret is gone and that no longer fits is a problem."""
+    """The stored result, marked as a replay. Refused if it no longer matches its schema without the secret."""
     result = orjson.loads(record.result or b"{}")
     emptied = ALREADY_DELIVERED in result.get("_meta", {})
     if emptied and call.tool.check_output is not None and call.tool.check_output(result.get("structuredContent")):
@@ -77,7 +81,7 @@ def _replay(call: Call, record: ClaimRecord) -> Answer:
 
 
 def _key_missing(argument: str | None) -> Refusal:
-    """Models write arguments alone, so where the contract has one for the key, that is the place to name."""
+    """Models only write arguments, so the remedy names the key's argument if the contract has one."""
     if argument is None:
         return Refusal("recall.key_required")
     place = f"as the argument `{argument}`"

@@ -1,4 +1,4 @@
-"""What is written down about a request, however it ends?"""
+"""Wraps the pipeline and appends the outcome of every request to the audit log."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from assent.errors import StoreError
 from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
-Sentence = Callable[[Request, Ports, CallTrace], Awaitable[Answer]]
+Pipeline = Callable[[Request, Ports, CallTrace], Awaitable[Answer]]
 
 
-async def record(request: Request, ports: Ports, sentence: Sentence, trace: CallTrace | None = None) -> Outcome:
-    """Say the sentence and write down its end. Encloses everything, failed authentication included."""
+async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: CallTrace | None = None) -> Outcome:
+    """Run the pipeline and append its outcome to the audit log, failed authentication included."""
     trace = trace or CallTrace(observing=ports.mode == "observe")
     try:
         await _ensure_log_writable(ports)
-        outcome: Outcome = await sentence(request, ports, trace)
+        outcome: Outcome = await pipeline(request, ports, trace)
     except (Pause, Refusal) as ending:
         outcome = ending
     except StoreError:
         outcome = Refusal("execute.in_doubt" if trace.started else "record.unavailable")
     except asyncio.CancelledError:
-        if not trace.handed_over:  # a read may have reached its tool all the same
+        if not trace.handed_over:  # The read may have reached its tool all the same.
             _note_failure(request, ports, trace)
         raise
     except Exception:
         _note_failure(request, ports, trace)
-        _tell(ports, trace, None)
+        _notify(ports, trace, None)
         raise
     try:
         entry = _entry(request, outcome, ports, trace)
@@ -41,12 +41,12 @@ async def record(request: Request, ports: Ports, sentence: Sentence, trace: Call
             ports.store.note(entry)
     except StoreError:
         outcome = outcome if trace.started else Refusal("record.unavailable")
-    _tell(ports, trace, outcome)
+    _notify(ports, trace, outcome)
     return outcome
 
 
 async def _ensure_log_writable(ports: Ports) -> None:
-    """What cannot be written down is not begun; entries that could not be kept are tried again first."""
+    """Refuse to start a call that cannot be recorded; first retry entries that could not be written."""
     try:
         ports.store.check()
     except StoreError:
@@ -58,12 +58,12 @@ def _note_failure(request: Request, ports: Ports, trace: CallTrace) -> None:
         ports.store.note(Entry("failure", ports.now(), _facts(trace), _values(request, trace)))
 
 
-def _tell(ports: Ports, trace: CallTrace, outcome: Outcome | None) -> None:
+def _notify(ports: Ports, trace: CallTrace, outcome: Outcome | None) -> None:
     ports.seen(trace.tool.name if trace.tool is not None else None, outcome, trace.would)
 
 
 def _entry(request: Request, outcome: Outcome, ports: Ports, trace: CallTrace) -> Entry | None:
-    """The entry that the stages have not written already: reads, replays, pauses and refusals."""
+    """The entry that the stages have not written themselves: reads, replays, pauses and refusals."""
     if isinstance(outcome, Answer) and not outcome.replayed and _is_written(trace):
         return None
     facts, values = _facts(trace), _values(request, trace)
@@ -77,7 +77,7 @@ def _entry(request: Request, outcome: Outcome, ports: Ports, trace: CallTrace) -
 
 
 def _is_written(trace: CallTrace) -> bool:
-    """Whether the end of a call that was answered stands in the log already, with its claim or its rehearsal."""
+    """Whether the log already has the end of an answered call, with its claim or its dry run."""
     return trace.started or trace.rehearsed
 
 
@@ -90,8 +90,8 @@ def _facts(trace: CallTrace) -> dict[str, Any]:
 
 
 def _values(request: Request, trace: CallTrace) -> dict[str, Any]:
-    """Who and what; the name of a tool that nobody found is only what the caller wrote."""
+    """The principal and the arguments. The name of an unknown tool is only the caller's text."""
     if trace.call is not None:
         return call_values(trace.call)
-    asked = {} if trace.tool else request_values(request)
-    return {**asked, **principal_values(trace.principal)} if trace.principal else asked
+    unknown = {} if trace.tool else request_values(request)
+    return {**unknown, **principal_values(trace.principal)} if trace.principal else unknown

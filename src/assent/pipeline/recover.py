@@ -1,4 +1,4 @@
-"""What may be done about a call whose end is not known?"""
+"""Recovers calls whose end is unknown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assent.ports import Ports
 
 
 async def recover(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer | None:
-    """Re-drive, look up or refuse, as the contract's `recovery` says. `none` is never run again."""
+    """Run again, look up or refuse, as the contract's `recovery` says. With `none` a call is never run again."""
     recovery = call.tool.contract.idempotency.recovery
     if recovery == "none":
         await _doubt(call, record, ports, trace)
@@ -26,27 +26,28 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrac
         trace.refuse_or_note("recall", Refusal("recall.in_doubt"))
         return None
     trace.handed_over = True
-    return await ports.work.shield(_again(call, record, done, ports, trace))
+    return await ports.work.shield(_take_over_and_finish(call, record, done, ports, trace))
 
 
-async def _again(
+async def _take_over_and_finish(
     call: Call, record: ClaimRecord, done: str | dict[str, object], ports: Ports, trace: CallTrace
 ) -> Answer:
-    """Take a claim in doubt over and bring it to its end, out of reach of a caller who leaves."""
+    """Take over a claim in doubt and bring it to its end, even if the caller disconnects."""
     recovery = call.tool.contract.idempotency.recovery
-    claim = await _taken(call, record.id, record.epoch, recovery, ports, trace)
+    claim = await _take_over(call, record.id, record.epoch, recovery, ports, trace)
     trace.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
     return await (keep(claim, done, ports, trace) if isinstance(done, dict) else execute(claim, ports, trace))
 
 
-async def _taken(call: Call, claim_id: str, epoch: int, why: str, ports: Ports, trace: CallTrace) -> Claim:
+async def _take_over(call: Call, claim_id: str, epoch: int, why: str, ports: Ports, trace: CallTrace) -> Claim:
     now = ports.now()
     entry = _intent_again(call, ports.keyed_hash(claim_id), why, epoch, now)
     taken = await ports.store.retake(claim_id, epoch, now + ports.lease, now, entry)
     if taken is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
     trace.started = True
-    return claim_from_record(call, taken, ports, begun=why != "reconcile")  # the look-up has said what was done
+    # The look-up has already told what was done.
+    return claim_from_record(call, taken, ports, ran_before=why != "reconcile")
 
 
 def _intent_again(call: Call, name: str, why: str, epoch: int, now: float) -> Entry:
@@ -55,7 +56,7 @@ def _intent_again(call: Call, name: str, why: str, epoch: int, now: float) -> En
 
 
 async def _doubt(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> None:
-    """Write down what the caller is about to be told: an owner who comes back late can no longer say otherwise."""
+    """Record the doubt before the caller learns of it, so that a late owner can no longer settle the claim."""
     if record.state is State.IN_DOUBT or trace.observing:
         return
     now = ports.now()
@@ -70,7 +71,7 @@ async def _doubt(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace
 
 
 def require_same_call(call: Call, record: ClaimRecord | None) -> ClaimRecord:
-    """The claim that a resumed call says is its own; refused unless it is the same call's, and no other's."""
+    """The claim that a resumed call refers to; refused unless it belongs to exactly this call."""
     if (
         call.dry_run
         or record is None
@@ -87,19 +88,19 @@ def require_same_call(call: Call, record: ClaimRecord | None) -> ClaimRecord:
 
 
 async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, trace: CallTrace) -> Answer:
-    """Go on with a claim that the tool's own question had suspended."""
+    """Continue a claim that waited for the answer to the tool's own question."""
     trace.handed_over = True
-    return await ports.work.shield(_on(call, record, epoch, ports, trace))
+    return await ports.work.shield(_resume_claim(call, record, epoch, ports, trace))
 
 
-async def _on(call: Call, record: ClaimRecord, epoch: int, ports: Ports, trace: CallTrace) -> Answer:
-    claim = await _taken(call, record.id, epoch, "resumed", ports, trace)
+async def _resume_claim(call: Call, record: ClaimRecord, epoch: int, ports: Ports, trace: CallTrace) -> Answer:
+    claim = await _take_over(call, record.id, epoch, "resumed", ports, trace)
     trace.passed("recall", "the tool's own question was answered")
     return await execute(claim, ports, trace)
 
 
 async def _look_up(call: Call, ports: Ports) -> str | dict[str, object]:
-    """`not_done`, `unknown`, or the result of what was done."""
+    """Look up what was done: `not_done`, `unknown`, or the result."""
     lookup = call.tool.contract.idempotency.lookup
     assert lookup is not None
     arguments = {name: call.arguments[name] for name in lookup.by if name in call.arguments}

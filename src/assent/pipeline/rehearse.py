@@ -1,4 +1,4 @@
-"""Was this rehearsed, and what would it do?"""
+"""Stage `rehearse`: answers dry runs, requires them where the contract does, and determines the price."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assent.ports import NotReached, NotRun, Ports, Rehearsal, ToolFailed
 
 
 class Rehearsed(NamedTuple):
-    """What is known of a call before it is made."""
+    """What is known of a call before it runs."""
 
     answer: Answer | None = None
     preview: Any = None
@@ -28,23 +28,23 @@ class Rehearsed(NamedTuple):
 
 
 async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Rehearsed:
-    """Answer a dry run; refuse a call whose required dry run did not happen; name the price of a spend."""
+    """Answer a dry run, refuse a call whose required dry run is missing, and determine the price of a spend."""
     if call.dry_run:
-        await admit(call, None, ports, (), trace)  # it spends nothing, but its place in the rate it takes
+        await admit(call, None, ports, (), trace)  # A dry run spends no budget, but counts towards the rate limit.
         return Rehearsed(await _preview(call, missing, ports, trace))
     spec = call.tool.contract.dry_run
-    earlier = await _earlier(call, ports) if spec.mode != "none" else None
+    earlier = await _recent_rehearsal(call, ports) if spec.mode != "none" else None
     if earlier is None and spec.mode == "required":
         trace.refuse_or_note("rehearse", Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument))
     price = await _price(call, ports, trace)
     if earlier is None:
-        trace.passed("rehearse", f"price {price}" if price else "no rehearsal needed")
+        trace.passed("rehearse", f"price {price}" if price else "no dry run needed")
         return Rehearsed(price=price)
-    trace.passed("rehearse", "rehearsed with these arguments")
+    trace.passed("rehearse", "a dry run with these arguments exists")
     return Rehearsed(None, orjson.loads(earlier.preview), hashlib.sha256(earlier.preview).hexdigest(), price)
 
 
-async def _earlier(call: Call, ports: Ports) -> Rehearsal | None:
+async def _recent_rehearsal(call: Call, ports: Ports) -> Rehearsal | None:
     rehearsal = await ports.store.rehearsed(call.digest)
     if rehearsal is None or rehearsal.at + call.tool.contract.dry_run.within <= ports.now():
         return None
@@ -52,13 +52,13 @@ async def _earlier(call: Call, ports: Ports) -> Rehearsal | None:
 
 
 async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Answer:
-    """The upstream's own preview where it has one, completed from the contract; otherwise the contract's alone."""
+    """The upstream's own preview completed from the contract, or one from the contract alone."""
     native = call.tool.rehearses and not missing
     result = await _run(call, ports) if native else {"content": []}
     if result.get("isError") or result.get("resultType") == INPUT_REQUIRED:
         trace.passed("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
-    preview = _completed(call, result.get("structuredContent"), missing, simulated=not native)
+    preview = _complete_preview(call, result.get("structuredContent"), missing, simulated=not native)
     price = await _price(call, ports, trace) if not missing else None
     if price is not None:
         preview["price"] = price
@@ -72,7 +72,7 @@ async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, trace: Ca
     return answer
 
 
-def _completed(call: Call, given: Any, missing: tuple[str, ...], *, simulated: bool) -> dict[str, Any]:
+def _complete_preview(call: Call, given: Any, missing: tuple[str, ...], *, simulated: bool) -> dict[str, Any]:
     contract = call.tool.contract
     preview: dict[str, Any] = {"dryRun": True}
     preview.update(given if isinstance(given, dict) else {} if given is None else {"result": given})
@@ -103,21 +103,21 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
 
 
 async def _price(call: Call, ports: Ports, trace: CallTrace) -> str | None:
-    """What the contract's estimate says, as a person reads it; a price that cannot be had stops the call."""
+    """The price from the contract's estimate or cost, as text; a price that cannot be determined stops the call."""
     estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
     currency = f" {cost.currency}" if cost and cost.currency else ""
     if estimate is None:
         amount = _amount(call.stated, cost.amount) if cost else MISSING
         return None if amount is MISSING else f"{amount}{currency}"
-    amount = await _estimated(call, estimate, ports)
+    amount = await _estimate_amount(call, estimate, ports)
     if amount is MISSING:
         trace.refuse_or_note("rehearse", Refusal("rehearse.estimate_failed"))
         return None
     return f"{amount}{currency}"
 
 
-async def _estimated(call: Call, estimate: Estimate, ports: Ports) -> Any:
-    """The amount, or MISSING. The estimate is asked about the same arguments, without those that are ours."""
+async def _estimate_amount(call: Call, estimate: Estimate, ports: Ports) -> Any:
+    """The amount, or MISSING. The estimate gets the same arguments without Assent's own."""
     arguments = strip_control_arguments(call.tool.contract, call.arguments)
     try:
         result = await ports.upstream.read(estimate.tool, arguments, call)
@@ -126,8 +126,8 @@ async def _estimated(call: Call, estimate: Estimate, ports: Ports) -> Any:
     return MISSING if result.get("isError") else _amount(result.get("structuredContent"), estimate.amount)
 
 
-def _amount(said: Any, pointer: str) -> Any:
-    """What stands there, if it can be one: a number, or a text that says something."""
-    amount = resolve(said, pointer)
+def _amount(document: Any, pointer: str) -> Any:
+    """The value at the pointer if it can be an amount: a number, or a text that is not empty."""
+    amount = resolve(document, pointer)
     is_one = isinstance(amount, int | float) if not isinstance(amount, str) else amount.strip()
     return amount if is_one and not isinstance(amount, bool) else MISSING

@@ -1,4 +1,4 @@
-"""What happened after all? The third sentence: an operator who has looked says how a claim in doubt ended."""
+"""Settles a claim in doubt as an operator found it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ async def settle(
     no_secrets: bool = False,
     note: str = "",
 ) -> ClaimRecord:
-    """The claim as an operator found it; a Refusal, which is written down too, says why it was not settled.
+    """Settle a claim and return it; a Refusal, which is recorded too, says why it was not settled.
 
     `done` keeps the result for retries, `not-done` gives the key and what was reserved free, `failed` answers retries
     with a failure. An owner who comes back afterwards is refused. What the contract declares a secret is not kept;
     where there is no contract to say so, the operator must (`no_secrets`). `note` says how the operator knows.
     """
     try:
-        return await _settled(person, claim_id, finding, ports, result, no_secrets, note)
+        return await _settle(person, claim_id, finding, ports, result, no_secrets, note)
     except Refusal as refusal:
         values = {"claim": claim_id[:64], "finding": finding, **principal_values(person)}
         ports.store.note(Entry("denial", ports.now(), {"action": "settle", "code": refusal.code}, values))
         raise
 
 
-async def _settled(
+async def _settle(
     person: Principal,
     claim_id: str,
     finding: Finding,
@@ -53,9 +53,9 @@ async def _settled(
 ) -> ClaimRecord:
     if person.kind != "human" or person.has_agent or person.mode == "test" or OPERATOR not in person.roles:
         raise Refusal("settle.not_entitled")
-    doubtful = await _doubtful(claim_id, ports)
-    kept = _kept(finding, _emptied(result, doubtful, ports, no_secrets))
-    record, now = await _fenced(doubtful, person, ports), ports.now()
+    in_doubt = await _load_in_doubt(claim_id, ports)
+    kept = _result_for_retries(finding, _without_secrets(result, in_doubt, ports, no_secrets))
+    record, now = await _fence(in_doubt, person, ports), ports.now()
     settlement = Settlement(_ENDS[finding], now, kept, _valid_until(finding, record))
     values = _values(person, record) | ({"note": note} if note else {})
     entry = Entry("operator", now, _facts(record, settlement.state, ports), values)
@@ -67,13 +67,13 @@ async def _settled(
 
 
 def _valid_until(finding: Finding, record: ClaimRecord) -> float | None:
-    """Until when a settled claim stands: one without a caller's key is made anew after its retention."""
+    """The time until which a settled claim is valid: without a caller's key, until its retention ends."""
     if finding == "not-done":
         return NEVER
     return record.expires_at if record.key is None else None
 
 
-async def _doubtful(claim_id: str, ports: Ports) -> ClaimRecord:
+async def _load_in_doubt(claim_id: str, ports: Ports) -> ClaimRecord:
     record = await ports.store.recall(claim_id)
     if record is None:
         raise Refusal("settle.unknown", f"There is no claim {claim_id[:64]}.")
@@ -83,8 +83,8 @@ async def _doubtful(claim_id: str, ports: Ports) -> ClaimRecord:
     return record
 
 
-async def _fenced(record: ClaimRecord, person: Principal, ports: Ports) -> ClaimRecord:
-    """The claim with its doubt written down, so that nobody who started it can end it any more."""
+async def _fence(record: ClaimRecord, person: Principal, ports: Ports) -> ClaimRecord:
+    """Record the doubt first, so that the process that started the claim can no longer end it."""
     now = ports.now()
     entry = Entry("settlement", now, _facts(record, State.IN_DOUBT, ports), _values(person, record))
     doubted = await ports.store.doubt(record.id, record.epoch, now, entry)
@@ -107,24 +107,24 @@ def _facts(record: ClaimRecord, state: State, ports: Ports) -> dict[str, Any]:
     }
 
 
-def _emptied(
+def _without_secrets(
     result: dict[str, Any] | None, record: ClaimRecord, ports: Ports, no_secrets: bool
 ) -> dict[str, Any] | None:
-    """The result without what may be shown only once: it was, or it never will be."""
+    """The result without one-time secrets, which must not be stored."""
     tool = ports.catalogue().find(record.tool)
     if result is None or (tool is None and no_secrets):
         return result
     if tool is None:
-        raise Refusal("settle.secrets_unknown", f"No contract of {record.tool} is here to say what of it is a secret.")
+        raise Refusal("settle.secrets_unknown", f"There is no contract of {record.tool} here to name its secrets.")
     return without_secrets(tool.contract, result)
 
 
-def _kept(finding: Finding, result: dict[str, Any] | None) -> bytes | None:
-    """What a retry is answered."""
+def _result_for_retries(finding: Finding, result: dict[str, Any] | None) -> bytes | None:
+    """The result that retries get."""
     if finding == "not-done":
         return None
     if finding == "failed":
-        said = Refusal("execute.failed", "The tool failed; an operator looked.")
-        return orjson.dumps(result or error_result(said.problem()))
-    text = "This was done; an operator looked. The tool's own answer was lost."
+        refusal = Refusal("execute.failed", "The tool failed, as an operator found.")
+        return orjson.dumps(result or error_result(refusal.problem()))
+    text = "The call was done, as an operator found. The tool's own answer was lost."
     return orjson.dumps(result or {"content": [{"type": "text", "text": text}]})

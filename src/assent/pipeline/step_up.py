@@ -1,4 +1,4 @@
-"""The stage `step_up`: check that the caller's authentication is fresh and strong enough."""
+"""Stage `step_up`: checks that the caller's authentication is recent and strong enough."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
 _NO_LOGIN = (
-    "This caller has no login to renew: API keys and standard streams carry none. Tell the user; an operator lets such "
-    "callers use a token (`auth.jwt`), or changes `step_up` in the tool's contract."
+    "This caller has no login to renew: API keys and stdio have none. Tell the user. An operator can let such "
+    "callers use a token (`auth.jwt`), or change `step_up` in the tool's contract."
 )
 
 
 def step_up(call: Call, ports: Ports, trace: CallTrace) -> None:
-    """Refuse with a challenge where the contract asks for more than the caller brought."""
+    """Refuse with a challenge if the contract needs a more recent or stronger authentication."""
     spec, condition = call.tool.contract.step_up, call.tool.step_up_when
     if spec is None:
-        trace.passed("step_up", "not asked for")
+        trace.passed("step_up", "the contract needs no step-up")
         return
     if condition is not None and not condition.holds(call.arguments):
-        trace.passed("step_up", f"not needed: {condition.source} does not hold")
+        trace.passed("step_up", f"not needed: {condition.source} is false")
         return
     lacking = shortfall(spec, call.principal, ports.now())
     if lacking is None:
-        trace.passed("step_up", "fresh and strong enough")
+        trace.passed("step_up", "recent and strong enough")
         return
     facts = {"acr_values": list(spec.acr)} if spec.acr else {}
     age = {"max_age": spec.max_age} if spec.max_age else {}
@@ -39,5 +39,5 @@ def shortfall(spec: StepUp, principal: Principal, now: float) -> str | None:
     if spec.acr and principal.acr not in spec.acr:
         return f"This call needs authentication of class {' or '.join(spec.acr)}."
     if spec.max_age and (principal.auth_time is None or principal.auth_time + spec.max_age <= now):
-        return f"This call needs an authentication of the last {spec.max_age} seconds."
+        return f"This call needs an authentication within the last {spec.max_age} seconds."
     return None

@@ -1,4 +1,4 @@
-"""What has happened so far on the way of one request?"""
+"""The trace of one request: each stage's verdict, and what the audit entry needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StageNote(NamedTuple):
 
 @dataclass(slots=True)
 class CallTrace:
-    """The notes of one request: kept while the sentence is said, read by `record` at its end."""
+    """The notes of one request: filled by the stages, read by `record` at the end."""
 
     observing: bool = False
     principal: Principal | None = None
@@ -29,30 +29,30 @@ class CallTrace:
     call: Call | None = None
     started: bool = False
     handed_over: bool = False
-    """Whether the rest runs on without its caller, and writes itself down."""
+    """Whether the rest runs without its caller and records itself."""
     rehearsed: bool = False
-    """Whether its rehearsal is written down."""
+    """Whether its dry run is recorded."""
     _notes: list[tuple[str, str, str, tuple[object, ...]]] = field(default_factory=list)
     would: list[str] = field(default_factory=list)
-    """Codes of what was not asked or refused because the mode is `observe`."""
+    """Codes of pauses and refusals that did not happen because the mode is `observe`."""
 
     @property
     def notes(self) -> list[StageNote]:
-        """What was noted, put into words. Hardly any request is ever asked for them."""
+        """The notes as text, formatted only when they are read."""
         return [
             StageNote(stage, verdict, reason % parts if parts else reason)
             for stage, verdict, reason, parts in self._notes
         ]
 
     def passed(self, stage: str, reason: str, *parts: object) -> None:
-        """A stage had no objection; `reason` is a pattern for `parts`, where there are any."""
+        """Note that a stage passed; `reason` is a format for `parts`, if there are any."""
         self._notes.append((stage, "pass", reason, parts))
 
     def stopped(self, stage: str, reason: str) -> None:
         self._notes.append((stage, "stop", reason, ()))
 
     def refuse_or_note(self, stage: str, ending: Ending) -> None:
-        """Raise a pause or refusal; when only observing, write down that it would have been raised."""
+        """Raise a pause or refusal; in observe mode, note that it would have been raised."""
         if not self.observing:
             raise ending
         code = getattr(ending, "code", stage)

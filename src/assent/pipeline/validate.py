@@ -1,4 +1,4 @@
-"""Stage: makes a call of a request, or refuses it."""
+"""Stage `validate`: turns a request into a call, or refuses it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,30 @@ _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
 
 
 def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrace) -> Call:
-    """The frozen call: arguments that fit the schema, their canonical form, one digest. Only this makes a Call."""
+    """Make the immutable call: arguments that match the schema, their canonical form and one digest. Only this
+    makes a Call.
+    """
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
         raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
     if size_of(arguments, MOST_VALUES) is None:
-        raise Refusal("validate.arguments_invalid", f"The arguments have too many values: {MOST_VALUES} are the most.")
-    dry_run, stated = _stated(arguments, tool)
+        raise Refusal("validate.arguments_invalid", f"The arguments have more than {MOST_VALUES} values.")
+    dry_run, stated = _split_arguments(arguments, tool)
     if request.beside:
         if not arguments.keys().isdisjoint(request.beside):
-            raise Refusal("validate.malformed", "An argument has a name that is reserved for what is sent beside it.")
+            raise Refusal(
+                "validate.malformed", "An argument has a name that is reserved for values sent beside the arguments."
+            )
         stated = {**stated, **request.beside}
     try:
         plain = canonical(stated)
     except NotCanonicalError as error:
-        raise Refusal("validate.malformed", f"The arguments have no canonical form: {_safe(error)}.") from None
+        raise Refusal("validate.malformed", f"The arguments have no canonical form: {_safe_reason(error)}.") from None
     if tool.spelling is not None:
         for misspelt in tool.spelling.find(arguments):
-            _object_to(misspelt, trace)
+            _refuse_misspelt(misspelt, trace)
     if tool.check_input is not None and (errors := tool.check_input(arguments)):
-        trace.refuse_or_note("validate", _unfit(errors))
+        trace.refuse_or_note("validate", _invalid_arguments(errors))
     fingerprint = hashlib.sha256(plain).hexdigest()
     call = Call(
         principal,
@@ -62,17 +66,17 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
     return call
 
 
-def _stated(arguments: dict[str, Any], tool: Tool) -> tuple[bool, dict[str, Any]]:
-    """Whether the call is a rehearsal, and the arguments that say what is done."""
+def _split_arguments(arguments: dict[str, Any], tool: Tool) -> tuple[bool, dict[str, Any]]:
+    """Whether the call is a dry run, and the arguments that describe the action."""
     spec = tool.contract.dry_run
     dry_run = spec.mode != "none" and arguments.get(spec.argument) is True
     return dry_run, strip_control_arguments(tool.contract, arguments)
 
 
 def strip_control_arguments(contract: Contract, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments but for two that speak to us: the dry-run argument, whose absence means false, and the key.
+    """The arguments without Assent's own: the dry-run argument, whose absence means false, and the key.
 
-    A key is the same wherever it is sent, so a retry may send it elsewhere, and a rehearsal needs none.
+    The key may be sent in several places, so a retry may send it elsewhere, and a dry run needs none.
     """
     key, rehearsal = contract.idempotency.argument, contract.dry_run
     if key is None and rehearsal.mode == "none" and arguments.__class__ is dict:
@@ -86,13 +90,15 @@ def strip_control_arguments(contract: Contract, arguments: Mapping[str, Any]) ->
 
 
 def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
-    who_and_what = _who_and_what(principal, tool.upstream, tool.name, tool.contract.digest)
-    return hashlib.sha256(who_and_what + fingerprint.encode()).hexdigest()
+    prefix = _digest_prefix(principal, tool.upstream, tool.name, tool.contract.digest)
+    return hashlib.sha256(prefix + fingerprint.encode()).hexdigest()
 
 
 @lru_cache(65_536)
-def _who_and_what(principal: Principal, upstream: str, name: str, contract: str) -> bytes:
-    """Everything of a call but its arguments; parts are length-prefixed, so none can lean over into the next."""
+def _digest_prefix(principal: Principal, upstream: str, name: str, contract: str) -> bytes:
+    """Everything of a call except its arguments. Parts are length-prefixed so that different inputs cannot produce
+    the same digest input.
+    """
     parts = [principal.tenant, principal.id, principal.mode, *(actor.id for actor in principal.actors)]
     parts += ["", upstream, name, contract]
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
@@ -100,7 +106,7 @@ def _who_and_what(principal: Principal, upstream: str, name: str, contract: str)
 
 
 def _key(request: Request, arguments: dict[str, Any], tool: Tool, trace: CallTrace) -> str | None:
-    """The one idempotency key of a call, wherever it was sent; two that differ are refused."""
+    """The idempotency key of a call from any place; keys that differ are refused."""
     sent = list(request.keys)
     argument = tool.contract.idempotency.argument
     if argument is not None and isinstance(arguments.get(argument), str):
@@ -117,19 +123,19 @@ def _key(request: Request, arguments: dict[str, Any], tool: Tool, trace: CallTra
     return None
 
 
-def _object_to(misspelt: Misspelt, trace: CallTrace) -> None:
-    """Refuse an argument that a reader without regard to case takes for another one.
+def _refuse_misspelt(misspelt: Misspelt, trace: CallTrace) -> None:
+    """Refuse an argument that a case-insensitive reader takes for another one.
 
-    Where both are there, no mode lets the call through: what was checked is not what such a reader uses.
+    If both are present, observe mode refuses too: such a reader uses another value than the one that was checked.
     """
     reason = f"{misspelt.name[:80]!r} differs only in case from {misspelt.meant[:80]!r}"
     if misspelt.both:
         where = f"{misspelt.pointer}: " if misspelt.pointer else ""
-        raise Refusal("validate.malformed", f"{where}{reason}, and both are there.")
-    trace.refuse_or_note("validate", _unfit([(misspelt.pointer, reason)]))
+        raise Refusal("validate.malformed", f"{where}{reason}, and both are present.")
+    trace.refuse_or_note("validate", _invalid_arguments([(misspelt.pointer, reason)]))
 
 
-def _unfit(errors: list[tuple[str, str]]) -> Refusal:
+def _invalid_arguments(errors: list[tuple[str, str]]) -> Refusal:
     listed = [{"field": field, "reason": reason} for field, reason in errors]
     first = errors[0]
     where = f"{first[0]}: " if first[0] else ""
@@ -141,13 +147,13 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "something else")
 
 
-def _safe(error: Exception) -> str:
-    """The reason without the value: what was sent is the caller's."""
+def _safe_reason(error: Exception) -> str:
+    """The reason without the value, which belongs to the caller."""
     text = str(error)
     if "2^53" in text or "safe" in text or "domain" in text or "exceed" in text:
         return "an integer is beyond ±(2^53-1)"
     if "utf" in text.lower() or "surrogate" in text.lower():
-        return "a text holds a lone surrogate"
+        return "a text contains a lone surrogate"
     if "recursion" in text.lower():
         return "it is nested too deeply"
     return "a value is not plain JSON"

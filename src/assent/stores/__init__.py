@@ -1,4 +1,4 @@
-"""Where do we remember?"""
+"""Stores for claims, approvals, documents and the audit log: memory, SQLite and PostgreSQL."""
 
 from assent.stores.memory import MemoryStore
 from assent.stores.open import open_store

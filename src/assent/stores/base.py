@@ -1,6 +1,6 @@
-"""How do the port's methods become operations and looks?
+"""The base class of the stores: turns the port's methods into operations on records.
 
-A store says how it reads and how it changes; what each method means stands here once for all of them.
+A store implements how it reads and how it applies an operation; what each method means is defined here once.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ T = TypeVar("T")
 
 
 class BatchedStore(ABC):
-    """The changing half of the port, and waiting."""
+    """Implements the writing methods and the waiting methods of the store port."""
 
     def __init__(self) -> None:
         self._waiters = ChangeWaiter()
 
     @abstractmethod
     def _change(self, operation: StoreOperation[T]) -> Awaitable[T]:
-        """Apply one operation; done when it is durable."""
+        """Apply one operation; returns when it is durable."""
 
     @abstractmethod
     async def _sweep(self, sweep: Sweep) -> Pruned: ...
 
     @abstractmethod
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
-        """The records an operation needs, to look at alone."""
+        """Load the records that an operation needs, for reading only."""
 
     @abstractmethod
     async def recall(self, claim_id: str) -> ClaimRecord | None: ...
@@ -131,4 +131,4 @@ class BatchedStore(ABC):
         return await self._sweep(Sweep(now, before, limit))
 
     async def flush(self) -> None:
-        await self._change(operations.nothing())
+        await self._change(operations.no_change())

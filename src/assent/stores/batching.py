@@ -1,4 +1,4 @@
-"""How do several operations go through one transaction, each with an end of its own?"""
+"""Batches of operations that share one transaction, each with its own result."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from assent.stores.record_rules import Records
 MOST_PER_COMMIT = 1000
 MOST_NOTES = 100_000
 LINGER = 0.01
-"""Seconds that notes wait for company: they hold nobody up, and a commit each would."""
+"""Seconds that notes wait for more notes: no caller waits for a note, and one commit per note would be slow."""
 
 
 @dataclass(slots=True, eq=False)
 class PendingWrite:
-    """An order, who waits for it, and how it ended."""
+    """An operation or sweep, the future of its caller, and its result."""
 
     order: Order
     future: asyncio.Future[Any]
@@ -29,7 +29,7 @@ class PendingWrite:
     error: Exception | None = None
 
     def report(self) -> None:
-        """To be called in the loop of whoever waits."""
+        """Resolve the caller's future. Call it in the caller's event loop."""
         if self.future.done():
             return
         if self.error is not None:
@@ -44,8 +44,8 @@ class PendingWrite:
 Item = PendingWrite | Sealed
 
 
-def take(items: deque[Item]) -> list[Item]:
-    """What goes into the next commit, in order."""
+def take_batch(items: deque[Item]) -> list[Item]:
+    """The items of the next commit, in order."""
     return [items.popleft() for _ in range(min(len(items), MOST_PER_COMMIT))]
 
 
@@ -62,7 +62,7 @@ def sweeps_in(orders: Iterable[PendingWrite]) -> list[tuple[PendingWrite, Sweep]
 
 
 def apply(batch: Sequence[Item], records: Records) -> None:
-    """Let every operation work on the records, in order; one that raises has changed nothing, and fails alone."""
+    """Apply every operation to the records, in order. One that raises has changed nothing and fails alone."""
     for item in batch:
         if isinstance(item, Sealed):
             records.changed.entries.append(item)
@@ -77,4 +77,4 @@ def _perform(item: PendingWrite, operation: StoreOperation[Any], records: Record
     except AssentError as error:
         item.error = error
     except Exception as error:
-        item.error = StoreError(f"What was to be kept could not be written: {error}.")
+        item.error = StoreError(f"The store could not write the record: {error}.")

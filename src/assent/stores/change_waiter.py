@@ -1,4 +1,4 @@
-"""How does somebody wait for an end or an answer that another call, perhaps in another process, is about to give?"""
+"""Waits until a claim ends or an approval is decided, here or in another process."""
 
 from __future__ import annotations
 
@@ -7,127 +7,129 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-Look = Callable[[str], Awaitable[T]]
-FIRST_LOOK = 0.01
-SLOWEST = 0.25
+Read = Callable[[str], Awaitable[T]]
+FIRST_POLL = 0.01
+LONGEST_POLL = 0.25
 
 
 class ChangeWaiter:
-    """Those who wait here are woken at once by what happens here; what happens elsewhere is seen by looking, ever
-    less often, or by being told. However many wait for one thing, one look at a time serves them all."""
+    """Wakes waiters at once on changes in this process, and polls with growing intervals for changes in others.
+
+    Any number of waiters for one name share one read at a time.
+    """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, _Bell] = {}
-        self._looks: dict[tuple[Look[Any], str], _Looks] = {}
+        self._waiting: dict[str, _Wakeup] = {}
+        self._reads: dict[tuple[Read[Any], str], _SharedReads] = {}
 
     def wake(self, names: Iterable[str]) -> None:
         for name in names:
-            if (bell := self._waiting.get(name)) is not None:
-                bell.ring()
+            if (wakeup := self._waiting.get(name)) is not None:
+                wakeup.fire()
 
-    async def until(self, name: str, look: Look[T], enough: Callable[[T], bool], timeout: float) -> T:
-        """What `look` finds once it is enough, or as it stands after `timeout` seconds."""
+    async def until(self, name: str, read: Read[T], enough: Callable[[T], bool], timeout: float) -> T:
+        """Return what `read` finds once `enough` accepts it, or its last value after `timeout` seconds."""
         loop = asyncio.get_running_loop()
-        deadline, bell = loop.time() + timeout, self._waiting.setdefault(name, _Bell())
-        bell.people += 1
-        bell.hurry()
+        deadline, wakeup = loop.time() + timeout, self._waiting.setdefault(name, _Wakeup())
+        wakeup.waiters += 1
+        wakeup.reset_interval()
         try:
             while True:
-                rung = bell.next()  # before the look, so that nothing that happens meanwhile is missed
-                found: T = await self._look(name, look)
+                fired = wakeup.next()  # Before the read, so that a change during the read is not missed.
+                found: T = await self._read_next(name, read)
                 left = deadline - loop.time()
                 if left <= 0 or enough(found):
                     return found
-                bell.arm()
-                await asyncio.wait([rung], timeout=left)
+                wakeup.schedule_poll()
+                await asyncio.wait([fired], timeout=left)
         finally:
-            self._leave(name, bell)
+            self._remove_waiter(name, wakeup)
 
-    def _leave(self, name: str, bell: _Bell) -> None:
-        bell.people -= 1
-        if not bell.people:
-            bell.silence()
+    def _remove_waiter(self, name: str, wakeup: _Wakeup) -> None:
+        wakeup.waiters -= 1
+        if not wakeup.waiters:
+            wakeup.cancel_timer()
             self._waiting.pop(name, None)
 
-    async def _look(self, name: str, look: Look[T]) -> T:
-        """What a look finds that has not begun yet: one under way may have begun before what is waited for."""
-        looks = self._looks.setdefault((look, name), _Looks())
-        looks.people += 1
+    async def _read_next(self, name: str, read: Read[T]) -> T:
+        """Wait for a read that has not started yet: one that is running may have started before the change."""
+        reads = self._reads.setdefault((read, name), _SharedReads())
+        reads.waiters += 1
         try:
-            found: T = await looks.next(lambda: look(name))
+            found: T = await reads.next(lambda: read(name))
             return found
         finally:
-            looks.people -= 1
-            if not looks.people:
-                self._looks.pop((look, name), None)
+            reads.waiters -= 1
+            if not reads.waiters:
+                self._reads.pop((read, name), None)
 
 
-class _Bell:
-    """What wakes all who wait for one name: news of it, or the time to look again."""
+class _Wakeup:
+    """Wakes all waiters for one name: on a change, or when it is time to poll again."""
 
     def __init__(self) -> None:
-        self.people = 0
-        self._rung: asyncio.Future[None] | None = None
+        self.waiters = 0
+        self._fired: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._pause = FIRST_LOOK
+        self._pause = FIRST_POLL
 
     def next(self) -> asyncio.Future[None]:
-        if self._rung is None:
-            self._rung = asyncio.get_running_loop().create_future()
-        return self._rung
+        if self._fired is None:
+            self._fired = asyncio.get_running_loop().create_future()
+        return self._fired
 
     @property
-    def armed(self) -> bool:
+    def is_scheduled(self) -> bool:
         return self._timer is not None
 
-    def arm(self) -> None:
-        """Ring when it is time to look again."""
-        if self._timer is None and self._rung is not None:
-            self._timer = asyncio.get_running_loop().call_later(self._pause, self.ring)
-            self._pause = min(self._pause * 1.5, SLOWEST)
+    def schedule_poll(self) -> None:
+        """Schedule the next poll."""
+        if self._timer is None and self._fired is not None:
+            self._timer = asyncio.get_running_loop().call_later(self._pause, self.fire)
+            self._pause = min(self._pause * 1.5, LONGEST_POLL)
 
-    def hurry(self) -> None:
-        """Somebody new is served as soon as if they were alone; and nobody later for it."""
-        self._pause = FIRST_LOOK
-        if self._timer is not None and self._timer.when() > asyncio.get_running_loop().time() + FIRST_LOOK:
+    def reset_interval(self) -> None:
+        """A new waiter resets the poll interval without delaying existing waiters."""
+        self._pause = FIRST_POLL
+        if self._timer is not None and self._timer.when() > asyncio.get_running_loop().time() + FIRST_POLL:
             self._timer.cancel()
             self._timer = None
-            self.arm()
+            self.schedule_poll()
 
-    def ring(self) -> None:
-        self.silence()
-        if self._rung is not None and not self._rung.done():
-            self._rung.set_result(None)
-        self._rung = None
+    def fire(self) -> None:
+        self.cancel_timer()
+        if self._fired is not None and not self._fired.done():
+            self._fired.set_result(None)
+        self._fired = None
 
-    def silence(self) -> None:
+    def cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
-class _Looks:
-    """One look under way, and one that begins after it for all who have come since."""
+class _SharedReads:
+    """One running read, and one that starts after it for all waiters that came since."""
 
     def __init__(self) -> None:
-        self.people = 0
-        self._under_way: asyncio.Task[Any] | None = None
+        self.waiters = 0
+        self._running: asyncio.Task[Any] | None = None
         self._next: asyncio.Task[Any] | None = None
 
-    def next(self, look: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+    def next(self, read: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
         if self._next is None:
-            self._next = asyncio.get_running_loop().create_task(self._after(self._under_way, look))
-            self._next.add_done_callback(_heard)
+            self._next = asyncio.get_running_loop().create_task(self._after(self._running, read))
+            self._next.add_done_callback(_retrieve_exception)
         return asyncio.shield(self._next)
 
-    async def _after(self, before: asyncio.Task[Any] | None, look: Callable[[], Awaitable[Any]]) -> Any:
+    async def _after(self, before: asyncio.Task[Any] | None, read: Callable[[], Awaitable[Any]]) -> Any:
         if before is not None and not before.done():
             await asyncio.wait([before])
-        self._under_way, self._next = self._next, None
-        return await look()
+        self._running, self._next = self._next, None
+        return await read()
 
 
-def _heard(task: asyncio.Task[Any]) -> None:
-    """Nobody may be left to hear that a look has failed."""
+def _retrieve_exception(task: asyncio.Task[Any]) -> None:
+    """Retrieve the exception: there may be no waiter left, and asyncio would log it."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""What need not be kept any longer?"""
+"""Deletes records that are no longer needed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ ROUNDS = 10_000
 
 
 async def sweep(store: Store, now: float, retention: float) -> None:
-    """As many small sweeps as it takes, so that others can write in between. Everything that is not a claim is kept as
-    long as an answer is by default."""
-    with suppress(StoreError):  # what is kept too long is let go by the next one
+    """Run as many small sweeps as needed, so that others can write in between.
+
+    Everything except claims is kept as long as results are by default.
+    """
+    with suppress(StoreError):  # The next sweep deletes what this one could not.
         for _ in range(ROUNDS):
             if max(astuple(await store.prune(now, now - retention, MOST))) < MOST:
                 return

@@ -1,4 +1,4 @@
-"""What would the store say to a request that must leave no trace in it?"""
+"""A store for dry runs: it answers like the real store and writes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MANY = 1_000_000
 
 
 class DryRunStore:
-    """A store that reads through to another and keeps nothing. Every write answers as the real one would, unwritten."""
+    """Reads through to another store and keeps nothing; each write answers as the real store would."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -40,14 +40,14 @@ class DryRunStore:
     async def claim(
         self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
     ) -> ClaimRecord:
-        standing = await self._store.recall(draft.id)
-        if standing is not None and not standing.is_stale(now):
-            raise ClaimExists(standing)
-        given = await self.approval(approval) if approval is not None else None
-        if approval is not None and (given is None or given.state_at(now) is not ApprovalState.APPROVED):
+        existing = await self._store.recall(draft.id)
+        if existing is not None and not existing.is_stale(now):
+            raise ClaimExists(existing)
+        granted = await self.approval(approval) if approval is not None else None
+        if approval is not None and (granted is None or granted.state_at(now) is not ApprovalState.APPROVED):
             raise ApprovalGone(approval)
         await self._store.afford(quotas, now)
-        return draft if standing is None else draft._replace(epoch=standing.epoch + 1)
+        return draft if existing is None else draft._replace(epoch=existing.epoch + 1)
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
@@ -76,7 +76,7 @@ class DryRunStore:
         return None
 
     async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
-        """What stands now: an onlooker does not wait."""
+        """Return the current record; a dry run does not wait."""
         return await self._store.recall(claim_id)
 
     async def claims(
@@ -93,15 +93,15 @@ class DryRunStore:
     async def ask(
         self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
     ) -> Approval:
-        standing = await self.approval_for(draft.binding, now)
-        if standing is not None:
-            return standing
-        theirs = [
+        existing = await self.approval_for(draft.binding, now)
+        if existing is not None:
+            return existing
+        own = [
             one for one in await self.approvals(tenant=draft.tenant, limit=_MANY) if one.requester == draft.requester
         ]
-        if sum(one.state_at(now) is ApprovalState.PENDING for one in theirs) >= most_pending:
+        if sum(one.state_at(now) is ApprovalState.PENDING for one in own) >= most_pending:
             raise TooManyPending(draft.requester)
-        denials = [one.declined_at for one in theirs if one.tool == draft.tool and one.declined_at is not None]
+        denials = [one.declined_at for one in own if one.tool == draft.tool and one.declined_at is not None]
         if cooldown and denials and now < max(denials) + cooldown:
             raise CoolingDown(min(max(denials) - now, 0) + cooldown)
         return draft
@@ -122,7 +122,7 @@ class DryRunStore:
         return await self._store.approval_for(binding, now)
 
     async def decided(self, approval_id: str, timeout: float) -> Approval | None:
-        """As it stands now: an onlooker does not wait."""
+        """Return the current approval; a dry run does not wait."""
         return await self.approval(approval_id)
 
     async def approvals(

@@ -1,4 +1,4 @@
-"""What is the next thing called?"""
+"""Time-ordered random identifiers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from assent.stores.randomness import randomness
 
 
 def new_id() -> str:
-    """A name nobody has or can guess. Later ones sort behind earlier ones, so that neighbours in time lie side by side
-    on the disk, and a commit touches few pages."""
+    """Return an unguessable new id. Later ids sort after earlier ones, so that records of one time share disk pages
+    and a commit touches few of them.
+    """
     return f"{time.time_ns() // 1_000_000:012x}{randomness(10).hex()}"

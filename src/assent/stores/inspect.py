@@ -15,8 +15,10 @@ from assent.stores.sqlite.database_file import check_place, failure, open_reader
 
 
 async def schema_of(url: str) -> tuple[int, int]:
-    """The version of the schema there, and the newest this version of Assent knows. Raises StoreError for a newer
-    one, and for a store that fails."""
+    """Return the schema version of the store and the newest version that this Assent knows.
+
+    Raises StoreError for a newer schema, and for a store that fails.
+    """
     if is_postgres(url):
         return await open_postgres(url).schema(), len(migrations("postgres"))
     if url.startswith("sqlite:"):
@@ -25,7 +27,7 @@ async def schema_of(url: str) -> tuple[int, int]:
 
 
 async def check_store(url: str) -> None:
-    """Raise what opening the store would raise, as far as looking at it can tell."""
+    """Raise the error that opening the store would raise, as far as reading it shows."""
     if url.startswith("sqlite:"):
         await asyncio.to_thread(check_place, sqlite_path(url))
     elif not is_postgres(url):
@@ -34,10 +36,10 @@ async def check_store(url: str) -> None:
 
 
 async def in_doubt(store: Store, now: float) -> str:
-    """How many claims are in doubt and what to do about it; empty where there is none."""
+    """How many claims are in doubt and what to do about it; empty if there are none."""
     unsettled = await store.claims(states=[State.STARTED, State.SUSPENDED, State.IN_DOUBT], limit=10_000)
     doubts = sum(record.state_at(now) is State.IN_DOUBT for record in unsettled)
-    return f"{doubts} claims are in doubt: assent claims list" if doubts else ""
+    return f"{doubts} claims are in doubt. List them: assent claims list" if doubts else ""
 
 
 def _sqlite_schema(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""What does a store promise, said in the plainest code?"""
+"""The in-memory store, the reference implementation of the store port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class MemoryStore(BatchedStore):
-    """The specification of the store: all records at hand, and no await between a look and a change."""
+    """Keeps all records in memory; no await between a read and a change makes every method atomic."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,23 +113,27 @@ class MemoryStore(BatchedStore):
         return self._records.rehearsals.get(digest)
 
     async def _sweep(self, sweep: Sweep) -> Pruned:
-        claims, approvals, rehearsals = self._bury(sweep), self._close(sweep), self._forget(sweep)
-        return Pruned(claims, approvals, rehearsals, self._reset(sweep), self._drop_expired_documents(sweep))
+        claims, approvals, rehearsals = (
+            self._expire_results(sweep),
+            self._delete_approvals(sweep),
+            self._delete_rehearsals(sweep),
+        )
+        return Pruned(claims, approvals, rehearsals, self._delete_counts(sweep), self._delete_documents(sweep))
 
-    def _bury(self, sweep: Sweep) -> int:
+    def _expire_results(self, sweep: Sweep) -> int:
         claims = self._records.claims
-        dead = [
+        expired = [
             record
             for record in claims.values()
             if record.state in FINISHED
             and record.expires_at <= sweep.now
             and (record.result, record.charges) != (None, ())
         ]
-        for record in dead[: sweep.limit]:
+        for record in expired[: sweep.limit]:
             claims[record.id] = record._replace(result=None, charges=())
-        return len(dead[: sweep.limit])
+        return len(expired[: sweep.limit])
 
-    def _close(self, sweep: Sweep) -> int:
+    def _delete_approvals(self, sweep: Sweep) -> int:
         approvals = self._records.approvals
         over = [
             one.id
@@ -140,14 +144,14 @@ class MemoryStore(BatchedStore):
             del approvals[name]
         return len(over[: sweep.limit])
 
-    def _forget(self, sweep: Sweep) -> int:
+    def _delete_rehearsals(self, sweep: Sweep) -> int:
         rehearsals = self._records.rehearsals
         old = [name for name, one in rehearsals.items() if one.at <= sweep.before][: sweep.limit]
         for name in old:
             del rehearsals[name]
         return len(old)
 
-    def _reset(self, sweep: Sweep) -> int:
+    def _delete_counts(self, sweep: Sweep) -> int:
         rates, tallies = self._records.rates, self._records.tallies
         idle = [name for name, due in rates.items() if due <= sweep.now][: sweep.limit]
         over = [name for name, tally in tallies.items() if tally.until <= sweep.before][: sweep.limit]
@@ -157,7 +161,7 @@ class MemoryStore(BatchedStore):
             del tallies[name]
         return len(idle) + len(over)
 
-    def _drop_expired_documents(self, sweep: Sweep) -> int:
+    def _delete_documents(self, sweep: Sweep) -> int:
         documents = self._records.documents
         expired = [name for name, one in documents.items() if one.is_expired(sweep.now)][: sweep.limit]
         for name in expired:

@@ -1,4 +1,4 @@
-"""Which steps lead from an empty database to the schema of this version?"""
+"""Database migrations: the steps from an empty database to the schema of this version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERED = re.compile(r"(\d{4})_(\w+)\.sql")
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step, never edited once released; the schema is all of them in their order."""
+    """One migration step. A released step is never edited; the schema is all steps in order."""
 
     number: int
     name: str
@@ -34,11 +34,13 @@ def migrations(dialect: str) -> tuple[Migration, ...]:
 
 
 def pending(dialect: str, version: int, where: str) -> tuple[Migration, ...]:
-    """The steps still to take from a schema's version; a newer schema than ours is left alone."""
+    """The steps that a schema of this version still needs. Raises StoreError for a schema newer than this Assent
+    knows.
+    """
     known = migrations(dialect)
     if version > len(known):
         raise StoreError(
-            f"{where} has schema {version}, and this version of Assent knows schemas up to {len(known)}. "
-            "Upgrade Assent, or name another database."
+            f"{where} has schema {version}, but this version of Assent knows schemas only up to {len(known)}. "
+            "Upgrade Assent, or use another database."
         )
     return known[version:]

@@ -1,4 +1,4 @@
-"""Which store does a URL name?"""
+"""Opens the store that a URL names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMS = "Write sqlite:///assent.db, sqlite:////var/lib/assent/assent.db, postgre
 
 
 async def open_store(url: str) -> Store:
-    """The store of that URL, ready for use. Raises SettingsError for a bad URL, StoreError for a store that fails."""
+    """Open the store, ready for use. Raises SettingsError for a bad URL, StoreError for a store that fails."""
     if is_postgres(url):
         store = open_postgres(url)
         await store.connect()
@@ -28,7 +28,7 @@ async def open_store(url: str) -> Store:
 
 
 def open_lazily(url: str) -> Store:
-    """The same where nothing can be awaited: a store that needs a server connects to it when it is first used."""
+    """Open the store without awaiting anything; a store that needs a server connects at first use."""
     if is_postgres(url):
         return open_postgres(url)
     scheme, _, rest = url.partition("://")
@@ -36,8 +36,8 @@ def open_lazily(url: str) -> Store:
         return MemoryStore()
     if scheme == "sqlite":
         return SqliteStore(sqlite_path(url))
-    # The URL itself is not repeated: it may hold a password.
-    raise _bad(f"a store cannot be opened under {scheme}://" if "://" in url else "this is not a URL of a store")
+    # The message does not repeat the URL, which may hold a password.
+    raise _bad_url(f"{scheme}:// is not a kind of store" if "://" in url else "this is not the URL of a store")
 
 
 def is_postgres(url: str) -> bool:
@@ -45,7 +45,7 @@ def is_postgres(url: str) -> bool:
 
 
 def open_postgres(url: str) -> PostgresStore:
-    """A store that is not connected yet."""
+    """Return a store that is not connected yet."""
     try:
         from assent.stores.postgres import PostgresStore
     except ModuleNotFoundError as error:
@@ -61,16 +61,16 @@ def sqlite_path(url: str) -> Path:
     """The file that `sqlite:///relative` or `sqlite:////absolute` names."""
     parts = urlsplit(url)
     if parts.netloc:
-        raise _bad("there is a host where the file should be: one slash is missing")
+        raise _bad_url("the URL has a host where the file name should be: one slash is missing")
     if parts.query or parts.fragment:
-        raise _bad("a file of SQLite takes no options; write ? as %3F and # as %23 if they are part of the name")
+        raise _bad_url("a SQLite URL takes no options; write ? as %3F and # as %23 if they are part of the name")
     name = unquote(parts.path.removeprefix("/"))
     if not name or name.endswith("/"):
-        raise _bad("there is no file named")
+        raise _bad_url("the URL names no file")
     if name == ":memory:" or "\0" in name:
-        raise _bad("this is not the name of a file")
+        raise _bad_url("this is not a file name")
     return Path(name)
 
 
-def _bad(message: str) -> SettingsError:
+def _bad_url(message: str) -> SettingsError:
     return SettingsError(Fault(message, FORMS + ".", field="store"))

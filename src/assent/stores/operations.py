@@ -1,4 +1,4 @@
-"""Which records does each operation need, and what does it do to them?"""
+"""Store operations: the records that each one needs, and the change it makes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuery:
-    """What is looked at before a question is asked: what answers for it, and the asker's others."""
+    """The approvals to load before a new question: those that answer for the binding, and the requester's others."""
 
     binding: str
     tenant: str
     requester: str
     now: float
     since: float
-    """Denials from then on matter."""
+    """Load declines from this time on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What an operation looks at besides claims."""
+    """The records that an operation needs besides claims."""
 
     approvals: tuple[str, ...] = ()
     questions: tuple[ApprovalQuery, ...] = ()
@@ -42,33 +42,34 @@ class Needs:
     keys: tuple[str, ...] = ()
     documents: tuple[DocumentName, ...] = ()
     places: tuple[int, ...] = ()
-    """Of entries whose values it erases."""
+    """Indexes of entries whose values are erased."""
 
 
 @dataclass(slots=True, eq=False)
 class StoreOperation(Generic[T_co]):
-    """A change of some records, named beforehand so that many can be loaded at once. Entries are rows already.
+    """A change of records that are named beforehand, so that many operations load theirs at once. Entries are
+    already encoded as rows.
 
-    Not frozen, since two are made for every call and freezing costs more than all the rest of making them.
+    Not frozen: two are made for every call, and freezing would cost more than making them.
     """
 
     apply: Callable[[Records], T_co]
     claims: tuple[str, ...] = ()
     needs: Needs | None = None
     new: str | None = None
-    """The claim that it makes. Most likely there is none of that name, which a database may find out by making it."""
+    """The claim that it makes. Usually none with that id exists, and a database can find out by inserting it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A bounded look for what nobody needs any more."""
+    """A bounded cleanup of records that are no longer needed."""
 
     now: float
     before: float
     limit: int
 
 
-def nothing() -> StoreOperation[None]:
+def no_change() -> StoreOperation[None]:
     return StoreOperation(lambda records: None)
 
 
@@ -76,15 +77,17 @@ def claim(
     draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas
 ) -> StoreOperation[ClaimRecord]:
     row = entry_row(entry)
-    needs = _paying(quotas, (approval,) if approval is not None else ()) if quotas or approval is not None else None
+    needs = (
+        _quota_needs(quotas, (approval,) if approval is not None else ()) if quotas or approval is not None else None
+    )
     return StoreOperation(lambda records: records.claim(draft, row, approval, now, quotas), (), needs, draft.id)
 
 
 def admit(quotas: Quotas, now: float) -> StoreOperation[None]:
-    return StoreOperation(lambda records: records.admit(quotas, now), needs=_paying(quotas))
+    return StoreOperation(lambda records: records.admit(quotas, now), needs=_quota_needs(quotas))
 
 
-def _paying(quotas: Quotas, approvals: tuple[str, ...] = ()) -> Needs:
+def _quota_needs(quotas: Quotas, approvals: tuple[str, ...] = ()) -> Needs:
     rates, tallies = tuple(rate.name for rate in quotas.rates), tuple(charge.tally for charge in quotas.charges)
     return Needs(approvals, rates=rates, tallies=tallies)
 

@@ -1,7 +1,7 @@
-"""Which claims need not be looked up, because what we think of them is tried when they are written?
+"""Claims that are written without reading them first.
 
-A new claim is most likely not there, and one that this process has started is most likely as it was left. Both are
-written on that condition: what is not as was thought is not written, and then all of it is looked up after all.
+A new claim usually does not exist yet, and a claim that this process started is usually unchanged. Both are written
+under that condition. If the condition fails, nothing is written and the claims are read after all.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from assent.stores.record_rules import Records
 
 MOST_KNOWN = 10_000
 _NONE = (None, None, None)
-"""What a claim says of its end (`valid_until`, `settled_at`, `result`) before it has one."""
+"""The end of a claim (`valid_until`, `settled_at`, `result`) before it has ended."""
 
 
 def names_in(operations: Iterable[StoreOperation[Any]]) -> set[str]:
-    """All claims that these operations are about."""
+    """All claims that these operations concern."""
     names = {name for operation in operations for name in operation.claims}
     names.update(operation.new for operation in operations if operation.new is not None)
     return names
 
 
 class OptimisticClaims:
-    """The claims that one writer has under way, as it last wrote them: whoever started one is about to end it."""
+    """The started claims of one writer, as it last wrote them."""
 
     def __init__(self) -> None:
         self._known: dict[str, ClaimRecord] = {}
 
     def unknown(self, operations: Iterable[StoreOperation[Any]], records: Records) -> set[str]:
-        """The claims that must be looked up; those that are known are put among the records."""
+        """Add the known claims to the records and return the ids that must be read."""
         names, known = set(), self._known
         for operation in operations:
             for name in operation.claims:
@@ -44,10 +44,10 @@ class OptimisticClaims:
         return names
 
     def can_write_optimistically(self, operations: Iterable[StoreOperation[Any]], records: Records) -> bool:
-        """Whether writing these records tries all that was only thought: what was looked at, or was not because it is
-        new, is also written. An operation that was refused may have been so for what was only thought.
+        """Whether writing these records checks every assumption: each claim that was assumed is also written.
 
-        Nor does anything end before its start is written, which hardly ever happens and would need other statements.
+        An operation may have been refused because of a wrong assumption, so then the answer is False. It is also
+        False if a claim would end before its start is written, which is rare and would need other statements.
         """
         changed, known = records.changed, self._known
         if changed.replacing or any(records.claims[name][12:15] != _NONE for name in changed.claims):
@@ -59,7 +59,7 @@ class OptimisticClaims:
         )
 
     def remember(self, records: Records) -> None:
-        """What is committed now."""
+        """Keep the claims that are now committed and still started."""
         claims, known = records.claims, self._known
         for name in chain(records.changed.claims, records.changed.moved):
             record = claims[name]

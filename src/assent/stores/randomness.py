@@ -1,4 +1,4 @@
-"""Where do random bytes come from, at the price of a call's time?"""
+"""Random bytes from a buffer, to save a system call per id."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from io import BytesIO
 
 
 class _Randomness:
-    """Random bytes, drawn from the system by the thousand: each draw would let another thread go first.
+    """Draws 4096 random bytes at a time from the system: each system call would let another thread run first.
 
-    A read of a buffer is one step, so that no two threads are given the same.
+    A read of the buffer is atomic, so that two threads never get the same bytes.
     """
 
     def __init__(self) -> None:
         self._read = BytesIO().read
 
-    def __call__(self, many: int) -> bytes:
-        found = self._read(many)
-        if len(found) == many:
+    def __call__(self, count: int) -> bytes:
+        found = self._read(count)
+        if len(found) == count:
             return found
         self._read = BytesIO(os.urandom(4096)).read
-        return os.urandom(many)
+        return os.urandom(count)
 
     def forget(self) -> None:
-        """After a fork: two processes must not use the same."""
+        """Discard the buffer after a fork: two processes must not use the same bytes."""
         self._read = BytesIO().read
 
 

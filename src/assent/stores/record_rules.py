@@ -1,7 +1,7 @@
-"""What do the store's operations do to the records they are about?
+"""What each store operation does to records.
 
-The rules stand here once. Memory keeps all records in one of these; a database loads the few that a batch of
-operations needs, lets the rules work on them, and writes what changed.
+The rules are defined here once. The memory store keeps all records in one `Records`. A database loads those that a
+batch of operations needs, applies the rules, and writes the changes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from assent.errors import StoreError
 from assent.ports import ApprovalGone, ClaimExists, CoolingDown, OverBudget, RateLimited, Rehearsal, TooManyPending
 
 _SKEW = 60.0
-"""By how many seconds the clocks of replicas may differ."""
+"""Seconds by which the clocks of replicas may differ."""
 _UNSETTLED = (State.STARTED, State.SUSPENDED, State.IN_DOUBT)
-_ANSWERING = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
+_USABLE = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSpend:
-    """What was spent of one window of one budget."""
+    """The amount spent in one window of one budget."""
 
     spent: Decimal
     until: float
@@ -36,19 +36,19 @@ class WindowSpend:
 
 @dataclass(slots=True)
 class ChangeSet:
-    """The names of what operations have changed, and what they wrote into the log, in order."""
+    """The names of the records that operations have changed, and the new log entries in order."""
 
     claims: set[str] = field(default_factory=set)
-    """New ones, and those that took the place of another."""
+    """New claims, including those that replace another."""
     replacing: set[str] = field(default_factory=set)
-    """Those of them that did."""
+    """Those that replace another claim."""
     moved: dict[str, ClaimRecord] = field(default_factory=dict)
-    """Claims of which no more has changed than where they stand (`rows.move_row`), as they were before."""
+    """Claims whose progress alone has changed (`rows.move_row`), as they were before."""
     approvals: set[str] = field(default_factory=set)
     rehearsals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     documents: set[DocumentName] = field(default_factory=set)
-    """Written, or deleted where no record of that name is left."""
+    """Documents that were written, or deleted if no record of that name is left."""
     rates: set[str] = field(default_factory=set)
     tallies: set[str] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
@@ -57,7 +57,7 @@ class ChangeSet:
 
 @dataclass(slots=True)
 class Records:
-    """Records by name. In every operation looks come before changes: one that raises has changed nothing."""
+    """Records by name. Every operation checks before it changes anything: one that raises has changed nothing."""
 
     claims: dict[str, ClaimRecord] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Records:
     rates: dict[str, float] = field(default_factory=dict)
     tallies: dict[str, WindowSpend] = field(default_factory=dict)
     places: dict[int, Sealed] = field(default_factory=dict)
-    """Entries of the log of which something is to be erased."""
+    """Log entries from which values are erased."""
     changed: ChangeSet = field(default_factory=ChangeSet)
 
     def append(self, rows: Iterable[Sealed]) -> None:
@@ -76,7 +76,7 @@ class Records:
     def erase(self, index: int, fields: Sequence[str], row: Sealed) -> None:
         found = self.places.get(index)
         if found is None:
-            raise StoreError(f"There is no entry {index}.")
+            raise StoreError(f"The log has no entry {index}.")
         try:
             left = redact(found.values, fields)
         except BadEntry as error:
@@ -86,34 +86,34 @@ class Records:
         self.append([row])
 
     def claim(self, draft: ClaimRecord, row: Sealed, approval: str | None, now: float, quotas: Quotas) -> ClaimRecord:
-        standing = self.claims.get(draft.id)
-        if standing is not None and not standing.is_stale(now):
-            raise ClaimExists(standing)
-        if standing is not None:
-            draft = draft._replace(epoch=standing.epoch + 1)
-        consumed = self._consumed(approval, draft.id, now) if approval is not None else None
+        existing = self.claims.get(draft.id)
+        if existing is not None and not existing.is_stale(now):
+            raise ClaimExists(existing)
+        if existing is not None:
+            draft = draft._replace(epoch=existing.epoch + 1)
+        consumed = self._consume(approval, draft.id, now) if approval is not None else None
         if quotas:
-            self._pay(quotas, now)
+            self._charge_quotas(quotas, now)
         if consumed is not None:
             self._put_approval(consumed)
         if quotas.charges:
             draft = draft._replace(charges=tuple({charge.tally: charge.amount for charge in quotas.charges}.items()))
-        self._put_claim(draft, replacing=standing is not None)
+        self._put_claim(draft, replacing=existing is not None)
         self.changed.entries.append(row)
         return draft
 
-    def _consumed(self, approval_id: str, claim_id: str, now: float) -> Approval:
+    def _consume(self, approval_id: str, claim_id: str, now: float) -> Approval:
         approval = self.approvals.get(approval_id)
         if approval is None or approval.state_at(now) is not ApprovalState.APPROVED:
             raise ApprovalGone(approval_id)
         return replace(approval, used=approval.used + 1, claim=claim_id)
 
     def admit(self, quotas: Quotas, now: float) -> None:
-        self._pay(quotas, now)
+        self._charge_quotas(quotas, now)
 
-    def _pay(self, quotas: Quotas, now: float) -> None:
+    def _charge_quotas(self, quotas: Quotas, now: float) -> None:
         arrivals = {rate.name: self._arrival(rate, now) for rate in quotas.rates}
-        tallies = {charge.tally: self._charged(charge) for charge in quotas.charges}
+        tallies = {charge.tally: self._add_charge(charge) for charge in quotas.charges}
         self.rates.update(arrivals)
         self.changed.rates.update(arrivals)
         self.tallies.update(tallies)
@@ -122,9 +122,9 @@ class Records:
     def _arrival(self, rate: RateSlot, now: float) -> float:
         """GCRA: the time at which the next call would arrive if all calls came evenly.
 
-        A stored time far beyond a whole period from now can only come from a clock that was set back. It then counts
-        as a rate with one place left: this call passes, is stored by the clock of today, and the next ones come at the
-        rate. Within `_SKEW` it may be another replica's clock, and is believed.
+        A stored time far beyond a whole period from now means that the clock was set back. The rate then counts as
+        having one slot left: this call passes, its time is stored by today's clock, and later calls follow the
+        rate. Within `_SKEW` the time may come from another replica's clock and is used as it is.
         """
         stored, step = self.rates.get(rate.name, now), rate.per / rate.calls
         if stored > now + rate.per + max(rate.per, _SKEW):
@@ -135,12 +135,12 @@ class Records:
             raise RateLimited(early)
         return due
 
-    def _charged(self, charge: BudgetCharge) -> WindowSpend:
+    def _add_charge(self, charge: BudgetCharge) -> WindowSpend:
         tally = self.tallies.get(charge.tally, WindowSpend(Decimal(0), charge.until))
         try:
             spent, left = EXACT.add(tally.spent, charge.amount), EXACT.subtract(charge.limit, tally.spent)
         except Inexact:
-            raise StoreError(f"An amount has more digits than can be counted: {charge.amount:.3e}.") from None
+            raise StoreError(f"An amount has too many digits to be added exactly: {charge.amount:.3e}.") from None
         if spent > charge.limit:
             raise OverBudget(charge.limit, left)
         return replace(tally, spent=spent)
@@ -178,7 +178,7 @@ class Records:
         return True
 
     def _release(self, record: ClaimRecord) -> None:
-        """Give back what was reserved for something that did not happen; a window that is gone needs nothing back."""
+        """Return the reservation of an effect that did not happen. A window that has ended needs no return."""
         for name, amount in record.charges:
             tally = self.tallies.get(name)
             if tally is not None:
@@ -192,17 +192,17 @@ class Records:
                 self._move_claim(record._replace(lease_until=lease_until), record)
 
     def ask(self, draft: Approval, now: float, most_pending: int, row: Sealed, cooldown: float) -> Approval:
-        standing = self.approval_for(draft.binding, now)
-        if standing is not None:
-            return standing
-        theirs = [one for one in self.approvals.values() if one.asker == draft.asker]
-        if sum(one.state_at(now) is ApprovalState.PENDING for one in theirs) >= most_pending:
+        existing = self.approval_for(draft.binding, now)
+        if existing is not None:
+            return existing
+        own = [one for one in self.approvals.values() if one.asker == draft.asker]
+        if sum(one.state_at(now) is ApprovalState.PENDING for one in own) >= most_pending:
             raise TooManyPending(draft.requester)
-        denials = [one.declined_at for one in theirs if one.tool == draft.tool and one.declined_at is not None]
+        denials = [one.declined_at for one in own if one.tool == draft.tool and one.declined_at is not None]
         if cooldown and denials and now < max(denials) + cooldown:
             raise CoolingDown(min(max(denials) - now, 0) + cooldown)
         if draft.id in self.approvals:
-            raise StoreError(f"There is an approval {draft.id} already.")
+            raise StoreError(f"An approval {draft.id} already exists.")
         self._put_approval(draft)
         self.append([row])
         return draft
@@ -222,8 +222,8 @@ class Records:
 
     def approval_for(self, binding: str, now: float) -> Approval | None:
         bound = [one for one in self.approvals.values() if one.binding == binding]
-        answering = [one for one in bound if one.state_at(now) in _ANSWERING]
-        return max(answering, key=lambda one: (one.asked_at, one.id), default=None)
+        usable = [one for one in bound if one.state_at(now) in _USABLE]
+        return max(usable, key=lambda one: (one.asked_at, one.id), default=None)
 
     def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
         wanted = (tenant, requester, tool)
@@ -239,7 +239,7 @@ class Records:
 
     def add_key(self, record: KeyRecord, row: Sealed) -> None:
         if record.digest in self.keys:
-            raise StoreError(f"There is a key {record.start} already.")
+            raise StoreError(f"A key {record.start} already exists.")
         self._put_key(record)
         self.append([row])
 

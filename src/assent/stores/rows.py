@@ -1,4 +1,4 @@
-"""How is a record written in a row, and read back?"""
+"""Converts records to database rows and back."""
 
 from __future__ import annotations
 
@@ -25,25 +25,29 @@ _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
 
 def entry_row(entry: Entry) -> Sealed:
-    """Sealed when it is handed over, so that nobody can change it on its way, and a bad one hurts nobody else."""
+    """Encode an entry as soon as it is handed over, so that later changes cannot reach it and a bad entry fails
+    alone.
+    """
     at = round(entry.at * 1000)
     try:
         return seal(entry.kind, at, entry.facts, entry.values, randomness)
     except BadEntry:
-        return _seal_plainly(entry, at)
+        return _seal_encoded(entry, at)
 
 
-def _seal_plainly(entry: Entry, at: int) -> Sealed:
-    """With texts of facts in the letters a leaf may hold: a server may have named its tools in any."""
-    facts = {name: _plain(value) for name, value in entry.facts.items()}
+def _seal_encoded(entry: Entry, at: int) -> Sealed:
+    """Encode an entry whose facts hold characters that a leaf may not contain, such as a server's unusual tool
+    names.
+    """
+    facts = {name: _percent_encode(value) for name, value in entry.facts.items()}
     try:
         return seal(entry.kind, at, facts, entry.values, randomness)
     except (BadEntry, TypeError) as error:
-        raise StoreError(f"The entry cannot be written down: {error}.") from error
+        raise StoreError(f"The audit entry cannot be encoded: {error}.") from error
 
 
-def _plain(value: Any) -> Any:
-    """A text with every letter but the plain ones percent-encoded."""
+def _percent_encode(value: Any) -> Any:
+    """Percent-encode all but simple ASCII characters of a text."""
     return quote(value, safe=_LETTERS, errors="surrogatepass")[:512] if isinstance(value, str) else value
 
 
@@ -52,17 +56,21 @@ def entry_rows(entries: Sequence[Entry]) -> list[Sealed]:
 
 
 def logged(index: int, leaf: bytes, vals: bytes | None) -> LogEntry:
-    """An entry read back; what was erased is not among its values."""
+    """Decode an entry; erased values are missing from it."""
     try:
-        said, values = orjson.loads(leaf), unpack(vals)[0]
-        entry = Entry(said["kind"], said["at"] / 1000, said["facts"], {n: orjson.loads(v) for n, v in values.items()})
+        public, values = orjson.loads(leaf), unpack(vals)[0]
+        entry = Entry(
+            public["kind"], public["at"] / 1000, public["facts"], {n: orjson.loads(v) for n, v in values.items()}
+        )
     except (BadEntry, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"Entry {index} of the log was altered; `assent audit verify` says how: {error}.") from error
+        raise StoreError(
+            f"Entry {index} of the log was altered. Run `assent audit verify` for details: {error}."
+        ) from error
     return LogEntry(index, entry)
 
 
 def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
-    """All fields in their order; a database takes the state's name and packed charges."""
+    """All fields in order, with the state's name and the packed charges."""
     return (*record[:7], record.state._value_, *record[8:15], _charges_column(record) if record.charges else None)
 
 
@@ -72,7 +80,7 @@ def start_row(record: ClaimRecord) -> tuple[Any, ...]:
 
 
 def move_row(record: ClaimRecord, before: ClaimRecord) -> tuple[Any, ...]:
-    """What changes of a claim between its start and its end, and last its name and where it must have stood."""
+    """The fields that change between a claim's start and its end, then its id and the epoch and state it must have."""
     return (
         record.state._value_,
         record.epoch,
@@ -88,7 +96,7 @@ def move_row(record: ClaimRecord, before: ClaimRecord) -> tuple[Any, ...]:
 
 
 def _charges_column(record: ClaimRecord) -> bytes:
-    return written([[name, str(amount)] for name, amount in record.charges])
+    return to_json([[name, str(amount)] for name, amount in record.charges])
 
 
 def claim_of(row: Sequence[Any]) -> ClaimRecord:
@@ -106,14 +114,14 @@ def approval_row(approval: Approval) -> tuple[Any, ...]:
         approval.by,
         approval.quorum,
         approval.text,
-        written(approval.facts),
+        to_json(approval.facts),
         approval.asked_at,
         approval.expires_at,
         approval.lasts,
         approval.uses,
         approval.used,
         decisions_column(approval),
-        None if approval.details is None else written(approval.details),
+        None if approval.details is None else to_json(approval.details),
         approval.claim,
         approval.answers_until,
         approval.pending_until,
@@ -122,10 +130,10 @@ def approval_row(approval: Approval) -> tuple[Any, ...]:
 
 
 def decisions_column(approval: Approval) -> bytes:
-    return written([_said(decision) for decision in approval.decisions])
+    return to_json([_decision_fields(decision) for decision in approval.decisions])
 
 
-def _said(decision: Decision) -> dict[str, Any]:
+def _decision_fields(decision: Decision) -> dict[str, Any]:
     """A decision in JSON; without a reason it has the form that earlier versions read."""
     return {name: value for name, value in asdict(decision).items() if name != "reason" or value}
 
@@ -146,8 +154,8 @@ def key_row(record: KeyRecord) -> tuple[Any, ...]:
         who.id,
         who.kind,
         who.tenant,
-        written(sorted(who.scopes)),
-        written(sorted(who.roles)),
+        to_json(sorted(who.scopes)),
+        to_json(sorted(who.roles)),
         who.mode,
         record.created_at,
         record.revoked_at,
@@ -160,9 +168,9 @@ def key_of(row: Sequence[Any]) -> KeyRecord:
     return KeyRecord(digest, start, Principal(name, kind, tenant, *granted, mode=mode), created_at, revoked_at)
 
 
-def written(value: Any) -> bytes:
-    """JSON with sorted names."""
+def to_json(value: Any) -> bytes:
+    """Encode as JSON with sorted names."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (TypeError, RecursionError) as error:
-        raise StoreError(f"What was to be kept is not plain JSON: {error}.") from error
+        raise StoreError(f"A value to be stored is not plain JSON: {error}.") from error

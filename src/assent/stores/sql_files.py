@@ -1,4 +1,4 @@
-"""Where does the SQL stand, and how is it found by name?"""
+"""The SQL statements, read by name from the files in `sql/`."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def statements(dialect: str) -> Mapping[str, str]:
 
 @cache
 def for_rows(statement: str, count: int) -> str:
-    """A statement about one row of values, made about so many."""
+    """Repeat the VALUES row of a statement so that it takes `count` rows."""
     return _ROW.sub(lambda row: "VALUES " + ", ".join([row[1]] * count), statement)

@@ -1,1 +1,1 @@
-"""Where do calls leave to? One module per kind of upstream, and what they share."""
+"""Upstreams: the servers behind the gateway, one package per kind, and what they share."""

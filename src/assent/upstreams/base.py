@@ -34,8 +34,8 @@ from assent.web.asgi import Headers
 
 MOST_ROUNDS = 10
 _LOG_LEVELS = get_args(LoggingLevel)
-_OF_ONE_ROUND = frozenset({"_meta", "inputResponses", "requestState"})
-# Errors that say that the tool never ran.
+_ROUND_PARAMS = frozenset({"_meta", "inputResponses", "requestState"})
+# Errors that mean the tool did not run.
 _BEFORE_RUNNING = frozenset(
     {
         INVALID_REQUEST,
@@ -48,19 +48,21 @@ _BEFORE_RUNNING = frozenset(
 
 
 class McpLink:
-    """What is the same for every server that speaks the protocol, however it is reached."""
+    """The part of a link that is the same for every MCP server, over HTTP or stdio."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     @property
     def described(self) -> Described | None:
-        """What the upstream said of itself when it was last asked."""
+        """The upstream's last description of itself."""
         raise NotImplementedError
 
-    async def run(self, call: Call, key: str | None, mcp_request: McpRequest, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run a governed call. `asked` holds answers to the tool's own question, and its state."""
-        params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": arguments_with_key(call, key), **asked}
+    async def run(
+        self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Run a governed call. `answers` holds the answers to the tool's own question, and its state."""
+        params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": arguments_with_key(call, key), **answers}
         meta = _meta(mcp_request)
         fields = param_headers(call.tool, params["arguments"])
         if key is not None:
@@ -71,37 +73,37 @@ class McpLink:
                 fields = [*fields, (b"idempotency-key", key.encode())]
         if meta := inject_trace_context(meta):
             params["_meta"] = meta
-        return await self._guarded(call, params, fields, mcp_request)
+        return await self._call_tool(call, params, fields, mcp_request)
 
     async def read(
         self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
     ) -> dict[str, Any]:
-        """Call another tool of the upstream, one that only reads; a client that would call again is not asked."""
+        """Call another, read-only tool of the upstream; the client is not asked anything."""
         if mcp_request.parsed_request.era is Era.MODERN:
             mcp_request = replace(mcp_request, parsed_request=replace(mcp_request.parsed_request, capabilities=None))
         params = {"name": tool.wire_name, "arguments": dict(arguments)}
-        return await self._guarded(call, params, param_headers(tool, arguments), mcp_request, safe=True)
+        return await self._call_tool(call, params, param_headers(tool, arguments), mcp_request, safe=True)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the upstream says it can do; nothing while it has not said."""
+        """The upstream's declared capabilities; empty until it has described itself."""
         return self.described.capabilities if self.described is not None else {}
 
     async def ask(self, method: str, params: Mapping[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
-        """Any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
-        said = {name: value for name, value in params.items() if name != "_meta"}
+        """Send any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
+        sent = {name: value for name, value in params.items() if name != "_meta"}
         if meta := inject_trace_context(_meta(mcp_request)):
-            said["_meta"] = meta
-        return await self._rounds(method, said, [], mcp_request, safe=True)
+            sent["_meta"] = meta
+        return await self._request_with_questions(method, sent, [], mcp_request, safe=True)
 
-    async def _guarded(
+    async def _call_tool(
         self, call: Call, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool = False
     ) -> dict[str, Any]:
         reads = call.tool.contract.side_effect == "read"
         try:
-            result = await self._rounds("tools/call", params, fields, mcp_request, safe=safe or reads)
+            result = await self._request_with_questions("tools/call", params, fields, mcp_request, safe=safe or reads)
             if is_task(result):
-                raise OutcomeUnknown(f"upstream {self.name!r} made a task of the call, which was not asked for")
+                raise OutcomeUnknown(f"upstream {self.name!r} turned the call into a task, which was not requested")
             return drop_invalid_meta(result)
         except UpstreamError as fault:
             raise (OutcomeUnknown if fault.sent else NotReached)(str(fault)) from fault
@@ -116,11 +118,11 @@ class McpLink:
                 raise NotRun(error.message, error) from error
             raise OutcomeUnknown(f"upstream {self.name!r} answered with error {error.code}") from error
 
-    async def _rounds(
+    async def _request_with_questions(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
-        """One request; where the upstream asks in the modern way a client of the old one, the questions in between."""
-        result = await self._once(method, params, fields, mcp_request, safe=safe)
+        """Send one request. If a modern upstream asks questions, put them to a handshake-era client in between."""
+        result = await self._request(method, params, fields, mcp_request, safe=safe)
         for _ in range(MOST_ROUNDS):
             if result.get("resultType") != "input_required" or mcp_request.parsed_request.era is Era.MODERN:
                 return result
@@ -130,28 +132,30 @@ class McpLink:
             if "requestState" in result:
                 params["requestState"] = result["requestState"]
             try:
-                result = await self._once(method, params, fields, mcp_request, safe=safe)
+                result = await self._request(method, params, fields, mcp_request, safe=safe)
             except (UpstreamError, RpcError) as error:
                 if safe:
                     raise
-                raise OutcomeUnknown(f"upstream {self.name!r} failed after it had asked") from error  # so it had begun
-        raise OutcomeUnknown(f"upstream {self.name!r} never stops asking")
+                raise OutcomeUnknown(
+                    f"upstream {self.name!r} failed after it asked a question"
+                ) from error  # so it had begun
+        raise OutcomeUnknown(f"upstream {self.name!r} asks too many questions")
 
-    async def _once(
+    async def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
         raise NotImplementedError
 
 
 def param_headers(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
-    """The `Mcp-Param-*` headers by which a tool wants arguments mirrored, whether or not the caller's era has them."""
+    """The `Mcp-Param-*` headers in which a tool wants its arguments mirrored, in either era of the caller."""
     named = header_map(tool)
     headers = mcp_param_headers(named, arguments) if named else {}
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 def header_map(tool: Tool) -> Mapping[tuple[str, ...], str]:
-    """Which arguments of a tool are mirrored in which headers."""
+    """The arguments of a tool that are mirrored in headers."""
     found: Mapping[tuple[str, ...], str] | None = tool.derived.get("headers")
     if found is None:
         found = tool.derived["headers"] = x_mcp_header_map(tool.definition["inputSchema"])
@@ -159,14 +163,14 @@ def header_map(tool: Tool) -> Mapping[tuple[str, ...], str]:
 
 
 def drop_invalid_meta(result: dict[str, Any]) -> dict[str, Any]:
-    """The result without a `_meta` that is none, such as null: our marks go where one is."""
+    """Drop a `_meta` that is not an object, such as null, because Assent adds its own marks there."""
     if isinstance(result.get("_meta", {}), dict):
         return result
     return {name: value for name, value in result.items() if name != "_meta"}
 
 
 def arguments_with_key(call: Call, key: str | None) -> dict[str, Any]:
-    """The arguments as they go upstream: without those that are ours alone, with the key where it is one of them."""
+    """The arguments for the upstream: without Assent's own, and with the key if it is an argument."""
     contract, arguments = call.tool.contract, dict(call.arguments)
     if contract.dry_run.mode != "none" and not call.tool.rehearses:
         arguments.pop(contract.dry_run.argument, None)
@@ -189,10 +193,10 @@ async def _ask_all(questions: dict[str, Any], mcp_request: McpRequest) -> dict[s
 
 
 def _meta(mcp_request: McpRequest) -> dict[str, Any]:
-    """What an upstream may see of the caller's `_meta`: the progress token and the trace context.
+    """The part of the caller's `_meta` that an upstream may see: the progress token and the trace context.
 
-    Neither says what is to be done. The rest would reach the upstream unseen by the digest, the person who is asked
-    and the log.
+    Neither describes the action. Anything else would reach the upstream without being digested, shown to a person
+    or logged.
     """
     meta = mcp_request.parsed_request.params.get("_meta")
     if not isinstance(meta, dict):
@@ -203,7 +207,7 @@ def _meta(mcp_request: McpRequest) -> dict[str, Any]:
 
 
 def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
-    """A modern upstream is told with every request how much it may log; a session of the old era said so once."""
+    """Add the caller's log level to a request for a modern upstream; a handshake-era session sets it once."""
     session, meta = mcp_request.session, mcp_request.parsed_request.params.get("_meta")
     level = session.log_level if session is not None else None
     if level is None and isinstance(meta, dict):
@@ -216,17 +220,17 @@ def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str,
 async def suspended_call(
     suspended_calls: SuspendedCalls, method: str, params: dict[str, Any], mcp_request: McpRequest, request: Ask
 ) -> dict[str, Any]:
-    """A request at an upstream that asks on the stream, for a client that calls again with its answers."""
+    """Run a request at an upstream that asks on the stream, for a client that calls again with its answers."""
     principal, capabilities = caller_of(mcp_request), asks_of(mcp_request.parsed_request.capabilities)
-    said = method, {name: value for name, value in params.items() if name not in _OF_ONE_ROUND}
+    request_key = method, {name: value for name, value in params.items() if name not in _ROUND_PARAMS}
     owner, reply = (principal.tenant, principal.id), mcp_request.reply
     token = (params.get("_meta") or {}).get("progressToken")
     if "requestState" in params:
         responses = params.get("inputResponses")
-        return await suspended_calls.resume(params["requestState"], owner, said, responses, reply, token)
+        return await suspended_calls.resume(params["requestState"], owner, request_key, responses, reply, token)
     if not capabilities:
         return await request(reply)
-    return await suspended_calls.begin(request, owner, said, capabilities, reply, token)
+    return await suspended_calls.begin(request, owner, request_key, capabilities, reply, token)
 
 
 def caller_of(mcp_request: McpRequest) -> Principal:

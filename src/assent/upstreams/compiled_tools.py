@@ -1,8 +1,8 @@
-"""Tools of upstreams taken into the catalogue, under a written contract or an inferred one.
+"""Compiles the tools of upstreams for the catalogue, with a written contract or an inferred one.
 
-An upstream's annotations are claims. They never make a tool less guarded than a confident inference does, unless the
-upstream is trusted or a contract says so. A guess in turn never lowers a host's guard: the hints of an inferred tool
-are no laxer than the upstream's own, unless the operator trusts its annotations or chose a profile.
+An upstream's annotations are claims. They never make a tool less guarded than a confident inference does, unless
+the upstream is trusted or a contract says so. An inference never lowers a host's guard either: the hints of an
+inferred tool are no laxer than the upstream's own, unless the operator trusts its annotations or chose a profile.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from assent.upstreams.tasks import ONLY_AS_A_TASK, plain_definition
 CONFIDENT = 0.8
 _BLANKET = 3
 NO_CONTRACT = "it has no contract"
-"""Why a tool is withheld where contracts are not inferred."""
+"""The reason for withholding a tool when contracts are not inferred."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamPolicy:
-    """On which terms the tools of one upstream are taken in."""
+    """The policy for the tools of one upstream."""
 
     upstream: str
     profile: Profile
@@ -41,24 +41,24 @@ class UpstreamPolicy:
     has_test: bool = False
     historic_names: bool = False
     visibility: str | None = None
-    """The visibility of tools whose contract says nothing of it; default: as the profile has it."""
+    """The visibility of tools whose contract does not set one; default: from the profile."""
     chosen: bool = False
-    """Whether the operator chose the profile, rather than leaving it at the default."""
+    """Whether the operator chose the profile explicitly."""
 
     @property
     def vouched(self) -> bool:
-        """Whether the operator vouches for the hints that are derived from guesses."""
+        """Whether the operator vouches for hints that are derived from inference."""
         return self.chosen or self.trust == "annotations"
 
     def canonical(self, name: str) -> str:
-        """The name on our wire."""
+        """The tool's name as clients see it."""
         full = self.prefix + name
         return full.replace(".", "_") if self.safe_names else full
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledTools:
-    """The tools of one upstream under contract, and the withheld ones with the reason."""
+    """The tools of one upstream with their contracts, and the withheld ones with the reason."""
 
     tools: tuple[Tool, ...]
     withheld: Mapping[str, str]
@@ -67,15 +67,15 @@ class CompiledTools:
 def compile_tools(
     definitions: Sequence[Mapping[str, Any]],
     contracts: Mapping[str, Contract],
-    terms: UpstreamPolicy,
+    policy: UpstreamPolicy,
     unaccepted: Mapping[str, str] | None = None,
     *,
     blanket: bool | None = None,
 ) -> CompiledTools:
-    """Put every definition under the contract written for it, or one inferred; what cannot be is withheld.
+    """Compile every definition with its written contract or an inferred one; a tool that has neither is withheld.
 
-    `unaccepted` holds the upstream's names of definitions that nobody has accepted as they are, with the reason.
-    `blanket` says whether the upstream marks all its tools destructive; by default it is read from the definitions.
+    `unaccepted` maps the upstream's names of definitions that no person accepted to the reason. `blanket` says
+    whether the upstream marks all its tools destructive; by default it is read from the definitions.
     """
     tools: list[Tool] = []
     withheld: dict[str, str] = {}
@@ -85,7 +85,7 @@ def compile_tools(
         name = definition.get("name")
         if not isinstance(name, str):
             continue
-        canonical = terms.canonical(name)
+        canonical = policy.canonical(name)
         if unaccepted and name in unaccepted:
             withheld[canonical] = unaccepted[name]
             continue
@@ -95,22 +95,22 @@ def compile_tools(
             continue
         try:
             written = contracts.get(canonical)
-            contract = written or _inferred(canonical, definition, terms, blanket=blanket)
+            contract = written or _infer_contract(canonical, definition, policy, blanket=blanket)
             if contract is None:
                 withheld[canonical] = NO_CONTRACT
                 continue
             tools.append(
                 compile_tool(
                     contract,
-                    profile=terms.profile,
-                    upstream=terms.upstream,
+                    profile=policy.profile,
+                    upstream=policy.upstream,
                     wire_name=name,
                     definition=definition,
-                    has_test=terms.has_test,
-                    historic_names=terms.historic_names,
+                    has_test=policy.has_test,
+                    historic_names=policy.historic_names,
                     open_world=contract.open_world is None and classify(definition).open_world,
-                    visibility=terms.visibility,
-                    claims=None if written or terms.vouched else read_claims(definition),
+                    visibility=policy.visibility,
+                    claims=None if written or policy.vouched else read_claims(definition),
                 )
             )
         except ContractError as error:
@@ -118,18 +118,20 @@ def compile_tools(
     return CompiledTools(tuple(tools), withheld)
 
 
-def _inferred(name: str, definition: Mapping[str, Any], terms: UpstreamPolicy, *, blanket: bool) -> Contract | None:
-    if terms.without_contract != "infer":
+def _infer_contract(
+    name: str, definition: Mapping[str, Any], policy: UpstreamPolicy, *, blanket: bool
+) -> Contract | None:
+    if policy.without_contract != "infer":
         return None
     inference, claims = classify(definition), read_claims(definition)
     if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
         claims = replace(claims, destructive=None)
-    tier, risk = judge(inference, claims, trusted=terms.trust == "annotations")
+    tier, risk = judge(inference, claims, trusted=policy.trust == "annotations")
     fields: dict[str, Any] = {
         "side_effect": tier,
         "risk": risk,
         "overwrites": tier is Tier.WRITE and inference.overwrites,
-        "open_world": _reaches_out(inference, claims, trusted=terms.trust == "annotations"),
+        "open_world": _reaches_out(inference, claims, trusted=policy.trust == "annotations"),
         "labels": inference.labels.as_json(),
     }
     title = definition.get("title") or _annotated_title(definition)
@@ -141,7 +143,7 @@ def _inferred(name: str, definition: Mapping[str, Any], terms: UpstreamPolicy, *
 
 
 def marks_all_destructive(definitions: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a server marks every tool destructive that it does not mark read-only: then the mark says nothing."""
+    """Whether a server marks every tool destructive that is not read-only; then the mark means nothing."""
     claims = [read_claims(definition) for definition in definitions]
     marks = [one.destructive for one in claims if one.destructive is not None and not one.read_only]
     return len(marks) >= _BLANKET and all(marks)
@@ -150,22 +152,22 @@ def marks_all_destructive(definitions: Sequence[Mapping[str, Any]]) -> bool:
 def judge(inference: Inference, claims: Claims, *, trusted: bool) -> tuple[Tier, Risk]:
     """Tier and risk of a tool without a contract."""
     inferred, risk = Tier(inference.tier), Risk(inference.risk)
-    claimed = _claimed(claims)
+    claimed = _claimed_tier(claims)
     if trusted and claimed is not None:
         tier = claimed
         return tier, max(DEFAULT_RISK[tier], risk if tier == inferred else Risk.LOW, key=lambda one: one.number)
     if inference.confidence >= CONFIDENT:
-        tier = inferred if claimed is None else _graver(inferred, claimed)
+        tier = inferred if claimed is None else _more_severe(inferred, claimed)
         return tier, max(DEFAULT_RISK[tier], risk, key=lambda one: one.number)
     if claimed is not None and risk is not Risk.FORBIDDEN:
-        tier = claimed if claimed is Tier.READ else _graver(inferred, claimed)
+        tier = claimed if claimed is Tier.READ else _more_severe(inferred, claimed)
         return tier, DEFAULT_RISK[tier] if tier is Tier.READ else max(DEFAULT_RISK[tier], risk, key=_number)
     tier = inferred if inferred is not Tier.READ else Tier.WRITE
     return tier, max(Risk.HIGH, risk, key=_number)
 
 
 def _reaches_out(inference: Inference, claims: Claims, *, trusted: bool) -> bool:
-    """Whether calls reach systems outside. Nobody need believe a server that says they do not."""
+    """Whether calls reach external systems. A server's claim that they do not is not enough."""
     if trusted and claims.open_world is not None:
         return claims.open_world
     return inference.open_world or claims.open_world is True
@@ -175,8 +177,8 @@ def _number(risk: Risk) -> int:
     return risk.number
 
 
-def _claimed(claims: Claims) -> Tier | None:
-    """The tier that the claims amount to; None where nothing is claimed."""
+def _claimed_tier(claims: Claims) -> Tier | None:
+    """The tier that the annotations claim; None if they claim nothing."""
     if claims.read_only is None and claims.destructive is None:
         return None
     if claims.read_only:
@@ -184,11 +186,11 @@ def _claimed(claims: Claims) -> Tier | None:
     return Tier.DESTRUCTIVE if claims.destructive else Tier.WRITE
 
 
-_GRAVITY = [Tier.READ, Tier.COMPUTE, Tier.WRITE, Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE]
+_SEVERITY = [Tier.READ, Tier.COMPUTE, Tier.WRITE, Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE]
 
 
-def _graver(one: Tier, other: Tier) -> Tier:
-    return max(one, other, key=_GRAVITY.index)
+def _more_severe(one: Tier, other: Tier) -> Tier:
+    return max(one, other, key=_SEVERITY.index)
 
 
 def _annotated_title(definition: Mapping[str, Any]) -> Any:

@@ -1,18 +1,18 @@
-"""The failures of an upstream, and whether the call may have had an effect."""
+"""Errors of an upstream, and whether the call may have had an effect."""
 
 from typing import ClassVar
 
 
 class UpstreamError(Exception):
-    """An upstream did not do its part.
+    """An upstream failed.
 
-    `sent` is True when any byte of the request may have reached the upstream: then nobody knows whether
-    the call had an effect, unless an answer says so. `advice` is for the operator alone: it may name addresses.
+    `sent` is True if any byte of the request may have reached the upstream: then it is unknown whether the call had
+    an effect, unless an answer says so. `advice` is only for the operator: it may contain addresses.
     """
 
     code: ClassVar[str] = "execute.upstream_failed"
     status: ClassVar[int] = 502
-    remedy: ClassVar[str] = "Try again later; if it goes on, tell the operator of this gateway."
+    remedy: ClassVar[str] = "Try again later; if it continues, tell the operator of this gateway."
 
     def __init__(self, upstream: str, detail: str, *, sent: bool, advice: str = "") -> None:
         super().__init__(f"upstream {upstream!r}: {detail}")
@@ -22,7 +22,7 @@ class UpstreamError(Exception):
 
 
 def safe_error_text(error: Exception) -> str:
-    """What a log may say of an upstream's failure beside its name: our own words, never those it answered with."""
+    """The description of an upstream's failure for a log: Assent's own text, never the upstream's."""
     if isinstance(error, UpstreamError):
         return f"{error.detail}. {error.advice}" if error.advice else error.detail
     if isinstance(error, TimeoutError):
@@ -44,15 +44,15 @@ class Unreachable(UpstreamError):
 
 
 class CircuitOpen(UpstreamError):
-    """Too many failures in a row: the upstream is left alone for a moment."""
+    """The upstream failed too often in a row and gets no calls for a while."""
 
     code = "execute.upstream_suspended"
     status = 503
-    remedy = "The upstream failed repeatedly and is being left alone; it is tried again by itself."
+    remedy = "The upstream failed repeatedly and gets no calls for a while; the gateway tries it again by itself."
 
 
 class PoolExhausted(UpstreamError):
-    """Every connection is taken and enough calls wait already."""
+    """Every connection is busy and the queue is full."""
 
     code = "execute.upstream_crowded"
     status = 503
@@ -60,40 +60,40 @@ class PoolExhausted(UpstreamError):
 
 
 class TimedOut(UpstreamError):
-    """The upstream took longer than it may."""
+    """The upstream took longer than allowed."""
 
     code = "execute.upstream_timed_out"
     status = 504
-    remedy = "The upstream did not answer in time; whether the call had an effect is not known."
+    remedy = "The upstream did not answer in time; it is not known whether the call had an effect."
 
 
 class ConnectionLost(UpstreamError):
-    """The connection ended before the answer did."""
+    """The connection ended before the response did."""
 
     code = "execute.upstream_lost"
-    remedy = "The connection to the upstream broke; whether the call had an effect is not known."
+    remedy = "The connection to the upstream broke; it is not known whether the call had an effect."
 
 
 class ProtocolViolation(UpstreamError):
-    """The answer is not HTTP, or not what the protocol allows."""
+    """The response is not HTTP, or violates the protocol."""
 
     code = "execute.upstream_garbled"
-    remedy = "The upstream answered something that is not the protocol; its operator must look."
+    remedy = "The upstream violated the protocol; its operator must look at it."
 
 
 class Unauthorized(ProtocolViolation):
-    """The upstream did not accept our credentials."""
+    """The upstream did not accept the gateway's credentials."""
 
     remedy = "The gateway's credentials for this upstream are missing or wrong; its operator must correct them."
 
 
 class Oversized(UpstreamError):
-    """The answer is larger than allowed."""
+    """The response is larger than allowed."""
 
     code = "execute.upstream_oversized"
     remedy = "Ask for less, or raise this upstream's size limit."
 
 
 def setting_of(upstream: str) -> str:
-    """Where the configuration describes an upstream, which may be the test endpoint of one."""
+    """The setting that describes an upstream, or its test endpoint."""
     return f"upstreams.{upstream.removesuffix(' (test)')}{'.test' if upstream.endswith(' (test)') else ''}"

@@ -1,4 +1,4 @@
-"""How is a list read to its end, page by page?"""
+"""Reads a paginated list to its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAGES = 1000
 async def all_pages(
     upstream: str, method: str, key: str, ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """Every entry under `key` of every page, each as the upstream wrote it. `ask` sends the parameters of one page."""
+    """Every entry under `key` of every page, as the upstream wrote it. `ask` sends the parameters of one page."""
     entries: list[dict[str, Any]] = []
     cursors: set[str] = set()
     params: dict[str, Any] = {}
@@ -21,7 +21,7 @@ async def all_pages(
         result = await ask(params)
         page = result.get(key)
         if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
-            raise ProtocolViolation(upstream, f"{method} gave no list of {key}", sent=True)
+            raise ProtocolViolation(upstream, f"the result of {method} has no list of {key}", sent=True)
         entries += page
         cursor = result.get("nextCursor")
         if not isinstance(cursor, str) or not cursor:
@@ -30,4 +30,4 @@ async def all_pages(
             break
         cursors.add(cursor)
         params = {"cursor": cursor}
-    raise ProtocolViolation(upstream, f"the pages of {method} never end", sent=True)
+    raise ProtocolViolation(upstream, f"{method} has too many pages", sent=True)

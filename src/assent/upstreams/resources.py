@@ -1,4 +1,4 @@
-"""Which of several upstreams has this resource or this prompt?"""
+"""Finds which of several upstreams has a resource or prompt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Key = TypeVar("Key")
 
 @dataclass(slots=True)
 class ListedResources:
-    """What one upstream last said it has, each entry as it wrote it."""
+    """What one upstream last listed, each entry as it wrote it."""
 
     lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     looked_at: float = float("-inf")
@@ -25,7 +25,7 @@ class ListedResources:
         self.lists[key] = entries
 
     def names(self, key: str, field_name: str) -> Iterable[str]:
-        """The names of everything on one list of it; entries without one are nobody's."""
+        """The names of the entries on one list; entries without a name are ignored."""
         for entry in self.lists.get(key, ()):
             if isinstance(name := entry.get(field_name), str):
                 yield name
@@ -34,41 +34,42 @@ class ListedResources:
         return uri in self.names("resources", "uri") or uri in self.names("resourceTemplates", "uriTemplate")
 
     def fit(self, uri: str) -> int:
-        """How much of the URI a template of it spells out; 0 where none fits."""
+        """How much of the URI a template spells out; 0 if none matches."""
         return max(
             (template_score(template, uri) for template in self.names("resourceTemplates", "uriTemplate")), default=0
         )
 
     def is_near(self, uri: str) -> bool:
-        """Whether it has anything else in the same place: same scheme, same authority."""
+        """Whether it has anything with the same scheme and authority."""
         place = origin_of(uri)
         uris = [*self.names("resources", "uri"), *self.names("resourceTemplates", "uriTemplate")]
         return any(origin_of(one) == place for one in uris)
 
 
-def owner_of(uri: str, shelves: Mapping[Key, ListedResources]) -> Key | None:
-    """Who has a resource: who lists it, then whose template spells out most of it, then who alone is near it.
+def owner_of(uri: str, by_upstream: Mapping[Key, ListedResources]) -> Key | None:
+    """The upstream of a resource: the one that lists it, then the one whose template spells out most of it, then
+    the first with the same origin.
 
-    The first wins among equals. A URI that points to nobody goes to nobody: it may say more than another server
+    The first wins among equals. A URI that matches no upstream goes to none: it may reveal more than another server
     should learn.
     """
-    for name, listed_resources in shelves.items():
+    for name, listed_resources in by_upstream.items():
         if listed_resources.has(uri):
             return name
-    fits = {name: listed_resources.fit(uri) for name, listed_resources in shelves.items()}
+    fits = {name: listed_resources.fit(uri) for name, listed_resources in by_upstream.items()}
     best = max(fits.values(), default=0)
     if best:
         return next(name for name, one in fits.items() if one == best)
-    if len(shelves) == 1:
-        return next(iter(shelves))
-    return next((name for name, listed_resources in shelves.items() if listed_resources.is_near(uri)), None)
+    if len(by_upstream) == 1:
+        return next(iter(by_upstream))
+    return next((name for name, listed_resources in by_upstream.items() if listed_resources.is_near(uri)), None)
 
 
 def template_score(template: str, uri: str) -> int:
-    """How many characters of a URI a template (RFC 6570) spells out, 0 where it does not fit.
+    """How many characters of a URI a template (RFC 6570) spells out, 0 if it does not match.
 
-    Linear in the URI, whatever the template: between the literals anything is let through, but no slash where the
-    expression would have escaped it.
+    Linear in the URI for any template: anything may be between the literals, except a slash where the expression
+    would have escaped it.
     """
     literals, slashes = _parts(template)
     if len(literals) > MOST_LITERALS or not uri.startswith(literals[0]):
@@ -83,13 +84,13 @@ def template_score(template: str, uri: str) -> int:
 
 
 def _parts(template: str) -> tuple[list[str], list[bool]]:
-    """The literals of a template, and of the expressions between them which may hold a slash."""
+    """The literals of a template, and which of the expressions between them may contain a slash."""
     pieces = _EXPRESSION.split(template)
     return pieces[::2], [bool(inner) and inner[0] in "+#/?&;" for inner in pieces[1::2]]
 
 
 def origin_of(uri: str) -> tuple[str, str]:
-    """Scheme and authority, an expression in either left as it is written."""
+    """Scheme and authority; expressions in them stay as written."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -100,7 +101,7 @@ def origin_of(uri: str) -> tuple[str, str]:
 def dedupe_by_name(
     entries: Iterable[tuple[Key, dict[str, Any]]], field_name: str
 ) -> tuple[list[dict[str, Any]], list[tuple[str, Key, Key]]]:
-    """The entries without those whose name an earlier one has, and who lost which name to whom."""
+    """The entries without duplicates of a name, and for each duplicate its name, owner and the earlier owner."""
     taken: dict[str, Key] = {}
     kept: list[dict[str, Any]] = []
     lost: list[tuple[str, Key, Key]] = []
@@ -117,7 +118,9 @@ def dedupe_by_name(
 
 
 def merge_capabilities(all_capabilities: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What several servers can do together, as far as we carry it; the list of tools is ours and may always change."""
+    """The combined capabilities of several servers, as far as the gateway supports them. The tool list may always
+    change.
+    """
     union: dict[str, Any] = {"tools": {"listChanged": True}}
     for kind in ("resources", "prompts", "completions", "logging"):
         found = [one[kind] for one in all_capabilities if isinstance(one.get(kind), Mapping)]

@@ -1,7 +1,7 @@
-"""Keeps tasks of the protocol out of governed connections.
+"""Keeps protocol tasks out of governed connections.
 
-A call that becomes a task ends after its claim, and its result is fetched by another request. Neither era's tasks are
-governed, so they are not offered, not asked for, and refused where a caller sends them.
+A call that becomes a task ends after its claim, and its result is fetched by another request. Tasks of neither era
+are governed, so they are not offered, not requested, and refused if a caller sends them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _ENDS = (b"\r\n\r\n", b"\n\n", b"\r\r")
 
 
 def is_task_method(method: Any) -> bool:
-    """Whether a request is about tasks."""
+    """Whether a request method concerns tasks."""
     return isinstance(method, str) and method.startswith("tasks/")
 
 
 def check_no_task(params: Mapping[str, Any]) -> None:
-    """Refuse a call that asks to be a task; nothing has started then."""
+    """Refuse a call that wants to be a task; nothing has started then."""
     if params.get("task") is not None:
         refusal = Refusal("validate.task_unsupported")
         raise RpcError(METHOD_NOT_FOUND, refusal.problem()["title"], refusal.problem())
@@ -51,7 +51,7 @@ def without_tasks(capabilities: dict[str, Any]) -> dict[str, Any]:
 
 
 def strip_request(message: Any) -> None:
-    """Take out of a parsed request that its client can handle tasks, and which tasks it wants to hear of."""
+    """Remove task capabilities and task notifications from a parsed request."""
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
         return
@@ -63,7 +63,7 @@ def strip_request(message: Any) -> None:
 
 
 def strip_response(message: Any) -> bool:
-    """Take tasks out of what a server says it can do; whether anything was there."""
+    """Remove tasks from a server's capabilities; returns whether there were any."""
     result = message.get("result") if isinstance(message, dict) else None
     return isinstance(result, dict) and _strip(result, "capabilities")
 
@@ -83,7 +83,7 @@ def _is_extended(extensions: Any) -> bool:
 
 
 def plain_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A tool definition without task support, and whether the tool can be called without a task at all."""
+    """A tool definition without task support, and whether the tool can be called without a task."""
     execution = definition.get("execution")
     if not isinstance(execution, Mapping):
         return dict(definition), True
@@ -93,7 +93,7 @@ def plain_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], boo
 
 
 class Stripping:
-    """The answer to a greeting on its way to the caller, JSON or a stream of events, without tasks."""
+    """Removes tasks from the response to `initialize` or `server/discover`, as JSON or as an event stream."""
 
     def __init__(self, send: Send, upstream: str) -> None:
         self._send, self._upstream = send, upstream
@@ -111,40 +111,42 @@ class Stripping:
             return
         self._held += message.get("body", b"")
         if len(self._held) > _LARGEST:
-            raise ProtocolViolation(self._upstream, "greeted with more than a megabyte", sent=True)
+            raise ProtocolViolation(
+                self._upstream, "the description of the server is larger than a megabyte", sent=True
+            )
         more = message.get("more_body", False)
         if self._streams:
-            await self._send({**message, "body": self._whole_events(all_of_it=not more)})
+            await self._send({**message, "body": self._complete_events(all_of_it=not more)})
         elif not more:
-            await self._whole_answer()
+            await self._send_response()
 
-    async def _whole_answer(self) -> None:
-        body = _stripped(self._held)
+    async def _send_response(self) -> None:
+        body = _strip_body(self._held)
         assert self._start is not None
         fields = [(name, value) for name, value in self._start["headers"] if name != b"content-length"]
         await self._send({**self._start, "headers": [*fields, (b"content-length", b"%d" % len(body))]})
         await self._send({"type": "http.response.body", "body": body})
 
-    def _whole_events(self, *, all_of_it: bool) -> bytes:
-        """The events that have arrived whole; the rest waits for the next piece."""
+    def _complete_events(self, *, all_of_it: bool) -> bytes:
+        """The events that have arrived completely; the rest waits for the next piece."""
         cut = len(self._held) if all_of_it else max(self._held.rfind(end) + len(end) for end in _ENDS)
         if not all_of_it and not self._held[:cut].endswith(_ENDS):
             return b""
         ready, self._held = self._held[:cut], self._held[cut:]
         lines = ready.splitlines(keepends=True)
-        return b"".join(_stripped_line(line) for line in lines)
+        return b"".join(_strip_line(line) for line in lines)
 
 
-def _stripped_line(line: bytes) -> bytes:
-    """A line of a stream of events; JSON stands on one line of data, and on several it is left as it is."""
+def _strip_line(line: bytes) -> bytes:
+    """Strip one line of an event stream. JSON on one data line is stripped; JSON on several lines is left as it is."""
     if not line.startswith(b"data:"):
         return line
     body = line.removeprefix(b"data:").strip()
-    stripped = _stripped(body)
+    stripped = _strip_body(body)
     return line if stripped is body else b"data: " + stripped + line[len(line.rstrip(b"\r\n")) :]
 
 
-def _stripped(body: bytes) -> bytes:
+def _strip_body(body: bytes) -> bytes:
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:

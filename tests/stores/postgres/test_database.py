@@ -60,7 +60,9 @@ async def test_a_newer_schema_is_left_alone(url: str) -> None:
 
 async def test_tables_of_another_program_are_left_alone(url: str) -> None:
     await run(url, "CREATE TABLE claims (title text)")
-    with pytest.raises(StoreError, match=r"tables of another program\. Name another database, or a schema"):
+    with pytest.raises(
+        StoreError, match=r"tables of another program\. Use another database, or give Assent its own schema"
+    ):
         await open_store(url)
 
 
@@ -127,7 +129,7 @@ async def test_a_commit_whose_answer_was_lost_is_found_out_about(url: str) -> No
     """The connection ends after the server has committed and before it says so."""
     store = PostgresStore(url)
     await store.connect()
-    connection = await store._writer._connected()
+    connection = await store._writer._connect()
 
     class Deaf:
         def __getattr__(self, name: str) -> object:
@@ -196,7 +198,7 @@ async def test_a_session_that_is_cut_under_a_look_costs_nobody_an_answer(url: st
 async def test_a_commit_that_is_still_under_way_when_its_connection_is_lost_is_waited_for(url: str) -> None:
     store, other = PostgresStore(url), await asyncpg.connect(server_url())
     await store.connect()
-    connection = await store._writer._connected()
+    connection = await store._writer._connect()
     commits: list[asyncio.Task[object]] = []
 
     async def commit() -> object:
@@ -235,7 +237,7 @@ async def test_a_commit_that_is_still_under_way_when_its_connection_is_lost_is_w
 async def test_a_process_that_stands_still_in_a_transaction_does_not_hold_up_the_others(url: str) -> None:
     still, going = PostgresStore(url), PostgresStore(url)
     await still.connect()
-    connection = await still._writer._connected()
+    connection = await still._writer._connect()
     await connection.execute("SET idle_in_transaction_session_timeout = 50")
     await connection.execute("BEGIN; SELECT next FROM log_head FOR UPDATE")
     await going.claim(claim_draft(), entry(), None, NOW)

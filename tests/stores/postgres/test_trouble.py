@@ -38,13 +38,13 @@ async def called(there: World) -> str:
 async def test_while_the_log_is_locked_no_call_is_made_and_afterwards_all_is_well(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "COMMAND", 0.2)
+    monkeypatch.setattr(database, "STATEMENT_TIMEOUT", 0.2)
     there = World(CONTRACTS, store=PostgresStore(url))
     other = await asyncpg.connect(url)
     await other.execute("BEGIN; LOCK TABLE log_head")
     outcome = await there.call("send", {}, key="k")
     assert isinstance(outcome, Refusal) and outcome.code in ("claim.unavailable", "record.unavailable")
-    with pytest.raises(StoreError, match=r"does not answer in time\. Look at its load"):
+    with pytest.raises(StoreError, match=r"does not answer in time\. Check its load"):
         await there.store.claim(claim_draft(), entry(), None, NOW)
     assert there.upstream.effects == []
     await other.execute("ROLLBACK")
@@ -60,7 +60,7 @@ async def test_a_server_that_may_only_be_read_is_named_and_still_answers(url: st
     await before.store.close()
     schema = url.rpartition("=")[2]
     only_read = PostgresStore(url.replace(schema, f"{schema}&default_transaction_read_only=on"))
-    with pytest.raises(StoreError, match=r"is read-only\. Name the primary server"):
+    with pytest.raises(StoreError, match=r"is read-only\. Use the URL of the primary server"):
         await only_read.claim(claim_draft(), entry(), None, NOW)
     assert [record.key for record in await only_read.claims()] == ["k"]
     await only_read.close()

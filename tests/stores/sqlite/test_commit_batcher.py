@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assent.stores.batching import PendingWrite
-from assent.stores.operations import nothing
+from assent.stores.operations import no_change
 from assent.stores.sqlite import commit_batcher
 from assent.stores.sqlite.commit_batcher import CommitBatcher
 
@@ -26,7 +26,7 @@ class Hall:
     def enter(self, number: int) -> None:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        order = PendingWrite(nothing(), future)
+        order = PendingWrite(no_change(), future)
         self.numbers[order] = number
         self.commit_batcher.add(order, loop)
 

@@ -151,7 +151,7 @@ async def test_closing_says_what_could_not_be_kept(tmp_path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     store.note(entry("lost"))
-    with pytest.raises(StoreError, match=r"1 entries were not kept.*locked"):
+    with pytest.raises(StoreError, match=r"1 audit entries were not written.*locked"):
         await store.close()
     other.close()
 

@@ -362,7 +362,7 @@ async def test_a_dripping_upstream_times_out_in_total() -> None:
             await asyncio.sleep(0)
 
     async with opened(drip, Limits(silence=0.1, total=0.15)) as (_, pool):
-        with pytest.raises(TimedOut, match="no complete answer"):
+        with pytest.raises(TimedOut, match="no complete response"):
             await gather_pieces(await pool.send(b"POST"))
 
 

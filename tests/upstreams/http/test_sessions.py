@@ -56,7 +56,7 @@ async def upstream_sessions(most: int = 3) -> AsyncIterator[tuple[UpstreamSessio
 
 
 async def session_of(rooms: UpstreamSessions, owner: str) -> str | None:
-    async with rooms.speaking(owner, {}) as peer:
+    async with rooms.in_use(owner, {}) as peer:
         return peer.session
 
 
@@ -70,7 +70,7 @@ async def test_a_hundred_at_once_share_the_one_session_of_their_owner() -> None:
 
 async def test_the_longest_unused_ends_for_a_new_one_but_never_one_in_use() -> None:
     async with upstream_sessions(most=2) as (rooms, lodge):
-        async with rooms.speaking("busy", {}):
+        async with rooms.in_use("busy", {}):
             await session_of(rooms, "idle")
             await session_of(rooms, "new")
             assert lodge.ended == ["s2"]
@@ -79,7 +79,7 @@ async def test_the_longest_unused_ends_for_a_new_one_but_never_one_in_use() -> N
 
 async def test_one_that_was_lost_is_replaced_and_a_newer_one_stays() -> None:
     async with upstream_sessions() as (rooms, lodge):
-        async with rooms.speaking("ann", {}) as first:
+        async with rooms.in_use("ann", {}) as first:
             rooms.forget("ann", first)
         assert await session_of(rooms, "ann") == "s2"
         rooms.forget("ann", first)

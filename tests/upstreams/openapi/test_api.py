@@ -145,4 +145,4 @@ def test_an_input_too_large_to_list_is_cut_and_reported() -> None:
     body = sending({"type": "object", "properties": {"a": ref("S0")}})
     found = api({"/x": {"post": {"operationId": "it", "requestBody": body}}}, components={"schemas": schemas})
     assert list(found.tools) == ["it"]
-    assert "input schema is cut" in str(found.findings[0])
+    assert "input schema is too large and was cut" in str(found.findings[0])

@@ -212,8 +212,8 @@ def test_a_parameter_the_path_names_is_there_even_if_nobody_declared_it() -> Non
     )
     assert places(found.tools["it"]) == {"id": ("path", "id")}
     assert [finding.message for finding in found.findings] == [
-        "the path parameter 'id' is not declared and taken as text",
-        "the path parameter 'other' is not in the path and left out",
+        "the path parameter 'id' is not declared and is read as text",
+        "the path parameter 'other' is not in the path and was left out",
     ]
 
 

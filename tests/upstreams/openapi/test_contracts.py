@@ -54,7 +54,7 @@ def test_the_authors_word_decides(tier: Tier) -> None:
 def test_a_word_that_is_not_known_is_a_finding_and_the_method_decides() -> None:
     found = api({"/x": {"post": {"operationId": "it", "x-side-effect": "mutate", "responses": ok()}}})
     assert found.tools["it"].fields["side_effect"] == "write"
-    assert "'mutate' is not known here" in str(found.findings[0])
+    assert "'mutate' is not a tier" in str(found.findings[0])
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_scopes_come_from_the_extension_or_from_the_security_requirements() -> N
 @pytest.mark.parametrize("scope", [7, {"a": 1}, ["a", 7], "x" * 300])
 def test_a_scope_that_cannot_be_used_costs_the_tool_rather_than_the_check(scope: Any) -> None:
     found = api({"/x": {"get": {"operationId": "it", "x-required-scope": scope, "responses": ok()}}})
-    assert "scope that cannot be used" in found.excluded[0].reason
+    assert "invalid scope" in found.excluded[0].reason
 
 
 def test_every_other_extension_is_carried_along() -> None:

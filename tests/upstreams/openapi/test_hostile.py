@@ -109,7 +109,7 @@ def test_one_operation_that_cannot_be_used_costs_the_others_nothing() -> None:
     assert list(found.tools) == ["good", "output"]
     assert "outputSchema" not in found.tools["output"].definition
     assert {one.path: one.reason.split(":")[0] for one in found.excluded} == {
-        "/input": "its input is not described by a JSON Schema",
+        "/input": "its input schema is not a JSON Schema",
         "/style": "the query parameter 'a' has the style 'odd'",
         "/header": "'a b' cannot be the name of a header",
         "/{}": "a parameter in its path has no name",

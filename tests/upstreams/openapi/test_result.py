@@ -79,7 +79,7 @@ def test_lines_are_found_in_a_raw_answer_that_calls_itself_json() -> None:
         (b"{", "application/json", "broken JSON"),
         (b'{"a": NaN}', "application/json", "broken JSON"),
         (b"\xff", "application/json", "broken JSON"),
-        (b"{}\n{", "application/x-ndjson", "a line of the answer is broken JSON"),
+        (b"{}\n{", "application/x-ndjson", "a line of the response is broken JSON"),
         (b"PNG", "image/png", "image/png"),
         (b"hello", "", "broken JSON"),
     ],

@@ -37,5 +37,5 @@ def test_a_body_is_shared_field_by_field_or_as_a_whole(ours: Any, theirs: Any, g
 
 
 def test_nothing_in_common_is_no_estimate_of_the_same_thing() -> None:
-    with pytest.raises(NotReached, match="understands none of the arguments"):
+    with pytest.raises(NotReached, match="accepts none of the arguments"):
         shared_arguments(taking(WHOLE), taking(FEWER), {"body": {"scene": "s1"}})

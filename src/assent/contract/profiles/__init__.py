@@ -1,4 +1,4 @@
-"""Profiles: named tables from tier to hints, with what else a source system demands."""
+"""Profiles: named tables from tier to hints, with further requirements of a source system."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A named table from tier to hints, with the names and `_meta` keys it writes. It decides what is said."""
+    """A named table from tier to hints, with the names and `_meta` keys that it writes. It decides what is sent,
+    not what is enforced.
+    """
 
     name: str
     summary: str
@@ -49,38 +51,38 @@ class Profile:
     visibility: str = "scoped"
     failures: bool = False
     spend_key: str = "auto"
-    """The default of `idempotency.key` of a tool that spends."""
+    """The default of `idempotency.key` for a tool that spends."""
 
     def row(self, contract: Contract) -> tuple[Cell, Cell, Cell, Cell]:
         overwriting = contract.side_effect is Tier.WRITE and contract.overwrites
         return self.rows["overwrites" if overwriting else contract.side_effect.value]
 
     def adapt(self, contract: Contract) -> Contract:
-        """The contract with this profile's default for the key, where the contract itself names none."""
+        """The contract with this profile's default for the key, if the contract itself sets none."""
         spends = contract.side_effect is Tier.EXTERNAL_SPEND and "key" not in contract.idempotency.model_fields_set
         if not spends or contract.idempotency.key == self.spend_key:
             return contract
         keyed = contract.idempotency.model_copy(update={"key": self.spend_key})
         adapted = contract.model_copy(update={"idempotency": keyed})
-        adapted.__dict__.pop("digest", None)  # cached, and of the other contract
+        adapted.__dict__.pop("digest", None)  # The cached digest belongs to the other contract.
         return adapted
 
     def hints(self, contract: Contract) -> dict[str, bool | None]:
-        """The four hints of a contract; None means: not sent."""
-        return {name: _said(cell, name, contract) for name, cell in zip(HINTS, self.row(contract), strict=True)}
+        """The four hints of a contract; None means not sent."""
+        return {name: _hint(cell, name, contract) for name, cell in zip(HINTS, self.row(contract), strict=True)}
 
 
-def _said(cell: Cell, name: str, contract: Contract) -> bool | None:
+def _hint(cell: Cell, name: str, contract: Contract) -> bool | None:
     override: bool | None = getattr(contract.hints, name)
     if override is not None:
         return override
     if not cell.declared:
         return cell.value
-    declared = _declared(name, contract)
+    declared = _declared_hint(name, contract)
     return cell.value if declared is None else declared
 
 
-def _declared(name: str, contract: Contract) -> bool | None:
+def _declared_hint(name: str, contract: Contract) -> bool | None:
     if name == "open_world":
         return contract.open_world
     if name == "idempotent" and contract.idempotency.recovery == "natural":
@@ -89,14 +91,14 @@ def _declared(name: str, contract: Contract) -> bool | None:
 
 
 def profile_names() -> list[str]:
-    """Every profile there is."""
+    """The names of all profiles."""
     files = resources.files(__name__).iterdir()
     return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
 
 
 @cache
 def profile(name: str) -> Profile:
-    """The profile of that name; raises SettingsError with the names there are."""
+    """The profile of that name; raises SettingsError with the known names."""
     if name not in profile_names():
         raise SettingsError(
             Fault(f"there is no profile {name!r}", "Use one of " + ", ".join(profile_names()), "profile")
@@ -115,7 +117,7 @@ def _row(text: str) -> tuple[Cell, Cell, Cell, Cell]:
     for word in text.split():
         match = _CELL.fullmatch(word)
         if match is None:
-            raise ValueError(f"{word!r} is no cell of a profile")
+            raise ValueError(f"{word!r} is not a cell of a profile")
         cells.append(Cell(_VALUES[match[1] or match[2]], declared=match[2] is not None))
     first, second, third, fourth = cells
     return first, second, third, fourth

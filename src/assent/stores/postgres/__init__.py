@@ -1,4 +1,4 @@
-"""A store for many machines."""
+"""The PostgreSQL store, for gateways on several machines."""
 
 from assent.stores.postgres.store import PostgresStore
 

@@ -1,6 +1,6 @@
-"""How does one process hear at once what another has ended or decided?
+"""LISTEN/NOTIFY: tells a process at once what another has ended or decided.
 
-Hearing only saves time: who waits also looks, so that databases and poolers without LISTEN serve as well.
+This only saves time: waiters also poll, so databases and poolers without LISTEN work too.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from assent.stores.postgres.database import FAILURES, Database
 from assent.stores.postgres.tables import CHANNEL
 
 PAUSE = 5.0
-"""Seconds before a listener that was lost is tried again."""
+"""Seconds before a lost listener connects again."""
 
 
 class NotifyListener:
-    """A connection that only listens, opened when somebody first waits."""
+    """A connection that only listens; it opens when a caller first waits."""
 
-    def __init__(self, database: Database, heard: Callable[[Iterable[str]], None]) -> None:
-        self._database, self._heard = database, heard
+    def __init__(self, database: Database, on_change: Callable[[Iterable[str]], None]) -> None:
+        self._database, self._on_change = database, on_change
         self._connection: Any = None
         self._task: asyncio.Task[None] | None = None
         self._not_before = 0.0
 
-    def wanted(self) -> None:
-        """Somebody waits: listen, unless we do already or failed a moment ago."""
+    def ensure_listening(self) -> None:
+        """Start to listen, unless that is already so or failed moments ago."""
         listening = self._connection is not None and not self._connection.is_closed()
         loop = asyncio.get_running_loop()
         if listening or (self._task is not None and not self._task.done()) or loop.time() < self._not_before:
@@ -39,14 +39,14 @@ class NotifyListener:
         connection: Any = None
         try:
             connection = await self._database.connect()
-            await connection.add_listener(CHANNEL, self._hear)
+            await connection.add_listener(CHANNEL, self._on_notify)
             self._connection = connection
         except (*FAILURES, StoreError):
             self._not_before = asyncio.get_running_loop().time() + PAUSE
             await _close(connection)
 
-    def _hear(self, connection: Any, process: int, channel: str, names: str) -> None:
-        self._heard(names.split("\n"))
+    def _on_notify(self, connection: Any, process: int, channel: str, names: str) -> None:
+        self._on_change(names.split("\n"))
 
     async def close(self) -> None:
         if self._task is not None:

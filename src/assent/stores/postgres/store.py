@@ -1,6 +1,6 @@
-"""How does PostgreSQL keep the store's promises?
+"""The PostgreSQL store.
 
-Nothing is held while a call is under way: a look borrows a connection for one statement, a change for one transaction.
+It holds no connection while a call runs: a read borrows one for one statement, a change for one transaction.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ READERS = 4
 class PostgresStore(BatchedStore):
     """A store that any number of processes on any number of machines share.
 
-    It connects when it is first used, or when `connect` is called; one event loop uses it.
+    It connects at first use, or when `connect` is called. One event loop uses it.
     """
 
     def __init__(self, url: str, *, readers: int = READERS) -> None:
@@ -46,7 +46,7 @@ class PostgresStore(BatchedStore):
         self._closed = False
 
     async def connect(self) -> None:
-        """Open the pool and bring the schema up to date; again does nothing."""
+        """Open the pool and bring the schema up to date; a second call does nothing."""
         if self._closed:
             raise StoreError("The store is closed.")
         async with self._opening:
@@ -58,7 +58,7 @@ class PostgresStore(BatchedStore):
                 raise self._database.failure(error) from error
 
     async def schema(self) -> int:
-        """The version of the schema there, looked at without changing anything; StoreError for a newer one."""
+        """The version of the schema, read without changing anything. Raises StoreError for a newer one."""
         try:
             version, _ = await self._database.check()
         except FAILURES as error:
@@ -66,16 +66,18 @@ class PostgresStore(BatchedStore):
         return version
 
     async def _fetch(self, name: str, *values: Any) -> list[Any]:
-        found: list[Any] = await self._look(lambda: self._pool.fetch(SQL[name], *values))
+        found: list[Any] = await self._retry_read(lambda: self._pool.fetch(SQL[name], *values))
         return found
 
-    async def _look(self, look: Callable[[], Awaitable[T]]) -> T:
-        """Looked again where a session turned out to be cut: every one of the pool may be, after a restart."""
+    async def _retry_read(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Run a read, and repeat it if the session was cut: after a server restart, every session of the pool may
+        be.
+        """
         if self._pool is None or self._closed:
             await self.connect()
         for cut in range(self._readers + 1):
             try:
-                return await look()
+                return await read()
             except FAILURES as error:
                 if cut == self._readers or not isinstance(error, CUT):
                     raise self._database.failure(error) from error
@@ -92,18 +94,18 @@ class PostgresStore(BatchedStore):
         return await self._writer.sweep(sweep)
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
-        return await self._look(lambda: load(self._pool, [operation]))
+        return await self._retry_read(lambda: load(self._pool, [operation]))
 
     async def recall(self, claim_id: str) -> ClaimRecord | None:
         rows = await self._fetch("recall", [claim_id])
         return claim_of(rows[0]) if rows else None
 
     async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
-        self._listener.wanted()
+        self._listener.ensure_listening()
         return await super().ended(claim_id, timeout)
 
     async def decided(self, approval_id: str, timeout: float) -> Approval | None:
-        self._listener.wanted()
+        self._listener.ensure_listening()
         return await super().decided(approval_id, timeout)
 
     async def claims(
@@ -185,7 +187,7 @@ class PostgresStore(BatchedStore):
         return count
 
     async def close(self) -> None:
-        """Safe to repeat."""
+        """Close the store; a second call does nothing."""
         if self._closed:
             return
         self._closed = True

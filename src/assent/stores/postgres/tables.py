@@ -1,4 +1,4 @@
-"""How are the records of a whole batch found in the tables, and kept there, in few round trips?"""
+"""Loads and writes the records of a whole batch in few round trips."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _LONGEST_NOTICE = 7000
 async def load(
     connection: Any, operations: Sequence[StoreOperation[Any]], started: OptimisticClaims | None = None
 ) -> Records:
-    """The records that these operations need; one statement for each kind that is needed.
+    """Load the records that these operations need, with one statement per kind.
 
-    With claims that are known to be started, only those are looked up of which nothing is thought already.
+    With `started`, claims that this process is known to have started are not read.
     """
     records = Records()
     claims = started.unknown(operations, records) if started is not None else names_in(operations)
@@ -44,10 +44,10 @@ async def load(
 
 async def _load_needs(connection: Any, needs: Sequence[Needs], records: Records) -> None:
     if names := _names(one.approvals for one in needs):
-        _take(records, await connection.fetch(SQL["approval"], names))
+        _add_approvals(records, await connection.fetch(SQL["approval"], names))
     for question in (question for one in needs for question in one.questions):
-        asked = (question.binding, question.tenant, question.requester, question.now, question.since)
-        _take(records, await connection.fetch(SQL["asked"], *asked))
+        values = (question.binding, question.tenant, question.requester, question.now, question.since)
+        _add_approvals(records, await connection.fetch(SQL["related_approvals"], *values))
     if names := _names(one.rates for one in needs):
         records.rates = dict(map(tuple, await connection.fetch(SQL["rates"], names)))
     if names := _names(one.keys for one in needs):
@@ -64,12 +64,12 @@ def _names(given: Iterable[Iterable[str]]) -> list[str]:
     return list(dict.fromkeys(name for names in given for name in names))
 
 
-def _take(records: Records, rows: Iterable[Any]) -> None:
+def _add_approvals(records: Records, rows: Iterable[Any]) -> None:
     records.approvals.update((row[0], approval_of(row)) for row in rows)
 
 
 async def keep_claims(connection: Any, records: Records) -> bool:
-    """Write the claims; False if some were not as was thought, and all must be taken back."""
+    """Write the claims. False if some of them have changed in the database; then the caller must roll back."""
     changed, claims = records.changed, records.claims
     added = [claim_row(claims[name]) for name in changed.claims - changed.replacing]
     moved = [move_row(claims[name], before) for name, before in changed.moved.items()]
@@ -79,7 +79,7 @@ async def keep_claims(connection: Any, records: Records) -> bool:
 
 
 async def keep_rest(connection: Any, records: Records) -> int | None:
-    """Write what has changed besides claims; the place of the first entry, if there are any."""
+    """Write the changes besides claims; returns the index of the first new entry, if there are any."""
     changed = records.changed
     await _keep(connection, "keep_approvals", [approval_row(records.approvals[name]) for name in changed.approvals])
     rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
@@ -97,10 +97,10 @@ async def keep_rest(connection: Any, records: Records) -> int | None:
 
 
 async def _append(connection: Any, rows: Sequence[Sealed], notices: list[str]) -> int | None:
-    """Give entries the next places in the log, and tell every process, on commit, what was ended or decided."""
+    """Append entries to the log, and notify every process on commit about what ended or was decided."""
     if not rows:
         if notices:
-            await connection.execute(SQL["tell"], CHANNEL, notices)
+            await connection.execute(SQL["notify"], CHANNEL, notices)
         return None
     leaves, values = [row.leaf for row in rows], [row.values for row in rows]
     first: int = await connection.fetchval(SQL["append"], leaves, values, CHANNEL, notices)
@@ -108,19 +108,19 @@ async def _append(connection: Any, rows: Sequence[Sealed], notices: list[str]) -
 
 
 async def _keep(connection: Any, name: str, rows: Sequence[Sequence[Any]]) -> int:
-    """How many there are now."""
+    """Run a statement on rows and return the number of rows it affected."""
     if not rows:
         return 0
-    said: str = await connection.execute(SQL[name], *map(list, zip(*rows, strict=True)))
-    return int(said.rpartition(" ")[2])
+    status: str = await connection.execute(SQL[name], *map(list, zip(*rows, strict=True)))
+    return int(status.rpartition(" ")[2])
 
 
 def _notices(names: Iterable[str]) -> list[str]:
-    """Names, as many to a notice as fit."""
+    """Pack ids into notifications of limited length."""
     notices, notice = [], ""
     for name in names:
         if "\n" in name or len(name) > 200:
-            continue  # whoever waits for so odd a name finds out by looking
+            continue  # Waiters for such an unusual name find the change by polling.
         if len(notice) + len(name) > _LONGEST_NOTICE:
             notices.append(notice)
             notice = ""
@@ -130,13 +130,13 @@ def _notices(names: Iterable[str]) -> list[str]:
 
 async def prune(connection: Any, sweep: Sweep) -> Pruned:
     async def drop(name: str, until: float) -> int:
-        said: str = await connection.execute(SQL[name], until, sweep.limit)
-        return int(said.rpartition(" ")[2])
+        status: str = await connection.execute(SQL[name], until, sweep.limit)
+        return int(status.rpartition(" ")[2])
 
     return Pruned(
-        await drop("bury", sweep.now),
-        await drop("close", sweep.before),
-        await drop("forget", sweep.before),
-        await drop("reset_rates", sweep.now) + await drop("reset_tallies", sweep.before),
-        await drop("drop_expired_documents", sweep.now),
+        await drop("expire_results", sweep.now),
+        await drop("delete_approvals", sweep.before),
+        await drop("delete_rehearsals", sweep.before),
+        await drop("delete_rates", sweep.now) + await drop("delete_tallies", sweep.before),
+        await drop("delete_expired_documents", sweep.now),
     )

@@ -1,7 +1,8 @@
-"""How do many small changes share one transaction, and how do several processes take turns?
+"""Batches changes into transactions, one at a time across all processes.
 
-One task, one connection. Whatever has arrived while the last transaction was under way goes into the next. Each begins
-by locking the log's head, so writers of all processes take turns, and no two changes of a record can cross.
+One task writes on one connection. Everything that arrives during a transaction goes into the next one. Each
+transaction starts by locking the log's head, so that writers of all processes take turns and two changes of a
+record cannot conflict.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from assent.stores.batching import (
     operations_in,
     orders_in,
     sweeps_in,
-    take,
+    take_batch,
 )
 from assent.stores.operations import Order, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims
@@ -36,19 +37,19 @@ from assent.stores.record_rules import Records
 
 T = TypeVar("T")
 TRIES = 5
-_AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
-_ITS_OWN = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, UnicodeError, OverflowError)
-"""What the database finds wrong with what it is given, not with itself. asyncpg.DataError is its client side's too."""
+_RETRYABLE = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+_BAD_VALUE = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, UnicodeError, OverflowError)
+"""Errors about the values given, not about the database itself. asyncpg raises DataError on the client side too."""
 
 
 class PostgresWriter:
-    """The one that writes. What it has reported is durable."""
+    """The only writer of this process. What it has reported is durable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._connection: Any = None
         self._items: deque[Item] = deque()
-        self._unkept: list[Sealed] = []
+        self._unwritten: list[Sealed] = []
         self._broken: StoreError | None = None
         self._started = OptimisticClaims()
         self._closed = False
@@ -56,127 +57,133 @@ class PostgresWriter:
 
     async def run(self, operation: StoreOperation[T]) -> T:
         """Run an operation in the next transaction; returns after its commit."""
-        return await self._ordered(operation)  # type: ignore[no-any-return]
+        return await self._submit(operation)  # type: ignore[no-any-return]
 
     async def sweep(self, sweep: Sweep) -> Pruned:
-        return await self._ordered(sweep)  # type: ignore[no-any-return]
+        return await self._submit(sweep)  # type: ignore[no-any-return]
 
-    async def _ordered(self, order: Order) -> Any:
+    async def _submit(self, order: Order) -> Any:
         self._check_open()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._items.append(PendingWrite(order, future))
-        self._work_soon(0)
+        self._schedule(0)
         return await future
 
     def note(self, row: Sealed) -> None:
-        """Append an entry soon, unless none are taken."""
+        """Append an entry with the next batch; raises if the writer takes no entries now."""
         self.check()
         self._items.append(row)
-        self._work_soon(LINGER)
+        self._schedule(LINGER)
 
     def check(self) -> None:
-        """Whether entries are taken. While earlier ones could not be kept they are not, and those are tried again."""
+        """Raise StoreError if no entries are taken: the store is closed, behind, or could not write earlier ones,
+        which it retries.
+        """
         self._check_open()
         if self._broken is not None:
-            self._work_soon(LINGER)
+            self._schedule(LINGER)
             raise StoreError(str(self._broken))
         if len(self._items) >= MOST_NOTES:
-            raise StoreError(f"{MOST_NOTES} entries wait to be kept: the database does not keep up.")
+            raise StoreError(
+                f"{MOST_NOTES} audit entries wait to be written: the database is too slow. Check its load."
+            )
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError("The store is closed.")
 
-    def _work_soon(self, seconds: float) -> None:
+    def _schedule(self, seconds: float) -> None:
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._work(seconds))
-            self._hurry = asyncio.Event()
+            self._urgent = asyncio.Event()
         if seconds == 0:
-            self._hurry.set()
+            self._urgent.set()
 
     async def _work(self, linger: float) -> None:
-        """Until nothing is left. Notes alone wait a little for company; an operation ends their wait."""
+        """Write until nothing is left. Notes alone wait briefly for more; an operation ends that wait."""
         if linger:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), linger)
-        while self._items or self._unkept or self._broken is not None:
-            await self._write(take(self._items))
+                await asyncio.wait_for(self._urgent.wait(), linger)
+        while self._items or self._unwritten or self._broken is not None:
+            await self._write(take_batch(self._items))
             if self._broken is not None and not self._items:
                 return
 
     async def close(self) -> None:
-        """Write what is left and stop. Raises StoreError if some of it could not be kept."""
+        """Write what is left and stop. Raises StoreError if some entries could not be written."""
         if self._closed:
             return
         self._closed = True
         if self._task is not None and not self._task.done():
-            self._hurry.set()
+            self._urgent.set()
             await self._task
-        if self._unkept:
+        if self._unwritten:
             await self._write([])
         await self._disconnect()
-        if self._unkept:
-            raise StoreError(f"{len(self._unkept)} entries were not kept. {self._broken}")
+        if self._unwritten:
+            raise StoreError(f"{len(self._unwritten)} audit entries were not written. {self._broken}")
 
     async def _write(self, batch: Sequence[Item]) -> None:
-        """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
+        """Write one transaction, all or nothing. Entries that could not be written come first in the next one."""
         orders = orders_in(batch)
         try:
             await self._transact(batch)
-            self._unkept, self._broken = [], None
-        except _ITS_OWN as error:
-            if len(batch) > 1:  # one of them is to blame: each on its own
+            self._unwritten, self._broken = [], None
+        except _BAD_VALUE as error:
+            if len(batch) > 1:  # One item is at fault: write each on its own.
                 for item in batch:
                     await self._write([item])
                 return
-            refused = StoreError(f"The database refused what was to be kept: {error}.")
+            refused = StoreError(f"The database refused a value: {error}.")
             for order in orders:
                 order.fail(refused)
         except Exception as error:
             await self._disconnect()
             self._broken = self._database.failure(error)
-            self._unkept += [item for item in batch if isinstance(item, Sealed)]
+            self._unwritten += [item for item in batch if isinstance(item, Sealed)]
             for order in orders:
                 order.fail(self._broken)
         for order in orders:
             order.report()
 
     async def _transact(self, batch: Sequence[Item]) -> None:
-        """Tried again where nothing was written for sure: two changes crossed, or the connection was cut before the
-        commit. An effect that has happened must not end in doubt because a session did."""
+        """Retry if certainly nothing was written: a conflict, or a connection cut before the commit.
+
+        A lost session must not leave an effect in doubt that has taken place.
+        """
         for attempt in range(TRIES):
-            connection = await self._connected()
+            connection = await self._connect()
             try:
                 return await self._try(connection, batch)
             except FAILURES as error:
-                if attempt == TRIES - 1 or not (isinstance(error, _AGAIN) or connection.is_closed()):
+                if attempt == TRIES - 1 or not (isinstance(error, _RETRYABLE) or connection.is_closed()):
                     raise
 
     async def _try(self, connection: Any, batch: Sequence[Item]) -> None:
         orders = orders_in(batch)
         try:
             await connection.execute(tables.SQL["begin"])
-            records = await self._changed(connection, batch, operations_in(orders))
+            records = await self._apply_and_write_claims(connection, batch, operations_in(orders))
             first = await tables.keep_rest(connection, records)
             for item, sweep in sweeps_in(orders):
                 item.value = await tables.prune(connection, sweep)
         except BaseException:
             self._started.forget()
-            await self._undo(connection)
+            await self._roll_back(connection)
             raise
         try:
             await connection.execute("COMMIT")
         except FAILURES as error:
             self._started.forget()
-            if not await self._committed(first, records.changed.entries, error):
+            if not await self._was_committed(first, records.changed.entries, error):
                 raise
         self._started.remember(records)
 
-    async def _changed(
+    async def _apply_and_write_claims(
         self, connection: Any, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]
     ) -> Records:
-        """The records after the batch, the claims written. They are looked up where they are not as was thought."""
-        records = self._applied(batch, await tables.load(connection, operations, self._started))
+        """Apply the batch and write the claims. If an assumed claim has changed, read all of them and start over."""
+        records = self._apply(batch, await tables.load(connection, operations, self._started))
         if self._started.can_write_optimistically(operations, records) and await tables.keep_claims(
             connection, records
         ):
@@ -184,32 +191,34 @@ class PostgresWriter:
         self._started.forget()
         await connection.execute("ROLLBACK")
         await connection.execute(tables.SQL["begin"])
-        records = self._applied(batch, await tables.load(connection, operations))
+        records = self._apply(batch, await tables.load(connection, operations))
         if not await tables.keep_claims(connection, records):
-            raise StoreError("Claims changed while their writer had its turn. Look who else writes to this database.")
+            raise StoreError(
+                "Claims changed while this process held the lock. Find out which other program writes to this database."
+            )
         return records
 
-    def _applied(self, batch: Sequence[Item], records: Records) -> Records:
-        records.append(self._unkept)
+    def _apply(self, batch: Sequence[Item], records: Records) -> Records:
+        records.append(self._unwritten)
         apply(batch, records)
         return records
 
-    async def _undo(self, connection: Any) -> None:
+    async def _roll_back(self, connection: Any) -> None:
         try:
             await connection.execute("ROLLBACK", timeout=2.0)
         except BaseException:
             await self._disconnect()
 
-    async def _committed(self, first: int | None, rows: Sequence[Sealed], error: BaseException) -> bool:
-        """Whether a transaction whose COMMIT was not answered took place: our entries stand where they were put.
+    async def _was_committed(self, first: int | None, rows: Sequence[Sealed], error: BaseException) -> bool:
+        """Whether a transaction whose COMMIT got no answer took place: then our entries are in the log.
 
-        The log's head is taken first, for the commit may still be under way. Where nobody can say, it has failed.
+        Locks the log's head first, because the commit may still be running. Raises if the answer cannot be known.
         """
         await self._disconnect()
         if first is None:
             raise self._database.failure(error) from error
         try:
-            connection = await self._connected()
+            connection = await self._connect()
             await connection.execute(tables.SQL["begin"])
             found = await connection.fetch(tables.SQL["leaves"], first, first + len(rows))
             await connection.execute("ROLLBACK")
@@ -217,7 +226,7 @@ class PostgresWriter:
             raise self._database.failure(error) from error
         return [row[0] for row in found] == [row.leaf for row in rows]
 
-    async def _connected(self) -> Any:
+    async def _connect(self) -> Any:
         if self._connection is not None and self._connection.is_closed():
             await self._disconnect()
         if self._connection is None:

@@ -1,4 +1,4 @@
-"""Where do we remember when there is one machine and nothing to install?"""
+"""The SQLite store, for one machine and without a server."""
 
 from assent.stores.sqlite.store import SqliteStore
 

@@ -1,4 +1,4 @@
-"""Is this file ours, can it be used, and what is said if not?"""
+"""A SQLite database file: opening, migrations, and error messages with a remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SETTINGS = ("synchronous = FULL", "fullfsync = ON", "journal_size_limit = 67108
 _REMEDIES = {
     sqlite3.SQLITE_BUSY: "is locked by another process. Stop that process, or try again",
     sqlite3.SQLITE_LOCKED: "is locked by another process. Stop that process, or try again",
-    sqlite3.SQLITE_NOTADB: "is not an SQLite database. Name another file",
+    sqlite3.SQLITE_NOTADB: "is not an SQLite database. Use another file",
     sqlite3.SQLITE_CORRUPT: "is corrupt. Restore it from a backup; nothing was written",
     sqlite3.SQLITE_READONLY: "cannot be written to. Let this process write to the file and to its folder",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened. Let this process write to the file and to its folder",
@@ -33,16 +33,18 @@ _REMEDIES = {
 
 
 def failure(path: Path, error: Exception) -> StoreError:
-    """What went wrong with the file, and what to do about it."""
+    """Translate an error into a StoreError that says what went wrong and what to do."""
     if isinstance(error, StoreError):
         return error
     code = getattr(error, "sqlite_errorcode", None)
-    said = _REMEDIES.get(code & 0xFF) if code is not None else None
-    return StoreError(f"The database {path} {said}." if said else f"The database {path} failed: {error}.")
+    remedy = _REMEDIES.get(code & 0xFF) if code is not None else None
+    return StoreError(f"The database {path} {remedy}." if remedy else f"The database {path} failed: {error}.")
 
 
 def open_writer(path: Path, busy: float = BUSY) -> sqlite3.Connection:
-    """A connection that may write, to a file of the newest schema; made, readable by its owner alone, if missing."""
+    """Open a connection that may write and bring the schema up to date. A missing file is created, readable only by
+    its owner.
+    """
     if sqlite3.sqlite_version_info < OLDEST:
         found, needed = sqlite3.sqlite_version, ".".join(map(str, OLDEST))
         raise StoreError(f"This Python has SQLite {found}. Install one with SQLite {needed} or newer.")
@@ -63,7 +65,7 @@ def open_writer(path: Path, busy: float = BUSY) -> sqlite3.Connection:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A connection that can only read."""
+    """Open a connection that can only read."""
     try:
         return _connect(path, "ro", BUSY)
     except sqlite3.Error as error:
@@ -71,7 +73,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def watch(path: Path) -> Callable[[], None]:
-    """A look whether the file is still the one that was opened: what is written into one that was removed is lost."""
+    """Return a check that the file is still the one that was opened: writes into a removed file are lost."""
     opened = _identity(path)
 
     def check() -> None:
@@ -90,18 +92,18 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def check_place(path: Path) -> None:
-    """Raise StoreError where the file cannot be written, or could not be made; nothing is made."""
+    """Raise StoreError if the file cannot be written or created; creates nothing."""
     if path.is_dir():
-        raise StoreError(f"{path} is a folder. Name a file in it.")
+        raise StoreError(f"{path} is a folder. Use a file in it.")
     if path.exists():
-        if not os.access(path, os.R_OK | os.W_OK):  # SQLite would quietly open it for reading only
+        if not os.access(path, os.R_OK | os.W_OK):  # SQLite would silently open it read-only.
             raise StoreError(f"The database {path} {_REMEDIES[sqlite3.SQLITE_READONLY]}.")
     elif not path.parent.exists():
         raise StoreError(f"The folder {path.parent} does not exist. Create it first.")
     elif not path.parent.is_dir():
-        raise _not_made(path, os.strerror(errno.ENOTDIR))
+        raise _cannot_create(path, os.strerror(errno.ENOTDIR))
     elif not os.access(path.parent, os.W_OK | os.X_OK):
-        raise _not_made(path, os.strerror(errno.EACCES))
+        raise _cannot_create(path, os.strerror(errno.EACCES))
 
 
 def _create(path: Path) -> None:
@@ -111,10 +113,10 @@ def _create(path: Path) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise _not_made(path, error.strerror or str(error)) from None
+        raise _cannot_create(path, error.strerror or str(error)) from None
 
 
-def _not_made(path: Path, why: str) -> StoreError:
+def _cannot_create(path: Path, why: str) -> StoreError:
     return StoreError(
         f"The database {path} cannot be created: {why}. Let this process write to the folder {path.parent}."
     )
@@ -127,7 +129,7 @@ def _connect(path: Path, mode: str, busy: float) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, busy: float) -> None:
     deadline = time.monotonic() + busy
-    while True:  # the change to WAL does not wait for others by itself
+    while True:  # Changing to WAL does not wait for other processes by itself.
         try:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             break
@@ -136,13 +138,13 @@ def _prepare(connection: sqlite3.Connection, busy: float) -> None:
                 raise
             time.sleep(0.01)
     if mode != "wal":
-        raise StoreError(f"SQLite cannot use a write-ahead log here (it says {mode}). Use a local disk.")
+        raise StoreError(f"SQLite cannot use a write-ahead log here (its journal mode is {mode}). Use a local disk.")
     for setting in _SETTINGS:
         connection.execute(f"PRAGMA {setting}").fetchall()
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Take the missing steps, all or none; with several processes, one takes them and the others see them taken."""
+    """Run the missing steps, all or none. With several processes, one runs them and the others wait."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -166,15 +168,15 @@ def recognise(connection: sqlite3.Connection, path: Path, version: int) -> None:
     if not foreign and application == 0:
         foreign = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
     if foreign:
-        raise StoreError(f"The database {path} belongs to another program. Name another file.")
+        raise StoreError(f"The database {path} belongs to another program. Use another file.")
 
 
 def split(script: str) -> list[str]:
     """The statements of a script; `executescript` would end our transaction."""
-    found, begun = [], ""
+    found, statement = [], ""
     for line in script.splitlines(keepends=True):
-        begun += line
-        if sqlite3.complete_statement(begun):
-            found.append(begun)
-            begun = ""
+        statement += line
+        if sqlite3.complete_statement(statement):
+            found.append(statement)
+            statement = ""
     return found

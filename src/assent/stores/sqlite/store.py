@@ -1,6 +1,6 @@
-"""How does SQLite keep the store's promises?
+"""The SQLite store.
 
-Reads go straight to a connection of their own, on the caller's thread: a look-up costs less than handing it over.
+Reads use their own connection on the caller's thread: a look-up costs less than handing it to another thread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class SqliteStore(BatchedStore):
-    """A store in one file. Several processes may share it on one machine."""
+    """A store in one file, which several processes on one machine may share."""
 
     def __init__(self, path: Path, *, busy: float = BUSY) -> None:
         super().__init__()
@@ -40,9 +40,9 @@ class SqliteStore(BatchedStore):
         self._tables = Tables(self._reader)
         self._writer = SqliteWriter(writing, partial(failure, path), watch(path))
 
-    def _read(self, look: Callable[[Tables], T]) -> T:
+    def _read(self, query: Callable[[Tables], T]) -> T:
         try:
-            return look(self._tables)
+            return query(self._tables)
         except sqlite3.ProgrammingError:
             raise StoreError("The store is closed.") from None
         except sqlite3.Error as error:
@@ -127,7 +127,10 @@ class SqliteStore(BatchedStore):
         return self._read(lambda tables: tables.length())
 
     async def close(self) -> None:
-        """Safe to repeat. The reader goes first, so that the last one out folds the write-ahead log into the file."""
+        """Close the store; a second call does nothing.
+
+        The reader closes first, so that the last connection merges the write-ahead log into the file.
+        """
         with suppress(sqlite3.Error):
             self._reader.close()
         await self._writer.close()

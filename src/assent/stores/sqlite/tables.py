@@ -1,4 +1,4 @@
-"""How are records found in the tables, and kept there?"""
+"""Loads records from the SQLite tables and writes them back."""
 
 from __future__ import annotations
 
@@ -35,19 +35,21 @@ from assent.stores.sql_files import for_rows, statements
 
 _SQL = statements("sqlite")
 AT_ONCE = 128, 64, 32, *range(16, 0, -1)
-"""Rows to a statement: few statements for any number of rows, one for the usual ones, and few to keep prepared."""
+"""Numbers of rows per statement: few statements for any number of rows, and few to keep prepared."""
 
 
 class Tables:
-    """The tables as one connection sees them. Rules are those of the records; SQL only finds and keeps."""
+    """The tables as one connection sees them. `Records` holds the rules; SQL only loads and writes."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._started = OptimisticClaims()
-        self._begun = False
+        self._log_exists = False
 
     def load(self, operations: Sequence[StoreOperation[Any]], *, trusting: bool = False) -> Records:
-        """The records that these operations need; of claims, if `trusting`, only those that cannot be guessed."""
+        """Load the records that these operations need. With `trusting`, claims that this process started are not
+        read.
+        """
         records = Records()
         self._load_claims(self._started.unknown(operations, records) if trusting else names_in(operations), records)
         for operation in operations:
@@ -57,9 +59,9 @@ class Tables:
 
     def _load_needs(self, needs: Needs, records: Records) -> None:
         for name in needs.approvals:
-            self._take(records, self._rows("approval", (name,)))
+            self._add_approvals(records, self._rows("approval", (name,)))
         for question in needs.questions:
-            self._take(records, self._rows("asked", asdict(question)))
+            self._add_approvals(records, self._rows("related_approvals", asdict(question)))
         for name in needs.rates:
             records.rates.update((name, due) for (due,) in self._rows("rate", (name,)))
         for name in needs.tallies:
@@ -78,7 +80,7 @@ class Tables:
         self._started.forget()
 
     def _load_claims(self, names: set[str], records: Records) -> None:
-        """One statement for all of them, but the plainer one where there is only one."""
+        """Read all claims with one statement, or with a simpler one if there is only one."""
         if len(names) == 1:
             rows = self._rows("recall", tuple(names))
         else:
@@ -92,11 +94,11 @@ class Tables:
         for spent, until in self._rows("tally", (name,)):
             records.tallies[name] = WindowSpend(Decimal(spent), until)
 
-    def _take(self, records: Records, rows: Iterable[Any]) -> None:
+    def _add_approvals(self, records: Records, rows: Iterable[Any]) -> None:
         records.approvals.update((row[0], approval_of(row)) for row in rows)
 
     def keep(self, records: Records) -> None:
-        """Write what has changed, and give the entries the next places in the log."""
+        """Write the changes and append the entries to the log."""
         changed, claims = records.changed, records.claims
         self._keep("add_claim", [claim_row(claims[name]) for name in changed.claims - changed.replacing])
         self._keep("replace_claim", [claim_row(claims[name]) for name in changed.replacing])
@@ -104,7 +106,7 @@ class Tables:
         self._keep_rest(records, changed)
 
     def try_to_keep(self, operations: Iterable[StoreOperation[Any]], records: Records) -> bool:
-        """The same with records that were only thought to be so; False if they are not, and all must be taken back."""
+        """Write records that were partly assumed. False if the assumption was wrong; then the caller must roll back."""
         if not self._started.can_write_optimistically(operations, records):
             return False
         changed, claims, before = records.changed, records.claims, self._connection.total_changes
@@ -135,7 +137,7 @@ class Tables:
             self._erase([(records.places[place].values, place) for place in changed.places])
 
     def _erase(self, rows: Sequence[Any]) -> None:
-        """Without a trace in the pages of the file."""
+        """Erase values so that they leave no trace in the pages of the file."""
         self._connection.execute("PRAGMA secure_delete = ON").fetchall()
         try:
             self._keep("erase", rows)
@@ -143,34 +145,40 @@ class Tables:
             self._connection.execute("PRAGMA secure_delete = OFF").fetchall()
 
     def truncate_wal(self, *, wait: bool) -> bool:
-        """Fold the write-ahead log into the file, so that it no longer holds what was erased; whether that was done.
+        """Merge the write-ahead log into the file, so that erased values are gone from it; returns whether it
+        worked.
 
-        It is not while somebody is reading, whom we may wait for a while.
+        It fails while another connection reads; with `wait`, it waits a while for that.
         """
-        [[patience]] = self._connection.execute("PRAGMA busy_timeout").fetchall()
+        [[timeout]] = self._connection.execute("PRAGMA busy_timeout").fetchall()
         try:
-            self._connection.execute(f"PRAGMA busy_timeout = {patience if wait else 0}").fetchall()
+            self._connection.execute(f"PRAGMA busy_timeout = {timeout if wait else 0}").fetchall()
             return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
         except sqlite3.Error:
             return False
         finally:
-            self._connection.execute(f"PRAGMA busy_timeout = {patience}").fetchall()
+            self._connection.execute(f"PRAGMA busy_timeout = {timeout}").fetchall()
 
     def append(self, rows: Sequence[Sealed]) -> None:
-        """SQLite gives out the places, each the next after the last; but the very first would be 1."""
-        if rows and not self._begun:
-            self._begun = self.length() > 0
-        if rows and not self._begun:
+        """Append entries. SQLite numbers them, but would start at 1, so the first entry gets its index explicitly."""
+        if rows and not self._log_exists:
+            self._log_exists = self.length() > 0
+        if rows and not self._log_exists:
             self._connection.execute(_SQL["begin_log"], rows[0])
             rows = rows[1:]
         last = self._keep_many("append", [(bytearray(leaf), vals and bytearray(vals)) for leaf, vals in rows])
-        if last == len(rows) and self._begun and not self._rows("place", (0,)):
-            self._begun = False
-            raise StoreError("The log was emptied while this process wrote to it. It begins anew; keep what is left.")
+        if last == len(rows) and self._log_exists and not self._rows("place", (0,)):
+            self._log_exists = False
+            raise StoreError(
+                "The log was emptied while this process wrote to it, and restarts at 0. Keep a copy of what is left."
+            )
 
     def _keep_many(self, name: str, rows: Sequence[Any]) -> int | None:
-        """Many rows to a statement: with each one the interpreter would be let go of, and waited for again. Which place
-        the last was given."""
+        """Write many rows per statement, because each statement releases the interpreter lock and waits for it
+        again.
+
+        Returns the index of the last row.
+        """
         done, last = 0, None
         for size in AT_ONCE:
             while len(rows) - done >= size:
@@ -188,11 +196,11 @@ class Tables:
     def prune(self, sweep: Sweep) -> Pruned:
         before = (sweep.before, sweep.limit)
         return Pruned(
-            self._drop("bury", (sweep.now, sweep.limit)),
-            self._drop("close", {"before": sweep.before, "limit": sweep.limit}),
-            self._drop("forget", before),
-            self._drop("reset_rates", (sweep.now, sweep.limit)) + self._drop("reset_tallies", before),
-            self._drop("drop_expired_documents", (sweep.now, sweep.limit)),
+            self._drop("expire_results", (sweep.now, sweep.limit)),
+            self._drop("delete_approvals", {"before": sweep.before, "limit": sweep.limit}),
+            self._drop("delete_rehearsals", before),
+            self._drop("delete_rates", (sweep.now, sweep.limit)) + self._drop("delete_tallies", before),
+            self._drop("delete_expired_documents", (sweep.now, sweep.limit)),
         )
 
     def recall(self, claim_id: str) -> ClaimRecord | None:
@@ -264,5 +272,7 @@ class Tables:
         return self._connection.execute(_SQL[name], values).rowcount
 
     def _rows(self, name: str, values: Any) -> list[Any]:
-        """All rows at once: a half-read statement would keep its snapshot, and the log from shrinking."""
+        """Fetch all rows at once: a half-read statement would keep its snapshot and stop the write-ahead log from
+        shrinking.
+        """
         return self._connection.execute(_SQL[name], values).fetchall()

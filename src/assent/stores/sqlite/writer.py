@@ -1,7 +1,7 @@
-"""How do many small changes share one commit?
+"""Batches changes into commits.
 
-One thread, one connection. Whatever has arrived while the last commit was on its way to the disk goes into the next,
-and so does whoever comes at the same time (`gathering`).
+One thread writes on one connection. Everything that arrives during a commit goes into the next one, together with
+the writes of other calls at the same time (`commit_batcher`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assent.stores.batching import (
     operations_in,
     orders_in,
     sweeps_in,
-    take,
+    take_batch,
 )
 from assent.stores.operations import Order, StoreOperation, Sweep
 from assent.stores.record_rules import Records
@@ -35,7 +35,7 @@ from assent.stores.sqlite.commit_batcher import CommitBatcher
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
-_ITS_OWN = (
+_BAD_VALUE = (
     sqlite3.IntegrityError,
     sqlite3.DataError,
     sqlite3.ProgrammingError,
@@ -43,11 +43,11 @@ _ITS_OWN = (
     OverflowError,
     UnicodeError,
 )
-"""What the database finds wrong with what it is given, not with itself."""
+"""Errors about the values given, not about the database itself."""
 
 
 class SqliteWriter:
-    """The one that writes. What it has reported is durable."""
+    """The only writer of this process. What it has reported is durable."""
 
     def __init__(
         self,
@@ -58,106 +58,108 @@ class SqliteWriter:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
         self._check_file = check_file
         self._items: deque[Item] = deque()
-        self._unkept: list[Sealed] = []
+        self._unwritten: list[Sealed] = []
         self._broken: StoreError | None = None
-        self._commit_batcher = CommitBatcher(self._take_over)
-        self._stirring = self._closed = self._traces = False
-        self._calls: SimpleQueue[None] = SimpleQueue()
+        self._commit_batcher = CommitBatcher(self._accept)
+        self._wake_scheduled = self._closed = self._erased_in_wal = False
+        self._wakeups: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
 
     def run(self, operation: StoreOperation[T]) -> asyncio.Future[T]:
         """Run an operation in the next transaction; done after its commit."""
-        return self._ordered(operation)
+        return self._submit(operation)
 
     def sweep(self, sweep: Sweep) -> asyncio.Future[Pruned]:
-        return self._ordered(sweep)
+        return self._submit(sweep)
 
-    def _ordered(self, order: Order) -> asyncio.Future[Any]:
+    def _submit(self, order: Order) -> asyncio.Future[Any]:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._commit_batcher.add(PendingWrite(order, future), loop)
         return future
 
-    def _take_over(self, orders: Sequence[PendingWrite]) -> None:
+    def _accept(self, orders: Sequence[PendingWrite]) -> None:
         self._items.extend(orders)
-        self._calls.put(None)
+        self._wakeups.put(None)
 
     def note(self, row: Sealed) -> None:
-        """Append an entry soon, unless none are taken."""
+        """Append an entry with the next batch; raises if the writer takes no entries now."""
         self.check()
         self._items.append(row)
-        self._stir()
+        self._wake_soon()
 
     def check(self) -> None:
-        """Whether entries are taken. While earlier ones could not be kept they are not, and those are tried again."""
+        """Raise StoreError if no entries are taken: the store is closed, behind, or could not write earlier ones,
+        which it retries.
+        """
         self._check_open()
         if self._broken is not None:
-            self._calls.put(None)
+            self._wakeups.put(None)
             raise StoreError(str(self._broken))
         if len(self._items) >= MOST_NOTES:
-            raise StoreError(f"{MOST_NOTES} entries wait to be kept: the disk does not keep up.")
+            raise StoreError(f"{MOST_NOTES} audit entries wait to be written: the disk is too slow.")
 
-    def _stir(self) -> None:
-        if self._stirring:
+    def _wake_soon(self) -> None:
+        if self._wake_scheduled:
             return
         try:
-            asyncio.get_running_loop().call_later(LINGER, self._calls.put, None)
-            self._stirring = True
+            asyncio.get_running_loop().call_later(LINGER, self._wakeups.put, None)
+            self._wake_scheduled = True
         except RuntimeError:
-            self._calls.put(None)
+            self._wakeups.put(None)
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError("The store is closed.")
 
     async def close(self) -> None:
-        """Write what is left and stop. Raises StoreError if some of it could not be kept."""
+        """Write what is left and stop. Raises StoreError if some entries could not be written."""
         if self._closed:
             return
         self._closed = True
         self._commit_batcher.release()
         await asyncio.to_thread(self._thread.join)
-        if self._unkept:
-            raise StoreError(f"{len(self._unkept)} entries were not kept. {self._broken}")
+        if self._unwritten:
+            raise StoreError(f"{len(self._unwritten)} audit entries were not written. {self._broken}")
 
     def _work(self) -> None:
         while True:
             self._wait_for_work()
-            self._stirring = False
+            self._wake_scheduled = False
             last = self._closed
-            while self._items or self._unkept or self._broken is not None:
-                self._write(take(self._items))
+            while self._items or self._unwritten or self._broken is not None:
+                self._write(take_batch(self._items))
                 if self._broken is not None and not self._items:
                     break
             if last:
-                self._forget(erased=False)
+                self._purge_erased(erased=False)
                 self._connection.close()
                 return
 
     def _wait_for_work(self) -> None:
-        self._calls.get()
-        while not self._calls.empty():
-            self._calls.get()
+        self._wakeups.get()
+        while not self._wakeups.empty():
+            self._wakeups.get()
 
     def _write(self, batch: Sequence[Item]) -> None:
-        """One transaction, all of it or nothing; entries that were not kept come first in the next one."""
+        """Write one transaction, all or nothing. Entries that could not be written come first in the next one."""
         orders = orders_in(batch)
         try:
             self._transact(batch, orders)
-            self._unkept, self._broken = [], None
-        except _ITS_OWN as error:
-            if len(batch) > 1:  # one of them is to blame: each on its own
+            self._unwritten, self._broken = [], None
+        except _BAD_VALUE as error:
+            if len(batch) > 1:  # One item is at fault: write each on its own.
                 for item in batch:
                     self._write([item])
                 return
-            refused = StoreError(f"The database refused what was to be kept: {error}.")
+            refused = StoreError(f"The database refused a value: {error}.")
             for order in orders:
                 order.fail(refused)
         except Exception as error:
             self._broken = self._failure(error)
-            self._unkept += [item for item in batch if isinstance(item, Sealed)]
+            self._unwritten += [item for item in batch if isinstance(item, Sealed)]
             for order in orders:
                 order.fail(self._broken)
         self._report(orders)
@@ -166,46 +168,48 @@ class SqliteWriter:
         self._check_file()
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            records = self._changed(batch, operations_in(orders))
+            records = self._apply_and_write(batch, operations_in(orders))
             for item, sweep in sweeps_in(orders):
                 item.value = self._tables.prune(sweep)
             self._connection.execute("COMMIT")
             self._tables.committed(records)
-            self._forget(erased=bool(records.changed.places))
+            self._purge_erased(erased=bool(records.changed.places))
         except BaseException:
             self._tables.forget()
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
 
-    def _changed(self, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> Records:
-        """The records after the batch, and written. Claims are looked up only where they are not as was thought."""
-        records = self._applied(batch, self._tables.load(operations, trusting=True))
+    def _apply_and_write(self, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> Records:
+        """Apply the batch and write it. If an assumed claim has changed, read all of them and start over."""
+        records = self._apply(batch, self._tables.load(operations, trusting=True))
         if not self._tables.try_to_keep(operations, records):
             self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
-            records = self._applied(batch, self._tables.load(operations))
+            records = self._apply(batch, self._tables.load(operations))
             self._tables.keep(records)
         return records
 
-    def _applied(self, batch: Sequence[Item], records: Records) -> Records:
-        records.append(self._unkept)
+    def _apply(self, batch: Sequence[Item], records: Records) -> Records:
+        records.append(self._unwritten)
         apply(batch, records)
         return records
 
-    def _forget(self, *, erased: bool) -> None:
-        """What was erased is still in the write-ahead log while somebody reads: then it is tried again later."""
-        if erased or self._traces:
-            self._traces = not self._tables.truncate_wal(wait=erased)
+    def _purge_erased(self, *, erased: bool) -> None:
+        """Remove erased values from the write-ahead log. While another connection reads that fails, and is tried
+        again later.
+        """
+        if erased or self._erased_in_wal:
+            self._erased_in_wal = not self._tables.truncate_wal(wait=erased)
 
     def _report(self, orders: Sequence[PendingWrite]) -> None:
-        """Tell those who wait, each in its own loop."""
+        """Resolve the futures of the callers, each in its own event loop."""
         loops: dict[asyncio.AbstractEventLoop, list[PendingWrite]] = {}
         for order in orders:
             loops.setdefault(order.future.get_loop(), []).append(order)
-        for loop, theirs in loops.items():
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-                loop.call_soon_threadsafe(self._resolve, theirs)
+        for loop, own in loops.items():
+            with suppress(RuntimeError):  # The event loop has ended, so no caller waits.
+                loop.call_soon_threadsafe(self._resolve, own)
 
     def _resolve(self, orders: Sequence[PendingWrite]) -> None:
         self._commit_batcher.note_activity()

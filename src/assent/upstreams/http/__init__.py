@@ -1,1 +1,1 @@
-"""MCP servers behind a URL."""
+"""Upstreams that are MCP servers behind a URL."""

@@ -1,4 +1,4 @@
-"""The address of an upstream, and the beginning of every request to it."""
+"""The address of an upstream, and the first lines of every request to it."""
 
 import re
 import ssl
@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _FIELD_VALUE = re.compile(rb"[\x20-\x7e\x80-\xff\t]*")
 _PATH = re.compile(rb"[\x21-\x7e]+")
-# Framing is ours alone to decide: a configured or relayed copy would let two readers disagree.
+# Only the gateway sets the framing: with a configured or relayed copy, two readers could disagree.
 _RESERVED = {b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade", b"te"}
 
 Fields = Iterable[tuple[bytes, bytes]]
@@ -21,7 +21,7 @@ class BadAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class UpstreamAddress:
-    """An upstream's address, its TLS context (made once) and the headers configured for it."""
+    """An upstream's address, its TLS context (made once) and its configured headers."""
 
     host: str
     port: int
@@ -40,7 +40,7 @@ class UpstreamAddress:
         if parts.username is not None or parts.password is not None:
             raise BadAddress("credentials do not belong in an upstream's URL; use its `headers`")
         if parts.fragment:
-            raise BadAddress(f"{url!r} has a fragment, which no server ever sees")
+            raise BadAddress(f"{url!r} has a fragment, which is never sent to a server")
         path = ((parts.path or "/") + (f"?{parts.query}" if parts.query else "")).encode()
         if not _PATH.fullmatch(path):
             raise BadAddress(f"{url!r} has characters in its path that must be percent-encoded")
@@ -57,8 +57,8 @@ class UpstreamAddress:
         )
 
     @property
-    def shown(self) -> str:
-        """The address as a log may say it: without path and query, which may hold a secret."""
+    def loggable(self) -> str:
+        """The address for a log: without path and query, which may contain a secret."""
         return f"{'https' if self.tls is not None else 'http'}://{self.authority.decode()}"
 
     @property
@@ -71,7 +71,7 @@ class UpstreamAddress:
 
 
 def render_fields(fields: Fields) -> bytes:
-    """Write header lines whose names are known to be good, refusing a value that could end its line."""
+    """Write header lines with valid names; refuse a value that could end its line."""
     lines = [b"%b: %b\r\n" % field for field in fields]
     text = b"".join(lines)
     if text.count(b"\n") != len(lines) or text.count(b"\r") != len(lines) or b"\0" in text:

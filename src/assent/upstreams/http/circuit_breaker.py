@@ -11,20 +11,20 @@ from assent.upstreams.errors import CircuitOpen
 MOST_CALLERS = 10_000
 
 current_caller: ContextVar[Hashable] = ContextVar("current_caller", default=None)
-"""Who makes the request that is being served; None for the gateway's own."""
+"""The caller of the request that is being served; None for the gateway's own requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
     """The state of an upstream, for people and for `/metrics`."""
 
-    state: str  # "closed": calls go through; "open": calls are refused; "probing": one call is finding out
+    state: str  # "closed": calls pass; "open": calls are refused; "probing": one call tests the upstream
     failures: int
     last_error: str | None
 
 
 class Circuit:
-    """Opens after some failures in a row, lets one call probe after a pause, closes on a success.
+    """Opens after several failures in a row, lets one call probe after a pause, and closes on a success.
 
     The pause doubles with every failed probe, up to a bound.
     """
@@ -49,7 +49,7 @@ class Circuit:
         return self.failures < self._threshold or not (self._probing or self._clock() < self._open_until)
 
     def enter(self) -> None:
-        """Take note of a call that passes; while the circuit is open it is the probe."""
+        """Record that a call passes; while the circuit is open it is the probe."""
         self._probing = self.failures >= self._threshold
 
     def succeed(self) -> None:
@@ -65,15 +65,15 @@ class Circuit:
         self._probing = False
 
     def abandon(self) -> None:
-        """The call ended without telling us anything about the upstream."""
+        """The call ended without information about the upstream."""
         self._probing = False
 
 
 class CircuitBreaker:
     """Refuses calls to an upstream that cannot be reached, and calls of one caller whose requests keep failing.
 
-    A connection that cannot be made is the upstream's failure, whoever calls. A request that was sent and then timed
-    out, broke off or got 502 to 504 may fail because of what it asks for: it counts for its caller alone.
+    A connection that cannot be made is the upstream's failure, for every caller. A request that was sent and then
+    timed out, broke off or got 502 to 504 may fail because of its content: it counts only for its caller.
     """
 
     def __init__(
@@ -89,25 +89,25 @@ class CircuitBreaker:
         self._make = partial(Circuit, clock, threshold, pause, longest_pause)
         self._connections = self._make()
         self._requests: OrderedDict[Hashable, Circuit] = OrderedDict()
-        """The callers whose last request failed."""
+        """The circuits of callers whose last request failed."""
 
     @property
     def health(self) -> Health:
-        """The worst circuit's: that of the connections, or of some caller's requests."""
+        """The health of the worst circuit: that of the connections, or of one caller's requests."""
         return max((one.health for one in (self._connections, *self._requests.values())), key=lambda one: one.failures)
 
     def enter(self) -> None:
-        """Let a call pass or raise `Suspended`; every `enter` is followed by `succeed`, `fail` or `abandon`."""
+        """Let a call pass or raise `CircuitOpen`; every `enter` is followed by `succeed`, `fail` or `abandon`."""
         circuits = self._circuits()
         for circuit in circuits:
             if not circuit.admits():
-                detail = f"left alone after {circuit.failures} failures in a row: {circuit.last_error}"
+                detail = f"no calls after {circuit.failures} failures in a row: {circuit.last_error}"
                 raise CircuitOpen(self._upstream, detail, sent=False)
         for circuit in circuits:
             circuit.enter()
 
     def reach(self) -> None:
-        """A connection is there: whatever becomes of the request, the upstream can be reached."""
+        """A connection was made: the upstream can be reached, however the request ends."""
         if self._connections.failures:
             self._connections.succeed()
 
@@ -117,7 +117,7 @@ class CircuitBreaker:
             self._requests.pop(current_caller.get(), None)
 
     def fail(self, reason: str, *, sent: bool) -> None:
-        """The call failed: before anything was sent, or afterwards."""
+        """Record a failure before or after the request was sent."""
         if not sent:
             for own in self._circuits()[1:]:
                 own.abandon()
@@ -129,7 +129,7 @@ class CircuitBreaker:
             self._requests.popitem(last=False)
 
     def abandon(self) -> None:
-        """The call ended without telling us anything about the upstream."""
+        """The call ended without information about the upstream."""
         for circuit in self._circuits():
             circuit.abandon()
 

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection to an upstream, which carries one request after the other."""
+"""One HTTP/1.1 connection to an upstream, for one request after the other."""
 
 import asyncio
 from collections import deque
@@ -16,9 +16,9 @@ _PIECE = 64 * 1024
 
 
 class UpstreamResponse:
-    """An answer as it arrives: status and headers first, then the body, whole or in pieces.
+    """A response as it arrives: status and headers first, then the body, whole or in pieces.
 
-    Whoever holds one reads it to its end or calls `close`. Once complete, its connection is not its own.
+    Its holder reads it to the end or calls `close`. Once it is complete, its connection may serve another request.
     """
 
     __slots__ = (
@@ -43,13 +43,13 @@ class UpstreamResponse:
                 return value
         return None
 
-    async def begun(self) -> None:
+    async def wait_for_headers(self) -> None:
         """Wait for the status and the headers."""
         while not self.status:
             await self._wait()
 
     async def read(self, limit: int) -> bytes:
-        """The whole body; more than `limit` bytes is a fault."""
+        """The whole body; more than `limit` bytes is an error."""
         self._limit = limit
         self._check_limit()
         while not self._complete:
@@ -59,9 +59,9 @@ class UpstreamResponse:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; the upstream is held back while nobody reads.
+        """The body as it arrives; the upstream is held back while no one reads.
 
-        Whatever else waits in the loop has its turn between two pieces: a flood must not starve the others.
+        Other tasks of the event loop run between two pieces, so that a flood cannot starve them.
         """
         while True:
             while self._pieces:
@@ -75,7 +75,7 @@ class UpstreamResponse:
             await self._wait()
 
     def _next_piece(self) -> bytes:
-        """What has arrived, up to a bound: many small pieces would take a turn of the loop each."""
+        """The data that has arrived, up to a bound: many small pieces would need a turn of the loop each."""
         taken = [self._pieces.popleft()]
         size = len(taken[0])
         while self._pieces and size + len(self._pieces[0]) <= _PIECE:
@@ -86,21 +86,23 @@ class UpstreamResponse:
 
     @contextmanager
     def held(self, *, asked: bool = False) -> Iterator[None]:
-        """While we keep the upstream waiting, its silence is ours; where it asked something, all that time is."""
-        self._forgive(True, asked)
+        """Pause the silence timeout while we keep the upstream waiting; if it asked a question, pause the total
+        timeout too.
+        """
+        self._suspend_timeouts(True, asked)
         try:
             yield
         finally:
-            self._forgive(False, asked)
+            self._suspend_timeouts(False, asked)
 
     def close(self) -> None:
-        """Stop listening. An unfinished answer ends its connection, which tells the upstream to stop."""
+        """Stop reading. Closing an unfinished response ends its connection, which tells the upstream to stop."""
         if not self._complete:
             self._connection.abort(ConnectionLost(self._connection.upstream, "closed by us", sent=True))
 
-    def _forgive(self, silence: bool, asked: bool) -> None:
+    def _suspend_timeouts(self, silence: bool, asked: bool) -> None:
         if not self._complete:
-            self._connection.forgive(silence, asked)
+            self._connection.suspend_timeouts(silence, asked)
 
     def _raise_fault(self) -> None:
         if self._fault is not None:
@@ -122,7 +124,7 @@ class UpstreamResponse:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def _take(self, piece: bytes) -> None:
+    def _append(self, piece: bytes) -> None:
         self._pieces.append(piece)
         self._held += len(piece)
         if self._limit is not None:
@@ -134,10 +136,10 @@ class UpstreamResponse:
     def _check_limit(self) -> None:
         if self._limit is None or self._held <= self._limit:
             return
-        detail = f"the answer is larger than {self._limit} bytes"
+        detail = f"the response is larger than {self._limit} bytes"
         fault = Oversized(self._connection.upstream, detail, sent=True)
         if self._complete:
-            self._fault = fault  # its connection may serve somebody else by now
+            self._fault = fault  # Its connection may already serve another request.
         else:
             self._connection.abort(fault)
 
@@ -148,7 +150,7 @@ class UpstreamResponse:
 
 
 class HttpConnection(asyncio.Protocol):
-    """One connection: at most one request at a time, given back as soon as its answer is whole."""
+    """One connection: at most one request at a time, returned to the pool as soon as its response is complete."""
 
     def __init__(
         self,
@@ -167,51 +169,51 @@ class HttpConnection(asyncio.Protocol):
         self._parser: Any = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._response: UpstreamResponse | None = None
-        self._paused = self._forgiving = False
+        self._paused = self._timeouts_suspended = False
         self._closed = False
         self._head_bytes = 0
         self._until_close = False
-        self._deadline = self._patience = self._heard = 0.0
+        self._deadline = self._patience = self._last_data_at = 0.0
         self._asked_at: float | None = None
 
-    # The pool's side
+    # Used by the pool.
 
     @property
     def usable(self) -> bool:
         return not self._closed and self._transport is not None and not self._transport.is_closing()
 
     def start(self, request: bytes, *, patience: float, total: float) -> UpstreamResponse:
-        """Send a request. `patience` bounds every silence, `total` the whole exchange (seconds)."""
+        """Send a request. `patience` limits every silence, `total` the whole exchange (seconds)."""
         assert self._response is None and self._transport is not None
-        now = self._heard = self.loop.time()
+        now = self._last_data_at = self.loop.time()
         self._patience, self._deadline = patience, now + total
-        self._head_bytes, self._until_close, self._forgiving, self._asked_at = 0, True, False, None
+        self._head_bytes, self._until_close, self._timeouts_suspended, self._asked_at = 0, True, False, None
         self._response = response = UpstreamResponse(self)
         self._transport.write(request)
         return response
 
     def check_time(self, now: float) -> None:
-        """Called now and then by the pool: end an exchange that is overdue."""
+        """End an overdue exchange; the pool calls this regularly."""
         if self._response is None:
             return
         if now >= self._deadline and self._asked_at is None:
-            self.abort(TimedOut(self.upstream, "no complete answer in time", sent=True))
-        elif not (self._paused or self._forgiving) and now - self._heard >= self._patience:
+            self.abort(TimedOut(self.upstream, "no complete response in time", sent=True))
+        elif not (self._paused or self._timeouts_suspended) and now - self._last_data_at >= self._patience:
             self.abort(TimedOut(self.upstream, f"silent for {self._patience:g} seconds", sent=True))
 
-    def forgive(self, silence: bool, asked: bool) -> None:
+    def suspend_timeouts(self, silence: bool, asked: bool) -> None:
         now = self.loop.time()
         if self._asked_at is not None:
             self._deadline += now - self._asked_at
-        self._forgiving, self._asked_at = silence, now if silence and asked else None
-        self._heard = now
+        self._timeouts_suspended, self._asked_at = silence, now if silence and asked else None
+        self._last_data_at = now
 
     def abort(self, fault: UpstreamError) -> None:
-        """End the connection now; whoever waits for the answer gets `fault`."""
+        """Close the connection now; the waiter for the response gets `fault`."""
         self._finish(fault)
         if self._transport is not None:
             self._transport.abort()
-        self._gone()
+        self._report_closed()
 
     def pause(self) -> None:
         if not self._paused and self._transport is not None:
@@ -221,28 +223,30 @@ class HttpConnection(asyncio.Protocol):
     def resume(self) -> None:
         if self._paused and self._transport is not None:
             self._paused = False
-            self._heard = self.loop.time()
+            self._last_data_at = self.loop.time()
             self._transport.resume_reading()
 
-    # asyncio's side
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         if self._response is None:
-            self.abort(ProtocolViolation(self.upstream, "sent something nobody asked for", sent=False))
+            self.abort(ProtocolViolation(self.upstream, "sent data without a request", sent=False))
             return
-        self._heard = self.loop.time()
+        self._last_data_at = self.loop.time()
         if not self._response.status:
             self._head_bytes += len(data)
             if self._head_bytes > _HEAD_LIMIT + _HIGH_WATER:
-                self.abort(Oversized(self.upstream, "the headers of the answer never end", sent=True))
+                self.abort(Oversized(self.upstream, "the headers of the response are too long", sent=True))
                 return
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self.abort(ProtocolViolation(self.upstream, f"the answer is not HTTP ({type(error).__name__})", sent=True))
+            self.abort(
+                ProtocolViolation(self.upstream, f"the response is not HTTP ({type(error).__name__})", sent=True)
+            )
 
     def eof_received(self) -> bool:
         if self._response is not None and self._response.status and self._until_close:
@@ -250,14 +254,14 @@ class HttpConnection(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._finish(ConnectionLost(self.upstream, "the connection broke before the answer was whole", sent=True))
-        self._gone()
+        self._finish(ConnectionLost(self.upstream, "the connection broke before the response was complete", sent=True))
+        self._report_closed()
 
-    # The parser's side
+    # Called by the parser.
 
     def on_message_begin(self) -> None:
         if self._response is None:
-            raise ValueError("an answer to nothing")
+            raise ValueError("a response without a request")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         response = self._response
@@ -274,7 +278,7 @@ class HttpConnection(asyncio.Protocol):
             return
         if status < 200:
             if status == 101:
-                raise ValueError("an upgrade nobody asked for")
+                raise ValueError("an upgrade without a request")
             response.headers.clear()
             return
         if status in (204, 304):
@@ -284,12 +288,12 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         if self._response is not None:
-            self._response._take(body)
+            self._response._append(body)
 
     def on_message_complete(self) -> None:
         response = self._response
         if response is None or not response.status:
-            return  # an interim answer
+            return  # an interim response
         assert self._transport is not None
         reusable = self._parser.should_keep_alive() and not self._transport.get_write_buffer_size()
         self._finish(None)
@@ -301,21 +305,21 @@ class HttpConnection(asyncio.Protocol):
             self._on_free(self)
         else:
             self._transport.close()
-            self._gone()
+            self._report_closed()
 
     def _finish(self, fault: UpstreamError | None) -> None:
         response, self._response = self._response, None
         if response is not None:
             response._end(fault)
 
-    def _gone(self) -> None:
+    def _report_closed(self) -> None:
         if not self._closed:
             self._closed = True
             self._on_closed(self)
 
 
 def _keep_alive_seconds(response: UpstreamResponse) -> float | None:
-    """How long the peer says it keeps an idle connection (`Keep-Alive: timeout=5`)."""
+    """How long the peer keeps an idle connection (`Keep-Alive: timeout=5`)."""
     value = response.header(b"keep-alive")
     if value is None:
         return None

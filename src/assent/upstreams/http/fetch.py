@@ -1,4 +1,4 @@
-"""How is a document read from an address that configuration named?"""
+"""Fetches documents from configured addresses."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from assent.upstreams.http.pool import Limits, Pool
 
 
 async def fetch_json(url: str) -> Any:
-    """A JSON document from an address that configuration named."""
+    """Fetch a JSON document from a configured address."""
     return orjson.loads(await fetch(url, 1024 * 1024, "identity provider"))
 
 
 async def fetch_text(url: str) -> str:
-    """An API description from an address that configuration named."""
+    """Fetch an API description from a configured address."""
     return (await fetch(url, 64 * 1024 * 1024, "API description")).decode("utf-8")
 
 
 async def fetch(url: str, most: int, what: str) -> bytes:
-    """What lies at an address that configuration named; bounded, and no redirects."""
+    """Fetch the content of a configured address, with a size limit and without redirects."""
     limits, circuit_breaker = Limits(connections=1, silence=5, total=10), CircuitBreaker(what, time.monotonic)
     pool = Pool(what, UpstreamAddress.of(url), limits, circuit_breaker)
     try:

@@ -1,4 +1,4 @@
-"""Sends requests to an upstream behind a URL, whichever eras the two ends speak."""
+"""Sends requests to an upstream behind a URL, in either era of both ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Endpoint:
-    """One address of an upstream, and what it said of itself when it was last asked."""
+    """One address of an upstream, with its last description of itself."""
 
     def __init__(self, server: HttpUpstream) -> None:
         self.server = server
@@ -43,7 +43,7 @@ class Endpoint:
 
 
 class HttpLink(McpLink):
-    """An upstream behind a URL, with its test endpoint where it has one."""
+    """An upstream behind a URL, with its test endpoint if it has one."""
 
     def __init__(
         self, name: str, live: HttpUpstream, test: HttpUpstream | None = None, *, relayed: bool = False
@@ -62,11 +62,11 @@ class HttpLink(McpLink):
 
     @property
     def streams(self) -> bool:
-        """Whether a caller in a session of the upstream's own expects its answers as streams."""
+        """Whether a caller in a relayed session expects its responses as streams."""
         return self.relayed and self._live.server.streams
 
     async def load(self) -> list[dict[str, Any]]:
-        """Every tool definition as the upstream wrote it. Raises a Fault where it cannot be had."""
+        """Load every tool definition as the upstream wrote it. Raises UpstreamError if that fails."""
         described = self._live.described = await self._live.server.describe()
         if described.version in MODERN_PROTOCOL_VERSIONS:
             return await self._live.server.list_all(
@@ -78,87 +78,87 @@ class HttpLink(McpLink):
         finally:
             await self._live.server.close_session(peer)
 
-    async def _once(
+    async def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
-        end = self._end(caller_of(mcp_request))
-        if end.modern and (mcp_request.session is None or not self.relayed):
-            peer, said = (
+        endpoint = self._endpoint_for(caller_of(mcp_request))
+        if endpoint.modern and (mcp_request.session is None or not self.relayed):
+            peer, request_params = (
                 SessionContext(LATEST_MODERN_VERSION, None, asks_of(mcp_request.parsed_request.capabilities)),
                 with_log_level(params, mcp_request),
             )
-            return await end.server.request(
-                method, said, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe
+            return await endpoint.server.request(
+                method, request_params, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe
             )
 
         async def request(stream_listener: StreamListener) -> dict[str, Any]:
-            async def say(peer: SessionContext) -> dict[str, Any]:
+            async def run(peer: SessionContext) -> dict[str, Any]:
                 modern = peer.version in MODERN_PROTOCOL_VERSIONS
-                said = with_log_level(params, mcp_request) if modern else params
-                return await end.server.request(
-                    method, said, peer, fields=fields, stream_listener=stream_listener, safe=safe
+                request_params = with_log_level(params, mcp_request) if modern else params
+                return await endpoint.server.request(
+                    method, request_params, peer, fields=fields, stream_listener=stream_listener, safe=safe
                 )
 
-            return await self._speak(mcp_request, say)
+            return await self._in_session(mcp_request, run)
 
         if (
             mcp_request.parsed_request.era is Era.MODERN
-            and not end.modern
-            and (await end.ensure_described())
-            and not end.modern
+            and not endpoint.modern
+            and (await endpoint.ensure_described())
+            and not endpoint.modern
         ):
-            return await suspended_call(end.suspended_calls, method, params, mcp_request, request)
+            return await suspended_call(endpoint.suspended_calls, method, params, mcp_request, request)
         return await request(mcp_request.reply)
 
-    async def _speak(self, mcp_request: McpRequest, say: Callable[[SessionContext], Awaitable[T]]) -> T:
-        """Say something to the upstream in the session it has for this caller, where it keeps sessions."""
+    async def _in_session(self, mcp_request: McpRequest, run: Callable[[SessionContext], Awaitable[T]]) -> T:
+        """Run a request in the upstream's session for this caller, if the upstream keeps sessions."""
         principal, session, parsed_request = caller_of(mcp_request), mcp_request.session, mcp_request.parsed_request
-        end = self._end(principal)
+        endpoint = self._endpoint_for(principal)
         if self.relayed and session is not None:
-            return await say(SessionContext(parsed_request.version, session.id, parsed_request.capabilities))
-        if not end.modern:
-            await end.ensure_described()
-        if end.modern:
-            return await say(SessionContext(LATEST_MODERN_VERSION, None, asks_of(parsed_request.capabilities)))
-        # A client of the new era says anew with each request what it can be asked, one without a session never.
+            return await run(SessionContext(parsed_request.version, session.id, parsed_request.capabilities))
+        if not endpoint.modern:
+            await endpoint.ensure_described()
+        if endpoint.modern:
+            return await run(SessionContext(LATEST_MODERN_VERSION, None, asks_of(parsed_request.capabilities)))
+        # A modern client states its capabilities with each request, and one without a session has none.
         capabilities = asks_of(parsed_request.capabilities) if parsed_request.era is Era.MODERN else {}
         owner: Hashable = (principal.tenant, principal.id, repr(sorted(capabilities.items())))
         if session is not None:
             owner, capabilities = session.id, asks_of(parsed_request.capabilities)
-            session.at_end.setdefault(self.name, lambda: end.upstream_sessions.end(owner))
+            session.at_end.setdefault(self.name, lambda: endpoint.upstream_sessions.end(owner))
         for last in (False, True):
-            async with end.upstream_sessions.speaking(owner, capabilities, (principal.tenant, principal.id)) as peer:
+            async with endpoint.upstream_sessions.in_use(owner, capabilities, (principal.tenant, principal.id)) as peer:
                 try:
-                    return await say(peer)
-                except SessionLost:  # nothing was done, so once more in a new session
-                    end.upstream_sessions.forget(owner, peer)
+                    return await run(peer)
+                except SessionLost:  # Nothing was done, so try once more in a new session.
+                    endpoint.upstream_sessions.forget(owner, peer)
                     if last:
-                        raise NotReached(f"upstream {self.name!r} keeps forgetting our session") from None
+                        raise NotReached(f"upstream {self.name!r} drops every session at once") from None
         raise AssertionError
 
     async def close(self) -> None:
         """Give up the calls that wait for an answer of their callers."""
-        for end in (self._live, self._test):
-            if end is not None:
-                await end.suspended_calls.close()
+        for endpoint in (self._live, self._test):
+            if endpoint is not None:
+                await endpoint.suspended_calls.close()
 
-    # What is not a call
+    # Requests other than calls.
 
     def serves(self, principal: Principal) -> bool:
-        """Whether there is an end of it for this caller at all."""
+        """Whether this caller has an endpoint here."""
         return principal.mode != "test" or self._test is not None
 
     def listed_resources(self, principal: Principal) -> ListedResources:
-        """What it last said it has, to this kind of caller."""
-        return self._end(principal).listed_resources
+        """The resources that it last listed to this kind of caller."""
+        return self._endpoint_for(principal).listed_resources
 
     async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """Every entry of one of its lists."""
-        server = self._end(caller_of(mcp_request)).server
-        return await self._speak(mcp_request, lambda peer: server.list_all(method, key, peer))
+        server = self._endpoint_for(caller_of(mcp_request)).server
+        return await self._in_session(mcp_request, lambda peer: server.list_all(method, key, peer))
 
-    def _end(self, principal: Principal) -> Endpoint:
-        """Test principals reach the test endpoint and nothing else; live ones never do."""
+    def _endpoint_for(self, principal: Principal) -> Endpoint:
+        """Test principals reach only the test endpoint; live ones never do."""
         if principal.mode != "test":
             return self._live
         if self._test is None:

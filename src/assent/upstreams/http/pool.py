@@ -1,4 +1,4 @@
-"""The connections to one upstream: which one carries a request, for how long, and whether it is tried again."""
+"""The connections to one upstream: picks one for a request, limits its time, and retries safe requests."""
 
 import asyncio
 from collections import deque
@@ -10,24 +10,24 @@ from assent.upstreams.http.address import Fields, UpstreamAddress, render_fields
 from assent.upstreams.http.circuit_breaker import CircuitBreaker, Health
 from assent.upstreams.http.connection import HttpConnection, UpstreamResponse
 
-_SERVER_IS_ILL = frozenset({502, 503, 504})
+_SERVER_UNHEALTHY = frozenset({502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one upstream may take of us: connections, waiting calls, seconds and bytes."""
+    """Limits for one upstream: connections, waiting calls, seconds and bytes."""
 
     connections: int = 100
     waiting: int = 10_000
     connect: float = 5.0
     silence: float = 30.0
     total: float = 300.0
-    idle: float = 4.0  # most servers end an idle connection after five seconds
+    idle: float = 4.0  # Most servers end an idle connection after five seconds.
     body: int = 16 * 1024 * 1024
 
 
 class Pool:
-    """The long-lived connections to one upstream. Waiting calls are served in the order they came."""
+    """The long-lived connections to one upstream. Waiting calls are served in the order of arrival."""
 
     def __init__(self, name: str, target: UpstreamAddress, limits: Limits, circuit_breaker: CircuitBreaker) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class Pool:
         self._open: set[HttpConnection] = set()
         self._connecting = 0
         self._waiters: deque[asyncio.Future[HttpConnection | None]] = deque()
-        self._watch: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._closed = False
         self._retired: asyncio.Future[None] | None = None
 
@@ -57,10 +57,10 @@ class Pool:
         silence: float | None = None,
         total: float | None = None,
     ) -> UpstreamResponse:
-        """Send one request and return when the status and headers of its answer are here.
+        """Send one request and return when the status and headers of its response have arrived.
 
-        A request declared `safe` is sent again when a kept-alive connection turns out to be dead; any other
-        is never sent twice.
+        A `safe` request is sent again if a kept-alive connection turns out to be dead; any other request is never
+        sent twice.
         """
         request = b"%b%bcontent-length: %d\r\n\r\n%b" % (
             self.target.head(method, path), render_fields(fields), len(body), body,
@@ -70,7 +70,7 @@ class Pool:
     async def send_bytes(
         self, request: bytes, *, safe: bool = False, silence: float | None = None, total: float | None = None
     ) -> UpstreamResponse:
-        """`send` for a request that is already written out in full."""
+        """Like `send`, for a request that is already encoded."""
         self._circuit_breaker.enter()
         try:
             response = await self._exchange(
@@ -86,17 +86,17 @@ class Pool:
         except BaseException:
             self._circuit_breaker.abandon()
             raise
-        if response.status in _SERVER_IS_ILL:
+        if response.status in _SERVER_UNHEALTHY:
             self._circuit_breaker.fail(f"answered {response.status}", sent=True)
         else:
             self._circuit_breaker.succeed()
         return response
 
     async def close(self) -> None:
-        """End every connection; calls under way fail as lost."""
+        """Close every connection; running calls fail with ConnectionLost."""
         self._closed = True
-        if self._watch is not None:
-            self._watch.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_exception(Unreachable(self.name, "the gateway is stopping", sent=False))
@@ -106,15 +106,15 @@ class Pool:
         await asyncio.sleep(0)
 
     async def retire(self, patience: float) -> None:
-        """Take nothing new, let what is under way end within a bound, then close."""
+        """Accept no new requests, wait for running ones within a bound, then close."""
         self._retired = asyncio.get_running_loop().create_future()
-        self._tell_idle()
+        self._finish_retirement()
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self._retired
         await self.close()
 
-    def _tell_idle(self) -> None:
+    def _finish_retirement(self) -> None:
         busy = len(self._open) > len(self._idle) or self._connecting or self._waiters
         if self._retired is not None and not self._retired.done() and not busy:
             self._retired.set_result(None)
@@ -123,15 +123,15 @@ class Pool:
         while True:
             connection = self._take_idle() or await self._acquire()
             if not connection.usable:
-                continue  # it died on its way to us; nothing was sent
+                continue  # It closed before it was used; nothing was sent.
             self._circuit_breaker.reach()
             stale = connection.served > 0
             response = connection.start(request, patience=silence, total=total)
             try:
-                await response.begun()
+                await response.wait_for_headers()
             except ConnectionLost:
                 if safe and stale and not self._closed:
-                    continue  # every turn uses up one old connection, so this ends
+                    continue  # Each attempt uses up one old connection, so this ends.
                 raise
             return response
 
@@ -152,7 +152,7 @@ class Pool:
         if len(self._open) + self._connecting < self.limits.connections:
             return await self._connect()
         if len(self._waiters) >= self.limits.waiting:
-            raise PoolExhausted(self.name, f"{self.limits.waiting} calls are waiting already", sent=False)
+            raise PoolExhausted(self.name, f"{self.limits.waiting} calls are already waiting", sent=False)
         return await self._queue() or await self._connect(reserved=True)
 
     async def _queue(self) -> HttpConnection | None:
@@ -190,22 +190,22 @@ class Pool:
                 )  # fmt: skip
         except TimeoutError:
             detail = f"no connection within {self.limits.connect:g} s"
-            raise TimedOut(self.name, detail, sent=False, advice=self._unreached()) from None
+            raise TimedOut(self.name, detail, sent=False, advice=self._unreachable_advice()) from None
         except OSError as error:  # includes certificate errors
-            detail = f"no connection ({_words(error)})"
-            raise Unreachable(self.name, detail, sent=False, advice=self._unreached()) from None
+            detail = f"no connection ({_safe_reason(error)})"
+            raise Unreachable(self.name, detail, sent=False, advice=self._unreachable_advice()) from None
         else:
             self._open.add(connection)
-            self._keep_watch()
+            self._start_timer()
         finally:
             self._connecting -= 1
             if connection not in self._open:
                 self._offer_room()
         return connection
 
-    def _unreached(self) -> str:
+    def _unreachable_advice(self) -> str:
         place = setting_of(self.name)
-        return f"Nothing answers at {self.target.shown}: start the server, or correct the address at `{place}`"
+        return f"Nothing answers at {self.target.loggable}: start the server, or correct the address at `{place}`"
 
     def _on_free(self, connection: HttpConnection) -> None:
         while self._waiters:
@@ -214,14 +214,14 @@ class Pool:
                 waiter.set_result(connection)
                 return
         self._idle.append(connection)
-        self._tell_idle()
+        self._finish_retirement()
 
     def _on_closed(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
         self._offer_room()
-        self._tell_idle()
+        self._finish_retirement()
 
     def _offer_room(self) -> None:
         while self._waiters and len(self._open) + self._connecting < self.limits.connections:
@@ -230,23 +230,23 @@ class Pool:
                 self._connecting += 1
                 waiter.set_result(None)
 
-    def _keep_watch(self) -> None:
-        """One coarse timer for all connections: cheaper than one per request, exact to a quarter."""
-        if self._watch is None and not self._closed:
+    def _start_timer(self) -> None:
+        """One coarse timer for all connections: cheaper than one per request, and precise to a quarter."""
+        if self._timer is None and not self._closed:
             tick = max(0.005, min(self.limits.silence / 4, self.limits.idle, 1.0))
-            self._watch = asyncio.get_running_loop().call_later(tick, self._on_watch)
+            self._timer = asyncio.get_running_loop().call_later(tick, self._on_timer)
 
-    def _on_watch(self) -> None:
-        self._watch = None
+    def _on_timer(self) -> None:
+        self._timer = None
         now = asyncio.get_running_loop().time()
         for connection in list(self._open):
             connection.check_time(now)
         while self._idle and now - self._idle[0].idle_since >= self.limits.idle:
             self._idle[0].abort(ConnectionLost(self.name, "idle for too long", sent=False))
         if self._open:
-            self._keep_watch()
+            self._start_timer()
 
 
-def _words(error: OSError) -> str:
-    """What the system said, without addresses: a caller does not learn where an upstream is."""
+def _safe_reason(error: OSError) -> str:
+    """The system's error text without addresses: a caller must not learn where an upstream is."""
     return error.strerror.split(": ")[-1] if error.strerror and ":" in error.strerror else type(error).__name__

@@ -1,4 +1,4 @@
-"""Talks to an MCP server behind a URL, in either era, and keeps its JSON as it is."""
+"""An MCP client for a server behind a URL, in either era; it passes the server's JSON on unchanged."""
 
 import asyncio
 from contextlib import suppress
@@ -27,12 +27,12 @@ from assent.web.asgi import Headers
 
 _SMALL = 65536
 CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
-"""What callers may be able to answer. Servers list some tools only to clients that can be asked."""
+"""Capabilities that callers may have. Servers list some tools only to clients that can be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What an upstream says of itself, and the newest revision both sides speak."""
+    """An upstream's description of itself, and the newest revision that both sides support."""
 
     version: str
     info: dict[str, Any]
@@ -48,20 +48,20 @@ class HttpUpstream:
     ) -> None:
         self.pool = pool
         self._streams = streams or pool
-        self._line = McpHttpTransport(pool)
+        self._transport = McpHttpTransport(pool)
         self._client_info = client_info
-        # In a relayed session the client sends requests too, and some servers know a stream by its request's id
-        # alone, whoever's it is: ours must be nobody else's, and nobody's guess.
+        # In a relayed session the client sends requests too, and some servers identify a stream by the request id
+        # alone. So the gateway's ids must be unique and not guessable.
         self._ids = count(2**30 + randbits(30) if first_id is None else first_id)
-        self._farewells: set[asyncio.Task[None]] = set()
+        self._cancel_notices: set[asyncio.Task[None]] = set()
 
     @property
     def streams(self) -> bool:
-        """Whether it answers within a session by streams."""
-        return self._line.streams
+        """Whether it answers with streams inside a session."""
+        return self._transport.streams
 
     async def describe(self) -> Described:
-        """Ask in the modern way; an upstream that does not understand it is asked in the old one."""
+        """Ask for the description in the modern way; an upstream that does not understand that gets a handshake."""
         modern = SessionContext(LATEST_MODERN_VERSION, capabilities={})
         try:
             result = await self.request("server/discover", {}, modern, safe=True)
@@ -80,7 +80,7 @@ class HttpUpstream:
         return described
 
     async def open_session(self, capabilities: dict[str, Any]) -> tuple[Described, SessionContext]:
-        """The handshake; the peer has a session's id where the upstream keeps sessions."""
+        """Do the handshake; the peer has a session id if the upstream keeps sessions."""
         params = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
             "capabilities": capabilities,
@@ -88,12 +88,12 @@ class HttpUpstream:
         }
         request_id = next(self._ids)
         message = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
-        response = await self._line.post(message, SessionContext(""))
+        response = await self._transport.post(message, SessionContext(""))
         session = response.header(b"mcp-session-id")
-        result = await self._line.result(response, request_id, SessionContext(""), None)
+        result = await self._transport.result(response, request_id, SessionContext(""), None)
         version = result.get("protocolVersion")
         if not isinstance(version, str):
-            raise ProtocolViolation(self.pool.name, "initialize gave no protocol version", sent=True)
+            raise ProtocolViolation(self.pool.name, "the response to initialize has no protocol version", sent=True)
         peer = SessionContext(version, session.decode("latin-1") if session is not None else None, capabilities)
         await self.notify("notifications/initialized", None, peer)
         return described_by(version, result.get("serverInfo"), result), peer
@@ -105,7 +105,7 @@ class HttpUpstream:
             (b"mcp-session-id", peer.session.encode("latin-1")),
             (b"mcp-protocol-version", peer.version.encode()),
         ]
-        with suppress(UpstreamError):  # otherwise the upstream forgets it by itself
+        with suppress(UpstreamError):  # If this fails, the upstream drops the session by itself.
             response = await self.pool.send(b"DELETE", fields)
             await response.read(_SMALL)
 
@@ -123,32 +123,38 @@ class HttpUpstream:
         stream_listener: StreamListener | None = None,
         safe: bool = False,
     ) -> dict[str, Any]:
-        """One request and its result. `params` may hold its own `_meta`; the modern envelope is added to it.
+        """Send one request and return its result. `params` may have its own `_meta`; the modern envelope is added
+        to it.
 
-        Raises `RpcError` as the upstream sent it, `SessionLost`, or a `Fault` that says whether anything was
-        sent. Cancelling it tells the upstream.
+        Raises `RpcError` as the upstream sent it, `SessionLost`, or an `UpstreamError` that says whether anything
+        was sent. Cancelling it tells the upstream.
         """
         request_id = next(self._ids)
-        params = self._enveloped(params, peer)
+        params = self._add_envelope(params, peer)
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
         try:
-            response = await self._line.post(message, peer, fields=fields, safe=safe)
+            response = await self._transport.post(message, peer, fields=fields, safe=safe)
             try:
-                return await self._line.result(response, request_id, peer, stream_listener)
+                return await self._transport.result(response, request_id, peer, stream_listener)
             finally:
                 response.close()
         except asyncio.CancelledError:
             if peer.session is not None:
-                self._tell_cancelled(request_id, peer)
+                self._notify_cancelled(request_id, peer)
             raise
 
     async def open_stream(self, method: str, params: dict[str, Any], peer: SessionContext) -> UpstreamResponse:
-        """A request whose answer is a stream without an end; it has a pool of its own and may be silent."""
-        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": self._enveloped(params, peer)}
+        """Send a request whose response is an endless stream; it has a pool of its own and may be silent."""
+        message = {
+            "jsonrpc": "2.0",
+            "id": next(self._ids),
+            "method": method,
+            "params": self._add_envelope(params, peer),
+        }
         return await McpHttpTransport(self._streams).post(message, peer, safe=True, patient=True)
 
     async def open_session_stream(self, peer: SessionContext) -> UpstreamResponse:
-        """What the upstream says in a session beside its answers."""
+        """Open the stream of the messages that the upstream sends in a session apart from its responses."""
         fields: Headers = [(b"accept", b"text/event-stream"), (b"mcp-protocol-version", peer.version.encode())]
         if peer.session is not None:
             fields.append((b"mcp-session-id", peer.session.encode("latin-1")))
@@ -158,9 +164,9 @@ class HttpUpstream:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
-        await self._line.tell(message, peer)
+        await self._transport.post_one_way(message, peer)
 
-    def _enveloped(self, params: dict[str, Any], peer: SessionContext) -> dict[str, Any]:
+    def _add_envelope(self, params: dict[str, Any], peer: SessionContext) -> dict[str, Any]:
         if peer.version not in MODERN_PROTOCOL_VERSIONS:
             return params
         envelope = {
@@ -170,14 +176,14 @@ class HttpUpstream:
         }
         return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
 
-    def _tell_cancelled(self, request_id: int, peer: SessionContext) -> None:
-        async def tell() -> None:
+    def _notify_cancelled(self, request_id: int, peer: SessionContext) -> None:
+        async def notify() -> None:
             with suppress(UpstreamError):
                 await self.notify("notifications/cancelled", {"requestId": request_id}, peer)
 
-        task = asyncio.ensure_future(tell())
-        self._farewells.add(task)
-        task.add_done_callback(self._farewells.discard)
+        task = asyncio.ensure_future(notify())
+        self._cancel_notices.add(task)
+        task.add_done_callback(self._cancel_notices.discard)
 
 
 def described_by(version: str, info: Any, result: dict[str, Any]) -> Described:

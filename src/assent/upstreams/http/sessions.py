@@ -1,4 +1,4 @@
-"""The sessions that we hold at one upstream, one for each owner."""
+"""The gateway's sessions at one upstream, one for each owner."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_SESSIONS = 1024
 
 
 class UpstreamSessions:
-    """Our sessions at one upstream, one for each owner and never shared.
+    """The sessions at one upstream, one for each owner and never shared.
 
-    When there are too many, the idlest of the caller who has the most ends for a new one.
+    If there are too many, the least recently used one of the caller with the most sessions ends.
     """
 
     def __init__(self, server: HttpUpstream, most: int = MOST_SESSIONS) -> None:
@@ -31,12 +31,12 @@ class UpstreamSessions:
         return len(self._open)
 
     @asynccontextmanager
-    async def speaking(
+    async def in_use(
         self, owner: Hashable, capabilities: dict[str, Any], caller: Hashable = None
     ) -> AsyncIterator[SessionContext]:
-        """The owner's session, opened where there is none; nobody ends it meanwhile but the owner.
+        """The owner's session, opened if there is none; only the owner ends it meanwhile.
 
-        A caller may be behind several owners, such as sessions with different capabilities.
+        A caller may have several owners, such as sessions with different capabilities.
         """
         self._busy[owner] += 1
         self._callers[owner] = owner if caller is None else caller
@@ -50,13 +50,13 @@ class UpstreamSessions:
                     self._callers.pop(owner, None)
 
     def forget(self, owner: Hashable, peer: SessionContext) -> None:
-        """The upstream no longer knows this session; a newer one of the same owner stays."""
+        """Drop a session that the upstream no longer knows; a newer one of the same owner stays."""
         opened = self._open.get(owner)
         if opened is not None and opened.done() and not opened.exception() and opened.result() is peer:
             self._drop(owner)
 
     async def end(self, owner: Hashable) -> None:
-        """The owner is gone, and so is the session."""
+        """End the session of an owner that is gone."""
         opened = self._drop(owner)
         if opened is not None:
             with suppress(Exception):
@@ -71,10 +71,10 @@ class UpstreamSessions:
         opened = self._open.get(owner)
         if opened is None or (opened.done() and opened.exception() is not None):
             opened = self._open[owner] = asyncio.ensure_future(self._begin(capabilities))
-            opened.add_done_callback(_heard)
+            opened.add_done_callback(_retrieve_exception)
             await self._make_room()
         self._open.move_to_end(owner)
-        # Others may wait for the same session: whoever leaves first must not take it along.
+        # Others may wait for the same session, so cancelling one waiter must not cancel it.
         return await asyncio.shield(opened)
 
     async def _begin(self, capabilities: dict[str, Any]) -> SessionContext:
@@ -91,7 +91,7 @@ class UpstreamSessions:
                 await self.end(max(idle, key=lambda owner: held[self._callers[owner]]))
 
 
-def _heard(task: asyncio.Task[SessionContext]) -> None:
-    """Its failure is told to whoever waits; with nobody left it is nobody's."""
+def _retrieve_exception(task: asyncio.Task[SessionContext]) -> None:
+    """Retrieve the exception: waiters get it, and without waiters asyncio would log it."""
     if not task.cancelled():
         task.exception()

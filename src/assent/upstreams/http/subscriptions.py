@@ -1,4 +1,4 @@
-"""Listens to an upstream behind a URL: which lists and resources it says have changed."""
+"""Subscribes to changes of lists and resources at an upstream behind a URL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Notice = Callable[[dict[str, Any]], None]
 
 
 class Subscriptions(Protocol):
-    """How one upstream is listened to, by everybody behind us at once."""
+    """The gateway's subscriptions at one upstream, shared by all its clients."""
 
     was_heard: bool
 
@@ -44,9 +44,9 @@ class Subscriptions(Protocol):
 
 
 class HttpSubscriptions:
-    """One ear at one upstream for everybody behind us: its lists, and the resources that anybody asked for.
+    """One shared subscription per upstream for list changes and watched resources.
 
-    `listen` is run again whenever it ends; what was asked for meanwhile is asked for anew.
+    `listen` is run again whenever it ends; resources that were requested meanwhile are subscribed again.
     """
 
     def __init__(self, server: HttpUpstream, notice: Notice) -> None:
@@ -57,10 +57,10 @@ class HttpSubscriptions:
         self._described: Described | None = None
         self._open = asyncio.Event()
         self.was_heard = False
-        """Whether the last stream began at all."""
+        """Whether the last stream started at all."""
 
     async def listen(self, described: Described) -> None:
-        """Hear the upstream until the stream ends; raises a Fault where it breaks, returns where there is nothing."""
+        """Listen until the stream ends. Raises UpstreamError if it breaks; returns if there is nothing to listen to."""
         self._described = described
         try:
             if described.version in MODERN_PROTOCOL_VERSIONS:
@@ -73,11 +73,11 @@ class HttpSubscriptions:
             self._peer = None
 
     async def watch(self, uri: str, caller: Hashable = None) -> None:
-        """Hear of one resource too. Raises as the upstream refuses, or a Fault where it cannot be reached."""
+        """Watch one more resource. Raises the upstream's refusal, or UpstreamError if it cannot be reached."""
         await self._resource_interest.add(uri, self._begin_watch, caller)
 
     async def leave(self, uri: str, caller: Hashable = None) -> None:
-        """One fewer wants it; with nobody left the upstream is told."""
+        """Remove one watcher; after the last one, unsubscribe at the upstream."""
         await self._resource_interest.remove(uri, self._end_watch, caller)
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class HttpSubscriptions:
             async with asyncio.timeout(5):
                 await self._open.wait()
         except TimeoutError:
-            raise Unreachable(self._server.pool.name, "cannot be listened to now", sent=False) from None
+            raise Unreachable(self._server.pool.name, "cannot be subscribed to now", sent=False) from None
         if self._peer is not None:
             await self._server.request("resources/subscribe", {"uri": uri}, self._peer, safe=True)
             return
@@ -111,7 +111,7 @@ class HttpSubscriptions:
                 await self._server.request("resources/unsubscribe", {"uri": uri}, self._peer)
 
     async def _watch_modern(self, uri: str, acknowledged: asyncio.Future[None]) -> None:
-        """One stream for one resource: a new one never disturbs those that are open."""
+        """One stream per resource, so that a new one never disturbs the open ones."""
         while True:
             try:
                 await self._stream_modern({"resourceSubscriptions": [uri]}, acknowledged)
@@ -121,7 +121,7 @@ class HttpSubscriptions:
                     return
             if not acknowledged.done():
                 acknowledged.set_exception(
-                    ProtocolViolation(self._server.pool.name, "did not take the subscription", sent=True)
+                    ProtocolViolation(self._server.pool.name, "did not accept the subscription", sent=True)
                 )
                 return
             await asyncio.sleep(1)
@@ -143,7 +143,7 @@ class HttpSubscriptions:
                 if not acknowledged.done():
                     acknowledged.set_result(None)
             elif "method" in message:
-                self._hear(message)
+                self._on_message(message)
             else:
                 return
 
@@ -157,7 +157,7 @@ class HttpSubscriptions:
                     await self._server.request("resources/subscribe", {"uri": uri}, peer, safe=True)
             self._open.set()
             async for message in self._messages(response):
-                self._hear(message)
+                self._on_message(message)
         finally:
             self._peer = None
             await asyncio.shield(self._server.close_session(peer))
@@ -166,28 +166,32 @@ class HttpSubscriptions:
         reader, turns = EventReader(_EVENT), Turns()
         try:
             if not (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream"):
-                raise ProtocolViolation(self._server.pool.name, f"cannot be listened to ({response.status})", sent=True)
+                raise ProtocolViolation(
+                    self._server.pool.name, f"cannot be subscribed to ({response.status})", sent=True
+                )
             async for piece in response.pieces():
                 for event in reader.feed(piece):
                     await turns.over()
                     if event.data and isinstance(message := orjson.loads(event.data), dict):
                         yield message
         except (orjson.JSONDecodeError, EventTooLarge):
-            raise ProtocolViolation(self._server.pool.name, "what it says unasked is no message", sent=True) from None
+            raise ProtocolViolation(
+                self._server.pool.name, "a notification is not a JSON-RPC message", sent=True
+            ) from None
         finally:
             response.close()
 
-    def _hear(self, message: dict[str, Any]) -> None:
-        if (said := strip_subscription_meta(message)) is not None:
-            self._notice(said)
+    def _on_message(self, message: dict[str, Any]) -> None:
+        if (notification := strip_subscription_meta(message)) is not None:
+            self._notice(notification)
 
 
 def strip_subscription_meta(message: dict[str, Any]) -> dict[str, Any] | None:
-    """A notice as it would stand in the old era; the stream's name is between us and the upstream."""
+    """The notification as in the handshake era; the subscription id concerns only gateway and upstream."""
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str) or "id" in message:
         return None
-    said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+    notification: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
     if isinstance(params, dict) and (kept := {key: value for key, value in params.items() if key != "_meta"}):
-        said["params"] = kept
-    return said
+        notification["params"] = kept
+    return notification

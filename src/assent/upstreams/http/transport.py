@@ -1,4 +1,4 @@
-"""Posts JSON-RPC messages to an upstream, and reads its answers, whole or as streams."""
+"""Posts JSON-RPC messages to an upstream, and reads its responses, whole or as streams."""
 
 import asyncio
 from functools import lru_cache
@@ -23,7 +23,8 @@ _SMALL = 65536
 FOREVER = float("inf")
 _RESUMPTIONS = 100
 _LONGEST_RETRY = 30_000
-# A server that could not read the request does not know its id: then it has none, or the official SDK's word for none.
+# A server that could not read the request does not know its id: then the id is null, or the official SDK's value
+# for that.
 _NO_ID = (None, "server-error")
 
 
@@ -32,7 +33,7 @@ class SessionLost(Exception):
 
 
 class SessionContext(NamedTuple):
-    """For whom we speak: the revision, the session where there is one, what the client can do."""
+    """The revision, the session if there is one, and the client's capabilities."""
 
     version: str
     session: str | None = None
@@ -40,13 +41,13 @@ class SessionContext(NamedTuple):
 
 
 class McpHttpTransport:
-    """The line to one upstream's endpoint."""
+    """Sends messages to one upstream's endpoint."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._heads: dict[str, bytes] = {}
         self.streams = True
-        """Whether the upstream answers within a session by streams, as it last did."""
+        """Whether the upstream answers with streams inside a session, as it last did."""
 
     async def post(
         self,
@@ -57,7 +58,7 @@ class McpHttpTransport:
         safe: bool = False,
         patient: bool = False,
     ) -> UpstreamResponse:
-        """Send a message; `patient` for an answer that may be silent and has no end."""
+        """Send a message; `patient` is for a response that may be silent and has no end."""
         body = orjson.dumps(message)
         head = self._heads.get(peer.version) or self._make_head(peer.version)
         request = b"%b%bcontent-length: %d\r\n\r\n%b" % (
@@ -70,15 +71,15 @@ class McpHttpTransport:
             return await self.pool.send_bytes(request, safe=safe, silence=FOREVER, total=FOREVER)
         return await self.pool.send_bytes(request, safe=safe)
 
-    async def tell(self, message: dict[str, Any], peer: SessionContext) -> None:
-        """Post a notification or a response: nothing comes back."""
+    async def post_one_way(self, message: dict[str, Any], peer: SessionContext) -> None:
+        """Post a notification or a response; there is no result."""
         response = await self.post(message, peer)
         await response.read(_SMALL)
 
     async def result(
         self, response: UpstreamResponse, request_id: int, peer: SessionContext, stream_listener: StreamListener | None
     ) -> dict[str, Any]:
-        """The result in an answer. Raises `RpcError` as the upstream sent it, `SessionLost` or a `Fault`."""
+        """The result in a response. Raises `RpcError` as the upstream sent it, `SessionLost` or an `UpstreamError`."""
         kind = (response.header(b"content-type") or b"").lower()
         if response.status == 404 and peer.session is not None:
             raise SessionLost
@@ -86,29 +87,29 @@ class McpHttpTransport:
         if peer.session is not None:
             self.streams = streams
         if streams:
-            return await self._streamed(response, request_id, peer, stream_listener)
+            return await self._read_stream(response, request_id, peer, stream_listener)
         if 300 <= response.status < 400:
-            raise self._garbled(f"answered {response.status}, which sends elsewhere")
+            raise self._violation(f"answered {response.status}, which is a redirect")
         if response.status in (401, 407) or (response.status == 403 and not kind.startswith(b"application/json")):
             raise self._unauthorized(response)
         if not kind.startswith(b"application/json"):
             shown = kind.decode("latin-1")[:64] or "no content type"
-            raise self._garbled(f"answered {response.status} with {shown}")
+            raise self._violation(f"answered {response.status} with {shown}")
         body = await response.read(self.pool.limits.body)
         if response.status >= 400 and not self._is_error(body):
-            raise self._garbled(f"answered {response.status}")
+            raise self._violation(f"answered {response.status}")
         return self._unwrap(self._parse(body), request_id)
 
     def _unauthorized(self, response: UpstreamResponse) -> Unauthorized:
-        """What is missing, for the operator: our own words, and what to write where."""
-        place, target = setting_of(self.pool.name), self.pool.target
+        """Explain to the operator which credentials are missing and where to write them."""
+        setting, target = setting_of(self.pool.name), self.pool.target
         if target.has_credentials:
-            missing = f"did not accept the Authorization header of `{place}.headers`: correct or renew the token"
+            missing = f"did not accept the Authorization header of `{setting}.headers`: correct or renew the token"
         else:
-            missing = f"wants credentials: write `headers: {{Authorization: Bearer ...}}` at `{place}`"
+            missing = f"needs credentials: write `headers: {{Authorization: Bearer ...}}` at `{setting}`"
         oauth = b"resource_metadata" in (response.header(b"www-authenticate") or b"")
         source = "; tokens come from the authorization server that it names (OAuth)" if oauth else ""
-        advice = f"{target.shown} {missing}{source}"
+        advice = f"{target.loggable} {missing}{source}"
         return Unauthorized(self.pool.name, f"answered {response.status}", sent=True, advice=advice)
 
     def _make_head(self, version: str) -> bytes:
@@ -119,32 +120,36 @@ class McpHttpTransport:
             self._heads[version] = head
         return head
 
-    async def _streamed(
+    async def _read_stream(
         self, response: UpstreamResponse, request_id: int, peer: SessionContext, stream_listener: StreamListener | None
     ) -> dict[str, Any]:
         if stream_listener is not None:
             await stream_listener.open()
-        place = _Place()
+        position = _StreamPosition()
         for _ in range(_RESUMPTIONS):
-            message = await self._read_until_answer(response, peer, stream_listener, place)
+            message = await self._read_until_answer(response, peer, stream_listener, position)
             if message is not None:
                 return self._unwrap(message, request_id)
-            if place.last is None or peer.session is None:
+            if position.last is None or peer.session is None:
                 break
             if stream_listener is not None:
                 await stream_listener.pause()
-            response = await self._resume(place, peer)
-        raise self._garbled("the stream ended without an answer")
+            response = await self._resume(position, peer)
+        raise self._violation("the stream ended without a response")
 
     async def _read_until_answer(
-        self, response: UpstreamResponse, peer: SessionContext, stream_listener: StreamListener | None, place: "_Place"
+        self,
+        response: UpstreamResponse,
+        peer: SessionContext,
+        stream_listener: StreamListener | None,
+        position: "_StreamPosition",
     ) -> dict[str, Any] | None:
         reader, turns = EventReader(self.pool.limits.body), Turns()
         try:
             async for piece in response.pieces():
                 for event in reader.feed(piece):
                     await turns.over()
-                    place.note(event)
+                    position.note(event)
                     if not event.data:
                         if stream_listener is not None and event.id is not None:
                             await stream_listener.prime(event.retry)
@@ -153,32 +158,32 @@ class McpHttpTransport:
                     if "method" not in message:
                         return message
                     with response.held(asked="id" in message):
-                        await self._hear(message, peer, stream_listener)
+                        await self._on_message(message, peer, stream_listener)
         except EventTooLarge as error:
             raise Oversized(self.pool.name, str(error), sent=True) from None
         except UpstreamError:
-            if place.last is None or peer.session is None:
+            if position.last is None or peer.session is None:
                 raise
         finally:
             response.close()
         return None
 
-    async def _resume(self, place: "_Place", peer: SessionContext) -> UpstreamResponse:
-        await asyncio.sleep(place.retry / 1000)
-        assert place.last is not None and peer.session is not None
+    async def _resume(self, position: "_StreamPosition", peer: SessionContext) -> UpstreamResponse:
+        await asyncio.sleep(position.retry / 1000)
+        assert position.last is not None and peer.session is not None
         fields = [
             (b"accept", b"text/event-stream"),
-            (b"last-event-id", place.last),
+            (b"last-event-id", position.last),
             (b"mcp-session-id", peer.session.encode("latin-1")),
             (b"mcp-protocol-version", peer.version.encode()),
         ]
         response = await self.pool.send(b"GET", fields, safe=True)
         if response.status != 200:
             response.close()
-            raise self._garbled(f"answered {response.status} when asked for the rest of its stream")
+            raise self._violation(f"answered {response.status} when the gateway resumed its stream")
         return response
 
-    async def _hear(
+    async def _on_message(
         self, message: dict[str, Any], peer: SessionContext, stream_listener: StreamListener | None
     ) -> None:
         if "id" not in message:
@@ -186,10 +191,10 @@ class McpHttpTransport:
                 await stream_listener.notify(message)
             return
         answer = await stream_listener.answer(message) if stream_listener is not None else None
-        if answer is None:  # refused at once rather than left open
+        if answer is None:  # Refuse at once rather than leave the question open.
             error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
             answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
-        await self.tell(answer, peer)
+        await self.post_one_way(answer, peer)
 
     def _is_error(self, body: bytes) -> bool:
         try:
@@ -201,9 +206,9 @@ class McpHttpTransport:
         try:
             message = orjson.loads(text)
         except orjson.JSONDecodeError:
-            raise self._garbled("the answer is not JSON") from None
+            raise self._violation("the response is not JSON") from None
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            raise self._garbled("the answer is not JSON-RPC")
+            raise self._violation("the response is not JSON-RPC")
         return message
 
     def _unwrap(self, message: dict[str, Any], request_id: int) -> dict[str, Any]:
@@ -213,14 +218,14 @@ class McpHttpTransport:
                 raise RpcError(error["code"], str(error.get("message", "")), error.get("data"))
         elif answered == request_id and isinstance(result, dict):
             return result
-        raise self._garbled("the answer does not belong to the request")
+        raise self._violation("the response does not belong to the request")
 
-    def _garbled(self, detail: str) -> ProtocolViolation:
+    def _violation(self, detail: str) -> ProtocolViolation:
         return ProtocolViolation(self.pool.name, detail, sent=True)
 
 
-class _Place:
-    """How far we have heard a stream, and when to come back for the rest."""
+class _StreamPosition:
+    """The position in a stream, and when to resume it."""
 
     def __init__(self) -> None:
         self.last: bytes | None = None
@@ -234,7 +239,7 @@ class _Place:
 
 
 def _routing(message: dict[str, Any], peer: SessionContext, fields: Headers | None) -> bytes:
-    """The headers that mirror the body (modern), the session (handshake era), and the caller's own."""
+    """The headers that mirror the body (modern), the session (handshake era), and the caller's own headers."""
     mirror = b""
     if peer.version in MODERN_PROTOCOL_VERSIONS and "method" in message:
         key = NAME_BEARING_METHODS.get(message["method"])

@@ -1,1 +1,1 @@
-"""How does an HTTP API with an OpenAPI document become an upstream? See `api` and `upstream`."""
+"""Upstreams that are HTTP APIs with an OpenAPI document. See `api` and `upstream`."""

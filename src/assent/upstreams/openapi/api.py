@@ -1,4 +1,4 @@
-"""Which tools does an API description give, which operations does it give none, and what is odd about it?"""
+"""The tools of an API description, the operations without a tool, and findings about the document."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class ApiTool:
     arguments: Arguments
     template: RequestTemplate
     open_world: bool = False
-    """Whether inference says that it reaches systems outside."""
+    """Whether inference says that it reaches external systems."""
 
     @property
     def is_declared(self) -> bool:
-        """Whether the document's author said what the operation does, rather than leaving it to its method."""
+        """Whether the document's author declared the side effect, rather than leaving it to the method."""
         return bool(self.operation.extensions.get("x-side-effect") == self.fields["side_effect"])
 
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """Everything a document gives."""
+    """Everything read from a document."""
 
     tools: Mapping[str, ApiTool]
     excluded: tuple[Excluded, ...] = ()
@@ -58,7 +58,7 @@ class ApiDescription:
 
 
 class _Reader:
-    """What reading the operations of one document shares."""
+    """Shared state for reading the operations of one document."""
 
     def __init__(self, library: DocumentSet, operations: Sequence[ApiOperation], infer: Infer | None) -> None:
         self.inputs, self.outputs = Schemas(library, "input"), Schemas(library, "output")
@@ -69,7 +69,7 @@ class _Reader:
         self.findings: list[Fault] = []
 
     def tool(self, name: str, operation: ApiOperation) -> ApiTool:
-        """The tool of an operation; raises Unresolved with the reason why there is none."""
+        """The tool of an operation; raises Unresolved with the reason if there is none."""
         if operation.broken:
             raise Unresolved(operation.broken)
         template = read_template(operation.path)
@@ -88,7 +88,7 @@ class _Reader:
     def _definition(self, name: str, operation: ApiOperation, arguments: Arguments) -> dict[str, Any]:
         schema, whole = self.input_bundler.bundle(arguments.schema)
         if not whole:
-            self.findings.append(Fault("its input schema is cut: it is too large", "Simplify it", operation.place))
+            self.findings.append(Fault("its input schema is too large and was cut", "Simplify it", operation.place))
         title = operation.summary or operation.identifier or name
         description = operation.description or operation.summary or operation.place
         return {"name": name, "title": title, "description": description, "inputSchema": schema}
@@ -102,12 +102,12 @@ class _Reader:
             schema_validator(bundled)
         except (Unresolved, ValueError) as error:
             reason = str(error).splitlines()[0][:200]
-            self.findings.append(Fault(f"its output schema is left out: {reason}", "Correct it", operation.place))
+            self.findings.append(Fault(f"its output schema was left out: {reason}", "Correct it", operation.place))
             return
         definition["outputSchema"] = bundled
 
     def _output(self, operation: ApiOperation) -> dict[str, Any] | None:
-        """The schema of what a call gives, where every good answer is a JSON object."""
+        """The schema of a call's result, if every successful response is a JSON object."""
         found: list[dict[str, Any]] = []
         for response in successes(operation):
             media = next((one for one in response.media if is_json(one.type)), None)
@@ -122,7 +122,7 @@ class _Reader:
 
 
 def read_api(library: DocumentSet, *, infer: Infer | None = None, longest: int = LONGEST) -> ApiDescription:
-    """The tools of a document, by the names the upstream gives them, of at most `longest` characters."""
+    """The tools of a document, by names of at most `longest` characters."""
     operations = list(operations_of(library))
     names, findings = name_operations(operations, longest)
     reader = _Reader(library, operations, infer)
@@ -131,7 +131,7 @@ def read_api(library: DocumentSet, *, infer: Infer | None = None, longest: int =
     for name, operation in zip(names, operations, strict=True):
         try:
             if name in tools:
-                raise Unresolved(f"the name {name!r} is taken")
+                raise Unresolved(f"another operation already has the name {name!r}")
             tools[name] = reader.tool(name, operation)
         except Unresolved as error:
             excluded.append(Excluded(name, operation.method, operation.path, str(error)))
@@ -149,7 +149,7 @@ def compile_tools(
     overlays: Mapping[str, Mapping[str, Any]] | None = None,
     has_test: bool = False,
 ) -> Iterator[Tool]:
-    """The catalogue's tools; overlays are fields of contracts by canonical name and win over the document's."""
+    """The catalogue's tools; overlays are contract fields by canonical name and replace the document's."""
     for tool in api.tools.values():
         canonical = prefix + tool.name
         overlay = (overlays or {}).get(canonical, {})
@@ -168,9 +168,9 @@ def compile_one(
     vouched: bool = False,
     visibility: str | None = None,
 ) -> Tool:
-    """One tool for the catalogue; raises ContractError where the overlay does not fit.
+    """One tool for the catalogue; raises ContractError if the overlay is invalid.
 
-    Where nobody vouches for it, its hints are no laxer than its method says.
+    Unless the operator or author vouches for it, its hints are no laxer than its method.
     """
     stated = vouched or "side_effect" in overlay or tool.is_declared
     return compile_tool(
@@ -188,7 +188,7 @@ def compile_one(
 
 
 def server_findings(library: DocumentSet, base_url: str) -> list[Fault]:
-    """What the document's `servers` say otherwise than the configuration, which alone decides where requests go."""
+    """Findings where the document's `servers` differ from the configuration, which alone decides where requests go."""
     servers = library.root.get("servers")
     urls = [one.get("url") for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
     paths = {urlsplit(url).path.rstrip("/") for url in urls if isinstance(url, str) and "{" not in url}
@@ -206,7 +206,7 @@ def server_findings(library: DocumentSet, base_url: str) -> list[Fault]:
 
 
 def _is_object(schema: Schema, schemas: Schemas, left: int = 8) -> bool:
-    """Whether everything a schema allows is an object."""
+    """Whether everything that a schema allows is an object."""
     seen = schemas.through(schema)
     if not isinstance(seen, dict) or left == 0:
         return False
@@ -219,14 +219,14 @@ def _is_object(schema: Schema, schemas: Schemas, left: int = 8) -> bool:
 
 
 def _check(name: str, fields: Mapping[str, Any], definition: Mapping[str, Any]) -> None:
-    """Find out now whether the tool can be compiled: one operation must not cost the others theirs."""
+    """Check now whether the tool can be compiled, so that one bad operation does not break the others."""
     try:
         read_contract(name, fields)
         schema_validator(definition["inputSchema"])
     except ContractError as error:
         raise Unresolved(f"its contract cannot be used: {error.faults[0]}") from None
     except ValueError as error:
-        raise Unresolved(f"its input is not described by a JSON Schema: {str(error).splitlines()[0][:200]}") from None
+        raise Unresolved(f"its input schema is not a JSON Schema: {str(error).splitlines()[0][:200]}") from None
 
 
 def _oddities(operation: ApiOperation) -> Iterator[Fault]:
@@ -234,7 +234,9 @@ def _oddities(operation: ApiOperation) -> Iterator[Fault]:
     declared = {one.name for one in operation.parameters if one.location == "path"}
     for name in sorted(named - declared):
         yield Fault(
-            f"the path parameter {name[:80]!r} is not declared and taken as text", "Declare it", operation.place
+            f"the path parameter {name[:80]!r} is not declared and is read as text", "Declare it", operation.place
         )
     for name in sorted(declared - named):
-        yield Fault(f"the path parameter {name[:80]!r} is not in the path and left out", "Remove it", operation.place)
+        yield Fault(
+            f"the path parameter {name[:80]!r} is not in the path and was left out", "Remove it", operation.place
+        )

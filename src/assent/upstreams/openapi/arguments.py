@@ -1,4 +1,4 @@
-"""Which arguments does a tool take, and where in the request does each go?"""
+"""Maps the arguments of a tool to their places in the HTTP request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Location = Literal["path", "query", "header", "cookie", "field", "body"]
 SEGMENT = r"^[^/\\]*[^./\\][^/\\]*$"
 """A path value that stays one segment: not empty, no slash, not only dots."""
 SEGMENTS = r"^[^/\\]*[^./\\][^/\\]*(?:/[^/\\]*[^./\\][^/\\]*)*$"
-"""A path value of such segments."""
+"""A path value of several such segments."""
 _LINE = r"^[ -~]*$"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -39,7 +39,7 @@ class Slot:
     whole: bool = False
     """Whether the value is sent as one JSON document."""
     binary: bool = False
-    """Whether the value is base64 of the bytes to send."""
+    """Whether the value is the base64 form of the bytes to send."""
     spans: bool = False
     """Whether a path value may have several segments."""
     required: bool = False
@@ -52,18 +52,18 @@ class Arguments:
     slots: tuple[Slot, ...]
     schema: dict[str, Any]
     media: str = ""
-    """The media type of the body, or nothing."""
+    """The media type of the body, or empty."""
     body_required: bool = False
     open_body: bool = False
     """Whether further arguments are further fields of the body."""
     untyped: bool = False
-    """Whether the body is not described."""
+    """Whether the body has no schema."""
     key_header: str = ""
     key_required: bool = False
     unwritable: str = ""
-    """Media types of a required body we cannot write."""
+    """Media types of a required body that cannot be written."""
     reserved: frozenset[str] = frozenset()
-    """Names no field of a spread-out object may take: those of other parameters, above all of withheld ones."""
+    """Names that no field of an exploded object may have: those of other parameters, above all of withheld ones."""
 
 
 @dataclass(slots=True)
@@ -74,13 +74,13 @@ class _Draft:
 
 
 def arrange_arguments(operation: ApiOperation, schemas: Schemas, credentials: Names) -> Arguments:
-    """The arguments of an operation; raises Unresolved where a schema cannot be read."""
+    """The arguments of an operation; raises Unresolved if a schema cannot be read."""
     used = _in_template(operation)
     taken = [one for one in used if withheld_because(one, credentials) is None]
     key = next((p for p in operation.parameters if p.location == "header" and p.name.lower() == IDEMPOTENCY), None)
     drafts = [_parameter(one, schemas) for one in taken]
     body, extra, untyped = _body(operation.body, schemas)
-    slots, properties, required = _joined(drafts, body)
+    slots, properties, required = _name_drafts(drafts, body)
     schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": extra}
     if not required:
         del schema["required"]
@@ -105,7 +105,7 @@ def placeholders(path: str) -> list[str]:
 
 
 def _in_template(operation: ApiOperation) -> list[ApiParameter]:
-    """The parameters that are used: what the path names, declared or not, then the others."""
+    """The parameters in use: those in the path, declared or not, then the others."""
     named = dict.fromkeys(placeholders(operation.path))
     if "" in named:
         raise Unresolved("a parameter in its path has no name")
@@ -120,19 +120,19 @@ def _in_template(operation: ApiOperation) -> list[ApiParameter]:
 def _parameter(parameter: ApiParameter, schemas: Schemas) -> _Draft:
     schema = schemas.convert(parameter.schema) if parameter.schema else {}
     if parameter.location == "path":
-        schema = _guarded(
+        schema = _restrict_text(
             {"type": "string"} if schema in ({}, True) else schema, schemas, SEGMENTS if parameter.spans else SEGMENT, 1
         )
     elif parameter.location == "header":
-        schema = _guarded(schema, schemas, _LINE, 0)
+        schema = _restrict_text(schema, schemas, _LINE, 0)
     location: Any = parameter.location
     whole = bool(parameter.media)
     slot = Slot("", location, parameter.name, parameter.style, parameter.explode, whole, spans=parameter.spans)
-    return _Draft(slot, _described(schema, parameter.description), parameter.required)
+    return _Draft(slot, _add_description(schema, parameter.description), parameter.required)
 
 
-def _guarded(schema: Schema, schemas: Schemas, pattern: str, shortest: int) -> Schema:
-    """A schema for text that also refuses what could not be sent safely, so that the caller hears it in time."""
+def _restrict_text(schema: Schema, schemas: Schemas, pattern: str, shortest: int) -> Schema:
+    """A schema for text that also refuses values that cannot be sent safely, so that the caller gets a clear error."""
     seen = schemas.through(schema)
     if not isinstance(schema, dict) or not isinstance(seen, dict) or seen.get("type") != "string":
         return schema
@@ -147,7 +147,7 @@ def _guarded(schema: Schema, schemas: Schemas, pattern: str, shortest: int) -> S
 
 
 def _body(body: Body | None, schemas: Schemas) -> tuple[list[_Draft], Schema, bool]:
-    """The body as drafts, what its further fields may be, and whether it is not described at all."""
+    """The body as drafts, the schema of its further fields, and whether it has no schema at all."""
     media = request_media(body) if body else None
     if body is None or media is None:
         return [], False, False
@@ -159,11 +159,11 @@ def _body(body: Body | None, schemas: Schemas) -> tuple[list[_Draft], Schema, bo
         drafts = [_field(name, one, media.type, name in needed) for name, one in flat["properties"].items()]
         return drafts, flat.get("additionalProperties", False), untyped
     slot = Slot("", "body", "body")
-    return [_Draft(slot, _described(schema, body.description), body.required)], False, untyped
+    return [_Draft(slot, _add_description(schema, body.description), body.required)], False, untyped
 
 
 def _is_flat(schema: dict[str, Any], required: bool) -> bool:
-    """Whether an object's fields can stand beside the parameters without losing a rule about the object."""
+    """Whether an object's fields can become arguments without losing a rule about the object."""
     if not schema.keys() <= _FLAT or schema.get("type", "object") != "object":
         return False
     if not isinstance(schema.get("properties"), dict):
@@ -196,10 +196,10 @@ def _as_base64(schema: Schema) -> Schema:
     return {"type": "string", "contentEncoding": "base64", **notes}
 
 
-def _joined(
+def _name_drafts(
     parameters: Sequence[_Draft], body: Sequence[_Draft]
 ) -> tuple[tuple[Slot, ...], dict[str, Schema], list[str]]:
-    """Every draft under a name of its own. Fields of the body keep theirs; a parameter that meets one is renamed."""
+    """Give every draft its own name. Body fields keep theirs; a parameter with the same name is renamed."""
     fields = Counter(_tidy(one.slot) for one in body)
     uses = fields + Counter(_tidy(one.slot) for one in parameters)
     names: dict[str, _Draft] = {}
@@ -217,12 +217,12 @@ def _joined(
 
 
 def _tidy(slot: Slot) -> str:
-    """The name as every model API takes it: `filter[status]` becomes `filter_status`."""
+    """A name that every model API accepts: `filter[status]` becomes `filter_status`."""
     name = slot.name
     return (_ODD.sub("_", name).strip("_") or slot.location) if _ODD.search(name) else name
 
 
-def _described(schema: Schema, description: str) -> Schema:
+def _add_description(schema: Schema, description: str) -> Schema:
     if not description or not isinstance(schema, dict) or "description" in schema:
         return schema
     return {**schema, "description": description}

@@ -1,4 +1,4 @@
-"""How is a request's body written?"""
+"""Writes the body of a request."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assent.upstreams.openapi.media import FORM, MULTIPART, is_json
 
 _ESCAPES = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
 
-Written = tuple[str, bytes]
+EncodedBody = tuple[str, bytes]
 """A content type and the bytes."""
 
 
-def write_body(value: Any, media: str, binary: frozenset[str] = frozenset()) -> Written:
-    """The body in a media type; `binary` names the fields that are base64 of the bytes to send."""
+def write_body(value: Any, media: str, binary: frozenset[str] = frozenset()) -> EncodedBody:
+    """Write the body in a media type; `binary` names the fields with base64 of the bytes to send."""
     if media == FORM:
         return FORM, _form(_fields(value, media))
     if media == MULTIPART:
@@ -37,13 +37,13 @@ def _fields(value: Any, media: str) -> Mapping[str, Any]:
 def _form(fields: Mapping[str, Any]) -> bytes:
     pairs = []
     for name, value in fields.items():
-        # A form field that is an object has no agreed form; one JSON text is the least surprising.
+        # There is no agreed form for an object in a form field; one JSON text is the least surprising.
         flat = text_of(value) if isinstance(value, dict) else value
         pairs.extend(write_query(flat, name, "form", True))
     return "&".join(f"{name}={value}" for name, value in pairs).encode("ascii")
 
 
-def _multipart(fields: Mapping[str, Any], binary: frozenset[str]) -> Written:
+def _multipart(fields: Mapping[str, Any], binary: frozenset[str]) -> EncodedBody:
     parts: list[bytes] = []
     for name, value in fields.items():
         for one in value if isinstance(value, list) else [value]:
@@ -58,7 +58,7 @@ def _part(name: str, value: Any, binary: bool) -> bytes:
     disposition = f'form-data; name="{name.translate(_ESCAPES)}"'
     if binary:
         disposition += f'; filename="{name.translate(_ESCAPES)}"'
-        kind, content = "application/octet-stream", _decoded(value, name)
+        kind, content = "application/octet-stream", _decode_base64(value, name)
     elif isinstance(value, dict | list):
         kind, content = "application/json", json_of(value)
     else:
@@ -66,7 +66,7 @@ def _part(name: str, value: Any, binary: bool) -> bytes:
     return _utf8(f"Content-Disposition: {disposition}\r\nContent-Type: {kind}\r\n\r\n") + content
 
 
-def _decoded(value: Any, name: str) -> bytes:
+def _decode_base64(value: Any, name: str) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError, TypeError):
@@ -74,7 +74,7 @@ def _decoded(value: Any, name: str) -> bytes:
 
 
 def _boundary(parts: list[bytes]) -> bytes:
-    """A line that stands in no part; the same parts have the same one."""
+    """A boundary that occurs in no part; equal parts give the same one."""
     seed = hashlib.sha256(b"\0".join(parts))
     while True:
         boundary = seed.hexdigest()[:32].encode()
@@ -87,4 +87,4 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Unsendable("a text holds a lone surrogate") from None
+        raise Unsendable("a text contains a lone surrogate") from None

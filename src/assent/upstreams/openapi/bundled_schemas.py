@@ -1,7 +1,7 @@
-"""How does a schema that refers to others become one that stands alone?
+"""Bundles a schema with the schemas it refers to, so that it is self-contained.
 
-What is small and not recursive is written out in place, because many hosts read no references; what is recursive or
-large stays a definition under `$defs`.
+Small, non-recursive schemas are inlined, because many hosts do not read references. Recursive or large ones stay
+definitions under `$defs`.
 """
 
 from __future__ import annotations
@@ -18,29 +18,31 @@ DEEPEST_INLINE = 40
 
 
 class Bundler:
-    """Makes schemas stand alone; what it learns about one is used for the next."""
+    """Bundles schemas; results for one schema are reused for the next."""
 
     def __init__(self, schemas: Schemas) -> None:
         self.schemas = schemas
         self._recursive = _Recursion(schemas)
-        self._written: dict[str, tuple[Schema, int, int]] = {}
+        self._inlined: dict[str, tuple[Schema, int, int]] = {}
 
     def bundle(self, schema: dict[str, Any], most: int = MOST_REFERENCED) -> tuple[dict[str, Any], bool]:
-        """The schema with its definitions, and whether all of it found room."""
-        reached = self._reached(references_in(schema))
+        """The schema with its definitions, and whether all of them had room."""
+        reached = self._reachable(references_in(schema))
         recursive = [address for address in reached if self._recursive.holds(address)]
-        self._write_closed()
+        self._inline_new()
         names = _names(recursive)
-        parts = [self._write(schema), *(self._written[address] for address in recursive)]
+        parts = [self._inline(schema), *(self._inlined[address] for address in recursive)]
         if sum(size for _, size, _ in parts) <= min(MOST_INLINE, most) and all(
             d <= DEEPEST_INLINE for _, _, d in parts
         ):
-            bodies = {names[a]: _renamed(body, names) for a, (body, _, _) in zip(recursive, parts[1:], strict=True)}
-            return _joined(_renamed(parts[0][0], names), bodies), True
-        return self._referenced(schema, reached, most)
+            bodies = {
+                names[a]: _rename_references(body, names) for a, (body, _, _) in zip(recursive, parts[1:], strict=True)
+            }
+            return _with_definitions(_rename_references(parts[0][0], names), bodies), True
+        return self._keep_references(schema, reached, most)
 
-    def _referenced(self, schema: dict[str, Any], reached: list[str], most: int) -> tuple[dict[str, Any], bool]:
-        """Every reference kept as one, the nearest definitions first, as many as there is room for."""
+    def _keep_references(self, schema: dict[str, Any], reached: list[str], most: int) -> tuple[dict[str, Any], bool]:
+        """Keep every reference, with the nearest definitions first, as many as there is room for."""
         room, kept = most - _count(schema), []
         for address in reached:
             room -= _count(self.schemas.named(address))
@@ -48,11 +50,11 @@ class Bundler:
                 break
             kept.append(address)
         names = _names(kept)
-        bodies = {names[address]: _renamed(self.schemas.named(address), names) for address in kept}
-        return _joined(_renamed(schema, names), bodies), len(kept) == len(reached)
+        bodies = {names[address]: _rename_references(self.schemas.named(address), names) for address in kept}
+        return _with_definitions(_rename_references(schema, names), bodies), len(kept) == len(reached)
 
-    def _reached(self, first: Iterable[str]) -> list[str]:
-        """Every address reached, nearest first."""
+    def _reachable(self, first: Iterable[str]) -> list[str]:
+        """Every address that is reached, nearest first."""
         found = dict.fromkeys(first)
         waiting = list(found)
         for address in waiting:
@@ -62,20 +64,20 @@ class Bundler:
                     waiting.append(following)
         return waiting
 
-    def _write_closed(self) -> None:
-        """Write out what was found since the last time: each schema after those it refers to, so nothing goes deep."""
-        for address in self._recursive.closed[len(self._written) :]:
-            self._written[address] = self._write(self.schemas.named(address))
+    def _inline_new(self) -> None:
+        """Inline new schemas, each after those it refers to, so that nothing recurses deeply."""
+        for address in self._recursive.closed[len(self._inlined) :]:
+            self._inlined[address] = self._inline(self.schemas.named(address))
 
-    def _write(self, schema: Schema) -> tuple[Schema, int, int]:
-        """The schema with what is not recursive written out in place, how many schemas that is, and how deep."""
+    def _inline(self, schema: Schema) -> tuple[Schema, int, int]:
+        """The schema with non-recursive references inlined, the number of schemas in it, and its depth."""
         if isinstance(schema, bool):
             return schema, 1, 1
         size, depth = 1, 0
 
         def write(inner: Schema) -> Schema:
             nonlocal size, depth
-            made, inner_size, inner_depth = self._write(inner)
+            made, inner_size, inner_depth = self._inline(inner)
             size, depth = size + inner_size, max(depth, inner_depth)
             return made
 
@@ -83,18 +85,18 @@ class Bundler:
         address = schema.get("$ref")
         if address is None or self._recursive.holds(address):
             return made, size, depth + 1
-        target, target_size, target_depth = self._written[address]
-        return _merged(target, made), size + target_size, max(depth, target_depth) + 1
+        target, target_size, target_depth = self._inlined[address]
+        return _merge(target, made), size + target_size, max(depth, target_depth) + 1
 
 
 class _Recursion:
-    """Which schemas lead back to themselves: Tarjan's strongly connected components, found as they are asked for."""
+    """Finds recursive schemas: Tarjan's strongly connected components, computed on demand."""
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
         self._known: dict[str, bool] = {}
         self.closed: list[str] = []
-        """Every schema looked at, each after those it refers to."""
+        """Every visited schema, each after those it refers to."""
 
     def holds(self, address: str) -> bool:
         if address not in self._known:
@@ -134,21 +136,21 @@ class _Recursion:
         self.closed.extend(component)
 
 
-def _merged(target: Schema, beside: Any) -> Schema:
-    """What a reference names, together with what stands beside it."""
-    said = {word: value for word, value in beside.items() if word != "$ref"}
-    if not said:
+def _merge(target: Schema, beside: Any) -> Schema:
+    """Merge the target of a reference with the keywords beside the reference."""
+    keywords = {word: value for word, value in beside.items() if word != "$ref"}
+    if not keywords:
         return target
-    if isinstance(target, dict) and said.keys() <= NOTES:
-        return {**target, **said}
-    return {"allOf": [target], **said}
+    if isinstance(target, dict) and keywords.keys() <= NOTES:
+        return {**target, **keywords}
+    return {"allOf": [target], **keywords}
 
 
-def _renamed(schema: Schema, names: dict[str, str]) -> Schema:
-    """Addresses replaced by places under `$defs`; what has no place there says nothing."""
+def _rename_references(schema: Schema, names: dict[str, str]) -> Schema:
+    """Replace addresses by `$defs` references; an address without a definition becomes an empty schema."""
     if isinstance(schema, bool):
         return schema
-    made = mapped(schema, lambda inner: _renamed(inner, names))
+    made = mapped(schema, lambda inner: _rename_references(inner, names))
     if "$ref" in made:
         name = names.get(made["$ref"])
         if name is None:
@@ -157,13 +159,13 @@ def _renamed(schema: Schema, names: dict[str, str]) -> Schema:
     return made
 
 
-def _joined(schema: Schema, bodies: dict[str, Schema]) -> dict[str, Any]:
+def _with_definitions(schema: Schema, bodies: dict[str, Schema]) -> dict[str, Any]:
     whole = dict(schema) if isinstance(schema, dict) else {}
     return {**whole, "$defs": bodies} if bodies else whole
 
 
 def _names(addresses: Iterable[str]) -> dict[str, str]:
-    """A short name for every address; the same ones for the same document, whatever the order."""
+    """A short name for every address; the same names for the same document in any order."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for address in sorted(addresses):

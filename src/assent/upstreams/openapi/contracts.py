@@ -1,4 +1,4 @@
-"""What does an operation promise?"""
+"""The contract fields that follow from an operation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assent.upstreams.openapi.references import Unresolved
 from assent.upstreams.openapi.schemas import Schemas
 
 MOST_META = 4096
-# Our own words: those of the standard library change with its version, and with them a contract's digest would.
+# Own names: those of the standard library change with its version, and with them a contract's digest.
 _NAMES = {
     400: "bad_request",
     401: "unauthorized",
@@ -53,7 +53,7 @@ _WORD = re.compile(r"[^\x00-\x20\x7f]{1,200}\Z")
 def contract_fields(
     operation: ApiOperation, arguments: Arguments, effect: Effect, schemas: Schemas
 ) -> tuple[dict[str, Any], list[Fault]]:
-    """The fields of the operation's contract, as a contract file would say them, and what could not be used."""
+    """The fields of the operation's contract, as in a contract file, and what could not be used."""
     findings: list[Fault] = []
     fields: dict[str, Any] = {
         "side_effect": effect.tier.value,
@@ -70,17 +70,17 @@ def contract_fields(
         fields["overwrites"] = True
     if effect.risk:
         fields["risk"] = effect.risk.value
-    said = operation.extensions.get("x-side-effect")
-    if said is not None and not effect.declared:
+    declared = operation.extensions.get("x-side-effect")
+    if declared is not None and not effect.declared:
         known = ", ".join(tier.value for tier in Tier)
         findings.append(
-            Fault(f"x-side-effect {str(said)[:40]!r} is not known here", f"Use one of {known}", operation.place)
+            Fault(f"x-side-effect {str(declared)[:40]!r} is not a tier", f"Use one of {known}", operation.place)
         )
     return {name: value for name, value in fields.items() if value not in ({}, [], None)}, findings
 
 
 def overlaid(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under those of a contract file; another tier takes along what followed from the first one."""
+    """Merge the fields with those of a contract file; another tier also replaces what followed from the first one."""
     merged = {**fields, **overlay}
     try:
         tier = Tier(overlay["side_effect"])
@@ -93,15 +93,15 @@ def overlaid(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str,
         if "failure_modes" in fields and "failure_modes" not in overlay:
             modes = fields["failure_modes"].items()
             same = {code: {**mode, "class": class_of(mode["status"], tier)} for code, mode in modes}
-            merged["failure_modes"] = {**same, **_want_of_money(tier, same)}
+            merged["failure_modes"] = {**same, **_payment_failure(tier, same)}
     return merged
 
 
 def permissions_of(operation: ApiOperation) -> list[str]:
-    """What the author's extension says, or the scopes of the first way to authenticate that names any."""
+    """The scopes of the author's extension, or of the first security requirement that names any."""
     if "x-required-scope" in operation.extensions:
         return _scopes(operation.extensions["x-required-scope"])
-    if any(not one for one in operation.security):  # an empty requirement: nobody need authenticate
+    if any(not one for one in operation.security):  # An empty requirement: no authentication is needed.
         return []
     for requirement in operation.security:
         if scopes := [scope for listed in requirement.values() for scope in _scopes(listed)]:
@@ -110,16 +110,18 @@ def permissions_of(operation: ApiOperation) -> list[str]:
 
 
 def _scopes(value: Any) -> list[str]:
-    """Every scope or none of them: a permission is never lost silently."""
+    """Every scope, or an error: a permission is never lost silently."""
     found = _words(value)
     given = value.split() if isinstance(value, str) else value if isinstance(value, list) else [value]
     if len(found) < len([one for one in given if one is not None]):
-        raise Unresolved("it names a scope that cannot be used: one word of at most 200 characters is")
+        raise Unresolved("it names an invalid scope; a scope is one word of at most 200 characters")
     return found
 
 
 def failure_modes(operation: ApiOperation, tier: Tier, schemas: Schemas) -> dict[str, dict[str, Any]]:
-    """The declared ways to fail: of an author who describes problems we take the list as closed, of others none."""
+    """The declared failures. If the author describes problems, the list is taken as complete; otherwise there is
+    none.
+    """
     errors = [one for one in operation.responses if one.status.startswith(("4", "5", "DEFAULT"))]
     if not any(media.type == PROBLEM for one in errors for media in one.media):
         return {}
@@ -132,11 +134,11 @@ def failure_modes(operation: ApiOperation, tier: Tier, schemas: Schemas) -> dict
         for status in _statuses(response.status, {mode["status"] for mode in modes.values()}):
             for code in own or [status_code(status)]:
                 modes.setdefault(code, _mode(status, tier, title))
-    return {**modes, **_want_of_money(tier, modes)}
+    return {**modes, **_payment_failure(tier, modes)}
 
 
-def _want_of_money(tier: Tier, modes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Whatever costs money can be refused for want of it, also where the author lists what all operations share."""
+def _payment_failure(tier: Tier, modes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """A spending operation can always fail for lack of money, even if the author lists only shared failures."""
     if tier is not Tier.EXTERNAL_SPEND or any(mode.get("status") == 402 for mode in modes.values()):
         return {}
     return {status_code(402): _mode(402, tier, "")}
@@ -148,13 +150,13 @@ def status_code(status: int) -> str:
 
 
 def tidy_code(text: str) -> str:
-    """A code as contracts write it: `CardDeclined` and `CARD_DECLINED` are `card_declined`."""
+    """A code as contracts write it: `CardDeclined` and `CARD_DECLINED` become `card_declined`."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower()
     return re.sub(r"[^a-z0-9_.-]+", "_", snake).strip("_.-")[:100]
 
 
 def class_of(status: int, tier: Tier) -> str:
-    """What a status says about the effect: refused, over, or nobody knows."""
+    """What a status means for the effect: none, definite, or unknown."""
     if tier is Tier.READ:
         return "definite" if status >= 500 else "no_effect"
     if status in _UNKNOWN_BELOW_500 or (status >= 500 and status not in _REFUSED_UNTRIED):
@@ -168,14 +170,14 @@ def _mode(status: int, tier: Tier, title: str) -> dict[str, Any]:
 
 
 def _statuses(status: str, known: set[int]) -> list[int]:
-    """The statuses a response stands for: itself, or the usual ones of a range that are not declared on their own."""
+    """The statuses of a response: itself, or the usual ones of its range that are not declared separately."""
     if status.isdecimal():
         return [int(status)] if 400 <= int(status) <= 599 else []
     return [one for one in _NAMES if one not in known and (status == "DEFAULT" or f"{one // 100}XX" == status)]
 
 
 def _codes(response: ApiResponse, schemas: Schemas) -> list[str]:
-    """The codes the response's schema lists for its `code`, if it lists any."""
+    """The codes that the response's schema lists for `code`."""
     found: list[str] = []
     for media in response.media:
         if media.schema is None:
@@ -192,7 +194,7 @@ def _codes(response: ApiResponse, schemas: Schemas) -> list[str]:
 
 
 def _idempotency(arguments: Arguments, tier: Tier) -> dict[str, Any]:
-    """The service honours keys where it has a header for them. The caller need not send one: ours is passed on."""
+    """A service with a key header honours keys. The caller need not send one: the gateway passes on its own."""
     if not arguments.key_header or tier is Tier.READ:
         return {}
     keyed = {"recovery": "keyed", "forward": "header"}
@@ -200,7 +202,7 @@ def _idempotency(arguments: Arguments, tier: Tier) -> dict[str, Any]:
 
 
 def _meta(operation: ApiOperation, findings: list[Fault]) -> dict[str, Any]:
-    """Every extension that no field of the contract says, as far as it is small."""
+    """Every small extension that no contract field covers."""
     kept: dict[str, Any] = {}
     for word, value in operation.extensions.items():
         if word in ("x-side-effect", "x-required-scope") or (word == "x-produces" and _words(value)):

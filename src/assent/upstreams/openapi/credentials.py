@@ -1,4 +1,4 @@
-"""Which parameters are never a caller's to set?
+"""Parameters that a caller must never set.
 
 Credentials come from the upstream's configuration, framing from HTTP, the idempotency key from the contract.
 """
@@ -31,7 +31,7 @@ _SET_BY_HTTP = frozenset(
         "transfer-encoding",
         "upgrade",
         "via",
-        # With these a server takes the request for another one than the contract is about.
+        # With these a server handles another request than the one that the contract covers.
         "x-http-method",
         "x-http-method-override",
         "x-method-override",
@@ -52,7 +52,7 @@ Names = frozenset[tuple[str, str]]
 
 
 def credential_names(library: DocumentSet) -> Names:
-    """Location and lower-case name of every credential the document's security schemes name."""
+    """Location and lower-case name of every credential in the document's security schemes."""
     schemes = _mapping(_mapping(library.root.get("components")).get("securitySchemes"))
     found = set()
     for name in schemes:
@@ -66,20 +66,20 @@ def credential_names(library: DocumentSet) -> Names:
 
 
 def withheld_because(parameter: ApiParameter, credentials: Names) -> str | None:
-    """Why a parameter is no argument, or None."""
+    """Why a parameter is not an argument, or None."""
     name = parameter.name.lower()
     if (parameter.location, name) in credentials:
-        return "it carries a credential"
+        return "it contains a credential"
     if parameter.location == "query" and _TOKEN.match(name):
-        return "it carries a credential"
+        return "it contains a credential"
     if parameter.location == "cookie" and (_CREDENTIAL.match(name) or _SESSION.match(name)):
-        return "it carries a credential"
+        return "it contains a credential"
     if parameter.location != "header":
         return None
     if name == IDEMPOTENCY:
         return "the idempotency key is sent as the contract says"
     if _CREDENTIAL.match(name):
-        return "it carries a credential"
+        return "it contains a credential"
     if name in _SET_BY_HTTP or name.startswith(("x-forwarded-", "proxy-", "sec-")):
         return "HTTP itself sets it"
     return None

@@ -1,4 +1,4 @@
-"""What does this text say, read as JSON or YAML, and is it an OpenAPI document?"""
+"""Reads an OpenAPI document from JSON or YAML text."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class DocumentError(FaultsError):
 
 
 def parse_text(text: str, file: str = "") -> Any:
-    """The plain JSON value a JSON or YAML text says; raises DocumentError for anything two readers could read apart."""
+    """The plain JSON value of a JSON or YAML text; raises DocumentError if two readers could read it differently."""
     if len(text) > MOST_CHARACTERS:
         raise DocumentError(Fault(f"longer than {MOST_CHARACTERS} characters", "Split the document", file=file))
     text = text.removeprefix("\ufeff")
     try:
         value = _from_json(text) if text.lstrip()[:1] in ("{", "[") else _from_yaml(text)
-        return _Plain().value(value, ())
+        return _PlainCopier().value(value, ())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
@@ -44,18 +44,18 @@ def parse_text(text: str, file: str = "") -> Any:
 
 
 def check_root(value: Any, file: str = "") -> dict[str, Any]:
-    """The document, if it is an OpenAPI 3.0 or 3.1 one."""
+    """Check that a document is OpenAPI 3.0 or 3.1, and return it."""
     if not isinstance(value, dict):
         raise DocumentError(
-            Fault("not an OpenAPI document: it is not an object", "Give the API's description", file=file)
+            Fault("not an OpenAPI document: it is not an object", "Use the API's description", file=file)
         )
     if "swagger" in value:
         remedy = "Convert it to OpenAPI 3.0 or 3.1 first"
         raise DocumentError(Fault(f"a Swagger {value['swagger']} document", remedy, "swagger", file))
     version = str(value.get("openapi", ""))
     if not _VERSION.match(version):
-        said = f"the version is {version[:40]!r}" if version else "there is no `openapi` version"
-        raise DocumentError(Fault(f"not an OpenAPI document: {said}", "OpenAPI 3.0 and 3.1 are read", "openapi", file))
+        problem = f"the version is {version[:40]!r}" if version else "there is no `openapi` version"
+        raise DocumentError(Fault(f"not an OpenAPI document: {problem}", "Use OpenAPI 3.0 or 3.1", "openapi", file))
     if not isinstance(value.get("paths", {}), dict):
         raise DocumentError(Fault("`paths` must be an object", "", "paths", file))
     return value
@@ -63,22 +63,22 @@ def check_root(value: Any, file: str = "") -> dict[str, Any]:
 
 def _from_json(text: str) -> Any:
     def refuse(word: str) -> Any:
-        raise ValueError(f"not valid JSON: {word} is no number")
+        raise ValueError(f"not valid JSON: {word} is not a number")
 
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=refuse)
+    return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=refuse)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice[:80]!r} stands twice in one object; keep one")
+        raise ValueError(f"the key {twice[:80]!r} appears twice in one object; keep one")
     return found
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML as OpenAPI means it: JSON's types alone. No dates, no `yes` and `no`, no numbers in base sixty."""
+    """YAML with JSON's types only: no dates, no `yes` and `no`, no base-60 numbers."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own shape
 
@@ -87,7 +87,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
-                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} stands twice", problem_mark=key.start_mark)
+                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} appears twice", problem_mark=key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -107,10 +107,10 @@ def _from_yaml(text: str) -> Any:
     return yaml.load(text, Loader=_Loader)
 
 
-class _Plain:
-    """A copy of a parsed value that is plain JSON, in which nothing is shared and everything is counted.
+class _PlainCopier:
+    """Copies a parsed value into plain JSON without shared parts, and counts its values.
 
-    YAML aliases may make a small text an enormous (or endless) value: the copy is counted as it is made.
+    YAML aliases can make a small text an enormous or endless value, so values are counted while copying.
     """
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class _Plain:
     def value(self, given: Any, path: Sequence[str]) -> Any:
         self.left -= 1
         if self.left < 0:
-            raise ValueError(f"it holds more than {MOST_VALUES} values")
+            raise ValueError(f"it has more than {MOST_VALUES} values")
         if isinstance(given, str):
             return given
         if isinstance(given, dict):
@@ -136,7 +136,7 @@ class _Plain:
         for key, item in given.items():
             name = key if isinstance(key, str) else _key(key)
             if name in made:
-                raise ValueError(f"the key {name[:80]!r} stands twice in one object; keep one")
+                raise ValueError(f"the key {name[:80]!r} appears twice in one object; keep one")
             made[name] = self.value(item, (*path, name))
         return made
 

@@ -1,4 +1,4 @@
-"""Effects of operations: what the author says, what the method means, and what can be inferred."""
+"""Effects of operations: declared by the author, implied by the method, or inferred."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _BY_METHOD = {
     "delete": Tier.DESTRUCTIVE,
 }
 _TIERS = frozenset(tier.value for tier in Tier)
-_WEIGHT = {tier: weight for weight, tier in enumerate(Tier)}
+_SEVERITY = {tier: weight for weight, tier in enumerate(Tier)}
 
 
 class EffectEstimate(Protocol):
-    """What a tool probably does."""
+    """The inferred effect of a tool."""
 
     @property
     def tier(self) -> str: ...
@@ -42,8 +42,9 @@ Infer = Callable[[dict[str, Any]], EffectEstimate]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The tier of an operation, whether it replaces what was there, its risk where that is not the tier's, and whether
-    it probably reaches systems outside."""
+    """The tier of an operation, whether it replaces existing data, its risk if that differs from the tier's, and
+    whether it probably reaches external systems.
+    """
 
     tier: Tier
     overwrites: bool = False
@@ -53,35 +54,35 @@ class Effect:
 
 
 def effect_of(operation: ApiOperation, definition: Mapping[str, Any], infer: Infer | None = None) -> Effect:
-    """The author's own word; otherwise the method's meaning, which an inference may raise and seldom lowers."""
-    said = operation.extensions.get("x-side-effect")
-    if isinstance(said, str) and said in _TIERS:
-        return Effect(Tier(said), declared=True)
+    """The author's declaration; otherwise the tier of the method, which an inference may raise and rarely lowers."""
+    declared = operation.extensions.get("x-side-effect")
+    if isinstance(declared, str) and declared in _TIERS:
+        return Effect(Tier(declared), declared=True)
     tier = _BY_METHOD.get(operation.method, Tier.WRITE)
     overwrites = operation.method in ("put", "patch")
     if infer is None:
         return Effect(tier, overwrites)
-    guess = infer(dict(definition))
-    refined = _refined(operation.method, tier, guess)
+    estimate = infer(dict(definition))
+    refined = _refine_tier(operation.method, tier, estimate)
     overwrites = overwrites and refined is Tier.WRITE
-    return Effect(refined, overwrites, _raised(refined, guess), open_world=guess.open_world)
+    return Effect(refined, overwrites, _raise_risk(refined, estimate), open_world=estimate.open_world)
 
 
 def method_claims(method: str) -> Claims:
-    """What HTTP itself says of a method (RFC 9110): a safe one only reads, and some may be repeated."""
+    """What HTTP says about a method (RFC 9110): safe methods only read, and some may be repeated."""
     reads = _BY_METHOD.get(method) is Tier.READ
     return Claims(read_only=reads or None, idempotent=reads or method in ("put", "delete") or None)
 
 
-def _refined(method: str, tier: Tier, guess: EffectEstimate) -> Tier:
-    """A heavier tier is believed if it is likely, of a GET if it is sure; a lighter one only of POST, if it is sure."""
-    inferred = Tier(guess.tier)
-    if _WEIGHT[inferred] > _WEIGHT[tier]:
-        return inferred if guess.confidence >= (SURE if tier is Tier.READ else LIKELY) else tier
-    return inferred if method == "post" and guess.confidence >= SURE else tier
+def _refine_tier(method: str, tier: Tier, estimate: EffectEstimate) -> Tier:
+    """A more severe tier is accepted if likely, for a GET only if sure; a less severe one only for POST, if sure."""
+    inferred = Tier(estimate.tier)
+    if _SEVERITY[inferred] > _SEVERITY[tier]:
+        return inferred if estimate.confidence >= (SURE if tier is Tier.READ else LIKELY) else tier
+    return inferred if method == "post" and estimate.confidence >= SURE else tier
 
 
-def _raised(tier: Tier, guess: EffectEstimate) -> Risk | None:
-    """The inferred risk where it is likely and above the tier's own."""
-    risk = Risk(guess.risk)
-    return risk if guess.confidence >= LIKELY and risk.number > DEFAULT_RISK[tier].number else None
+def _raise_risk(tier: Tier, estimate: EffectEstimate) -> Risk | None:
+    """The inferred risk if it is likely and above the tier's own."""
+    risk = Risk(estimate.risk)
+    return risk if estimate.confidence >= LIKELY and risk.number > DEFAULT_RISK[tier].number else None

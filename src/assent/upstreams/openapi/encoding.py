@@ -1,4 +1,4 @@
-"""How is a value written into a path, a query, a header or a cookie?"""
+"""Encodes values for paths, queries, headers and cookies."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ class Unsendable(NotRun):
 
 
 def encode(text: str) -> str:
-    """Percent-encoding of everything but letters, digits and `-._~`: no value can end what it stands in."""
+    """Percent-encode everything except letters, digits and `-._~`, so that no value can end its context."""
     try:
         return quote(text, safe="")
     except UnicodeEncodeError:
-        raise Unsendable("a text holds a lone surrogate") from None
+        raise Unsendable("a text contains a lone surrogate") from None
 
 
 def write_segment(value: Any, name: str, style: str, explode: bool) -> str:
-    """A path value, encoded. What could leave its segment is refused: servers decode `%2F` before they route."""
+    """Encode a path value. A value that could leave its segment is refused, because servers decode `%2F` before
+    they route.
+    """
     if isinstance(value, dict):
         pairs = [(_path_text(key, name), _path_text(item, name)) for key, item in value.items()]
         flat = [f"{key}={item}" for key, item in pairs] if explode else [part for pair in pairs for part in pair]
@@ -39,10 +41,10 @@ def write_segment(value: Any, name: str, style: str, explode: bool) -> str:
         flat = [_path_text(value, name)]
     if not flat:
         raise Unsendable(f"{name} is empty")
-    return _styled(flat, encode(name), style, explode, isinstance(value, dict))
+    return _apply_style(flat, encode(name), style, explode, isinstance(value, dict))
 
 
-def _styled(parts: list[str], name: str, style: str, explode: bool, is_object: bool) -> str:
+def _apply_style(parts: list[str], name: str, style: str, explode: bool, is_object: bool) -> str:
     if style == "label":
         return "." + ("." if explode else ",").join(parts)
     if style == "matrix" and explode and is_object:
@@ -53,17 +55,17 @@ def _styled(parts: list[str], name: str, style: str, explode: bool, is_object: b
 
 
 def _path_text(value: Any, name: str) -> str:
-    said = text_of(value)
-    if value is None or said == "":
+    text = text_of(value)
+    if value is None or text == "":
         raise Unsendable(f"{name} is empty; a path needs a value there")
-    read = unquote(unquote(said))  # as a chain of servers might, each of which decodes
+    read = unquote(unquote(text))  # A chain of servers may decode it more than once.
     if "/" in read or "\\" in read or _CONTROL.search(read):
-        raise Unsendable(f"{name} holds a slash or a control character; a path value is one segment")
-    return encode(said)
+        raise Unsendable(f"{name} contains a slash or a control character; a path value must be one segment")
+    return encode(text)
 
 
 def write_query(value: Any, name: str, style: str, explode: bool) -> Pairs:
-    """The encoded name and value pairs of a query parameter (or of a form field)."""
+    """The encoded name and value pairs of a query parameter or form field."""
     if value is None:
         return []
     if style == "deepObject" and isinstance(value, dict):
@@ -95,7 +97,7 @@ def _deep(value: dict[str, Any], name: str) -> Pairs:
 
 
 def write_header(value: Any, name: str, explode: bool) -> str:
-    """A header value in one line of printable ASCII."""
+    """A header value as one line of printable ASCII."""
     if isinstance(value, dict):
         parts = [f"{key}={text_of(item)}" if explode else f"{key},{text_of(item)}" for key, item in value.items()]
     else:
@@ -104,21 +106,21 @@ def write_header(value: Any, name: str, explode: bool) -> str:
 
 
 def check_field(text: str, name: str) -> str:
-    """The text, if a header can carry it; nothing that could start another header passes."""
+    """Return the text if a header can carry it; refuse anything that could start another header."""
     if not _FIELD_VALUE.match(text):
         raise Unsendable(f"{name} must be printable ASCII in one line, without spaces at its ends, to go in a header")
     return text
 
 
 def text_of(value: Any) -> str:
-    """A value as the text that names it: canonical JSON but for strings, which are themselves."""
+    """A value as text: strings as they are, anything else as canonical JSON."""
     if isinstance(value, str):
         return value
     return json_of(value).decode()
 
 
 def json_of(value: Any) -> bytes:
-    """Canonical JSON, so that the same call is the same bytes."""
+    """Canonical JSON, so that equal calls have equal bytes."""
     try:
         return canonical(value)
     except NotCanonicalError as error:

@@ -1,4 +1,4 @@
-"""Which operations get no tool, and why?"""
+"""Decides which operations get no tool, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VENDOR = ("x-side-effect", "x-raw-response")
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """An operation without a tool, and the reason in a sentence."""
+    """An operation without a tool, and the reason as a sentence."""
 
     name: str
     method: str
@@ -24,19 +24,19 @@ class Excluded:
 
 
 def is_marked(operations: Iterable[ApiOperation]) -> bool:
-    """Whether the author marks operations with side effects or raw responses, so that the marks decide."""
+    """Whether the author marks operations with side effects or raw responses; then the marks decide."""
     return any(word in one.extensions for one in operations for word in _VENDOR)
 
 
 def exclusion_of(operation: ApiOperation, arguments: Arguments, tier: Tier, *, marked: bool) -> str | None:
     """Why an operation cannot be a tool, or None."""
     if operation.method in ("options", "trace"):
-        return f"{operation.method.upper()} asks about the connection, not about anything of the service"
+        return f"{operation.method.upper()} concerns the connection, not the service"
     if marked and (segment := internal_segment(operation.identifier)):
         return f"it is for administration or internal use: its id has the segment {segment!r}"
     if "x-raw-response" in operation.extensions:
-        return _raw(operation, tier)
-    return _unshapeable(operation) or _untyped(arguments, tier)
+        return _raw_reason(operation, tier)
+    return _response_reason(operation) or _body_reason(arguments, tier)
 
 
 def internal_segment(identifier: str) -> str | None:
@@ -47,35 +47,35 @@ def internal_segment(identifier: str) -> str | None:
     return None
 
 
-def _raw(operation: ApiOperation, tier: Tier) -> str | None:
-    """The exact rule of documents that mark raw responses: only a read that answers with JSON survives the mark."""
+def _raw_reason(operation: ApiOperation, tier: Tier) -> str | None:
+    """The rule for documents that mark raw responses: only a read that answers with JSON stays."""
     if not operation.extensions["x-raw-response"]:
         return None
     if tier is not Tier.READ:
         return f"it is an untyped mutation: x-raw-response on an operation of tier {tier}"
-    said = operation.extensions.get("x-output-media-type")
-    if said is None:
+    declared = operation.extensions.get("x-output-media-type")
+    if declared is None:
         return None
-    media = bare_type(str(said))
-    return None if is_json(media) or is_ndjson(media) else _kind(media)
+    media = bare_type(str(declared))
+    return None if is_json(media) or is_ndjson(media) else _media_reason(media)
 
 
-def _unshapeable(operation: ApiOperation) -> str | None:
+def _response_reason(operation: ApiOperation) -> str | None:
     for response in successes(operation):
         if response.media and not any(is_shapeable(media.type) for media in response.media):
-            return _kind(named(response.media))
+            return _media_reason(named(response.media))
     return None
 
 
-def _untyped(arguments: Arguments, tier: Tier) -> str | None:
+def _body_reason(arguments: Arguments, tier: Tier) -> str | None:
     if arguments.unwritable:
         return f"its body must be {arguments.unwritable}, which cannot be written from arguments"
     if arguments.untyped and tier is not Tier.READ:
-        return "it is an untyped mutation: its body has no schema, so nobody could see what they agree to"
+        return "it is an untyped mutation: its body has no schema, so a person could not see what they approve"
     return None
 
 
-def _kind(media: str) -> str:
+def _media_reason(media: str) -> str:
     if media.startswith("image/"):
         return f"it answers with an image or a tile ({media}), not a structured result"
     if "event-stream" in media:

@@ -1,4 +1,4 @@
-"""What does an answer that is not a good one mean?"""
+"""Interprets unsuccessful responses of an HTTP API."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ _DONE_ELSEWHERE = frozenset({300, 302, 303})
 
 
 def failed_result(answered: Answered, modes: Modes, *, is_read: bool) -> dict[str, Any]:
-    """The result of a call that went wrong; raises ToolFailed if it is declared, Lost if nobody knows."""
+    """The result of a failed call; raises ToolFailed for a declared failure, OutcomeUnknown if the effect is
+    unknown.
+    """
     problem = _problem(answered)
-    code = _declared(answered, modes)
+    code = _declared_code(answered, modes)
     if code is not None:
         raise ToolFailed(code, problem["detail"], **{key: problem[key] for key in _FACTS if key in problem})
     if not is_read and _is_unknown(answered.status):
-        raise OutcomeUnknown(f"the service answered {answered.status}, and whether it did anything is not known")
+        raise OutcomeUnknown(f"the service answered {answered.status}, and it is not known whether it did anything")
     return error_result(problem)
 
 
 def unreadable_result(answered: Answered, reason: str) -> dict[str, Any]:
-    """The result of a read whose answer cannot be read."""
+    """The result of a read whose response cannot be read."""
     return error_result(
         {
             "type": "about:blank",
-            "title": "The answer cannot be read.",
+            "title": "The response cannot be read.",
             "status": 502,
             "detail": f"{reason[:1].upper()}{reason[1:]} (status {answered.status}).",
             "code": "unreadable_answer",
@@ -53,11 +55,13 @@ def _is_unknown(status: int) -> bool:
     return class_of(status, Tier.WRITE) == "unknown"
 
 
-def _declared(answered: Answered, modes: Modes) -> str | None:
-    """The declared failure mode an answer is: by its code, its type, its status's name, or the only one of it."""
+def _declared_code(answered: Answered, modes: Modes) -> str | None:
+    """The declared failure mode of a response: by its code, its type, its status's name, or the only mode of that
+    status.
+    """
     body = _object(answered)
-    said = [body.get("code"), str(body.get("type", "")).rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1]]
-    for text in said:
+    candidates = [body.get("code"), str(body.get("type", "")).rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1]]
+    for text in candidates:
         if isinstance(text, str):
             for code in (text, tidy_code(text)):
                 if code in modes:
@@ -70,7 +74,7 @@ def _declared(answered: Answered, modes: Modes) -> str | None:
 
 
 def _problem(answered: Answered) -> dict[str, Any]:
-    """The answer as problem details. A body may hold anything, so only what is meant to be read passes."""
+    """The response as problem details. A body may contain anything, so only the members for people and models pass."""
     body = _object(answered)
     given = body.get("code")
     code = tidy_code(given) if isinstance(given, str) else ""
@@ -99,19 +103,19 @@ def _detail(answered: Answered, body: Mapping[str, Any]) -> str:
     if answered.status >= 500:
         return ""
     if 300 <= answered.status < 400:
-        return f"The service answered {answered.status} with another address, and redirects are not followed."
+        return f"The service answered {answered.status} with a redirect, and redirects are not followed."
     error = body.get("error")
     inner = error.get("message") if isinstance(error, dict) else error
     for text in (body.get("detail"), body.get("message"), inner, body.get("title")):
         if isinstance(text, str):
             return _text(text)
     if isinstance(body.get("detail"), list):
-        return _listed(body["detail"])
+        return _validation_text(body["detail"])
     first = answered.body.decode("utf-8", "replace").strip().splitlines()[:1] if answered.media == "text/plain" else []
     return _text(first[0])[:300] if first else ""
 
 
-def _listed(errors: list[Any]) -> str:
+def _validation_text(errors: list[Any]) -> str:
     """Validation errors in the form of a widely used framework: where, and what."""
     found = []
     for one in errors[:_MOST_ERRORS]:

@@ -1,4 +1,4 @@
-"""What do we need of HTTP?"""
+"""The HTTP interface that an OpenAPI upstream needs, and one exchange over it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assent.upstreams.openapi.request import OpenApiRequest
 
 
 class HttpResponse(Protocol):
-    """An answer as it arrives: status and headers (names in lower case), then the body in pieces."""
+    """A response as it arrives: status and headers (names in lower case), then the body in pieces."""
 
     @property
     def status(self) -> int: ...
@@ -23,15 +23,15 @@ class HttpResponse(Protocol):
     def pieces(self) -> AsyncIterator[bytes]: ...
 
     def close(self) -> None:
-        """Stop listening; called on every answer that is not read to its end."""
+        """Stop reading; called on every response that is not read to its end."""
         ...
 
 
 class SendHttp(Protocol):
-    """One request to one service, never redirected, never sent twice.
+    """Sends one request to one service, never redirected, never sent twice.
 
-    Raises Unreached where nothing was sent. Whatever else it (or the answer's body) raises means that the request may
-    have arrived. Credentials are its own to add: no request here carries any.
+    Raises NotReached if nothing was sent. Any other exception, also of the response's body, means that the request
+    may have arrived. It adds the credentials itself: no request here contains any.
     """
 
     async def __call__(
@@ -41,7 +41,7 @@ class SendHttp(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A whole answer, or as much of it as we read."""
+    """A whole response, or the part of it that was read."""
 
     status: int
     media: str
@@ -51,7 +51,7 @@ class Answered:
 
 
 async def exchange(send: SendHttp, request: OpenApiRequest, most: int) -> Answered:
-    """Send a request and read at most so many bytes of the answer; raises Unreached or Lost."""
+    """Send a request and read at most `most` bytes of the response; raises NotReached or OutcomeUnknown."""
     try:
         response = await send(request.method, request.url, request.headers, request.body)
         headers = {name.lower(): value for name, value in response.headers}
@@ -59,10 +59,10 @@ async def exchange(send: SendHttp, request: OpenApiRequest, most: int) -> Answer
     except (NotReached, OutcomeUnknown):
         raise
     except Exception as error:
-        raise OutcomeUnknown(f"{request.method} ended without an answer: {type(error).__name__}") from error
+        raise OutcomeUnknown(f"{request.method} ended without a response: {type(error).__name__}") from error
     media = bare_type(_text(headers.get(b"content-type")))
     coding = _text(headers.get(b"content-encoding"))
-    if coding and coding != "identity":  # nobody asked for it, so nobody reads it
+    if coding and coding != "identity":  # The request did not accept an encoding, so the body is not decoded.
         media = f"{coding} encoding"
     return Answered(response.status, media, body, whole, _text(headers.get(b"retry-after")))
 

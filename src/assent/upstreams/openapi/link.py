@@ -27,7 +27,7 @@ Fetch = Callable[[str], Awaitable[str]]
 
 
 class OpenApiLink:
-    """An upstream that is an HTTP API: its tools come from a document, its calls go where configuration says."""
+    """An upstream that is an HTTP API: its tools come from a document, its calls go to the configured address."""
 
     streams = False
 
@@ -45,19 +45,19 @@ class OpenApiLink:
         self.api = ApiDescription({})
         self._source, self._fetch = source, fetch
         self._addresses = {"live": live} | ({"test": test} if test is not None else {})
-        self._ends: dict[str, OpenApiUpstream] = {}
+        self._endpoints: dict[str, OpenApiUpstream] = {}
         self._text: str | None = None
 
     @property
     def is_local(self) -> bool:
-        """Whether the document is a file of ours, which cannot be away for a while."""
+        """Whether the document is a local file, which cannot be temporarily unreachable."""
         return self._fetch is None
 
     async def load(self) -> list[dict[str, Any]]:
-        """Every definition the document gives; it is read again only where its text has changed."""
+        """Every definition of the document; it is parsed again only if its text has changed."""
         text = await self._read()
         if text != self._text:
-            await asyncio.to_thread(self._understand, text)
+            await asyncio.to_thread(self._parse, text)
         return [dict(tool.definition) for tool in self.api.tools.values()]
 
     async def _read(self) -> str:
@@ -65,69 +65,71 @@ class OpenApiLink:
             return await self._fetch(self._source)
         return await asyncio.to_thread(read_file, Path(self._source))
 
-    def _understand(self, text: str) -> None:
+    def _parse(self, text: str) -> None:
         library = library_of(text, self._source)
         api = read_api(library, infer=classify)
-        self._ends = {mode: OpenApiUpstream(api, base, send) for mode, (base, send) in self._addresses.items()}
+        self._endpoints = {mode: OpenApiUpstream(api, base, send) for mode, (base, send) in self._addresses.items()}
         self.described = Described(LATEST_MODERN_VERSION, _info(library.root), {}, None)
         self.api, self._text = api, text
 
     def take_in(
         self,
         overlays: Mapping[str, Mapping[str, Any]],
-        terms: UpstreamPolicy,
+        policy: UpstreamPolicy,
         unaccepted: Mapping[str, str] | None = None,
     ) -> CompiledTools:
-        """The operations under contract; what a contract file says of one wins over what the document says."""
+        """Compile the operations; a contract file's fields replace those of the document."""
         tools: list[Tool] = []
-        withheld = {terms.canonical(one.name): one.reason for one in self.api.excluded}
+        withheld = {policy.canonical(one.name): one.reason for one in self.api.excluded}
         for tool in self.api.tools.values():
-            canonical = terms.canonical(tool.name)
+            canonical = policy.canonical(tool.name)
             if tool.name in (unaccepted or {}):
                 withheld[canonical] = (unaccepted or {})[tool.name]
                 continue
-            if terms.without_contract != "infer" and not (canonical in overlays or tool.is_declared):
+            if policy.without_contract != "infer" and not (canonical in overlays or tool.is_declared):
                 withheld[canonical] = NO_CONTRACT
                 continue
             try:
-                tools.append(_compiled(tool, canonical, overlays.get(canonical, {}), terms))
+                tools.append(_compile(tool, canonical, overlays.get(canonical, {}), policy))
             except ContractError as error:
                 withheld[canonical] = f"its contract cannot be used: {error.faults[0]}"
         kept = {tool.name for tool in tools}
         return CompiledTools(tuple(tools), {name: why for name, why in withheld.items() if name not in kept})
 
-    async def run(self, call: Call, key: str | None, mcp_request: McpRequest, asked: dict[str, Any]) -> dict[str, Any]:
-        return await self._end(call.principal).run(call, key)
+    async def run(
+        self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
+    ) -> dict[str, Any]:
+        return await self._endpoint_for(call.principal).run(call, key)
 
     async def read(
         self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
     ) -> dict[str, Any]:
-        return await self._end(call.principal).read(tool.wire_name, arguments, call)
+        return await self._endpoint_for(call.principal).read(tool.wire_name, arguments, call)
 
-    def _end(self, principal: Principal) -> OpenApiUpstream:
-        """Test principals reach the test address and nothing else; live ones never do."""
-        end = self._ends.get("test" if principal.mode == "test" else "live")
-        if end is None:
-            what = "has no test endpoint" if self._ends else "has not been read yet"
+    def _endpoint_for(self, principal: Principal) -> OpenApiUpstream:
+        """Test principals reach only the test address; live ones never do."""
+        endpoint = self._endpoints.get("test" if principal.mode == "test" else "live")
+        if endpoint is None:
+            what = "has no test endpoint" if self._endpoints else "has not been read yet"
             raise NotReached(f"upstream {self.name!r} {what}")
-        return end
+        return endpoint
 
 
-def _compiled(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], terms: UpstreamPolicy) -> Tool:
+def _compile(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], policy: UpstreamPolicy) -> Tool:
     return compile_one(
         tool,
         canonical,
         overlay,
-        profile=terms.profile,
-        upstream=terms.upstream,
-        has_test=terms.has_test,
-        historic_names=terms.historic_names,
-        vouched=terms.vouched,
-        visibility=terms.visibility,
+        profile=policy.profile,
+        upstream=policy.upstream,
+        has_test=policy.has_test,
+        historic_names=policy.historic_names,
+        vouched=policy.vouched,
+        visibility=policy.visibility,
     )
 
 
 def _info(root: Mapping[str, Any]) -> dict[str, Any]:
     info = root.get("info")
-    said = info if isinstance(info, Mapping) else {}
-    return {"name": str(said.get("title") or "api")[:200], "version": str(said.get("version") or "0")[:100]}
+    fields = info if isinstance(info, Mapping) else {}
+    return {"name": str(fields.get("title") or "api")[:200], "version": str(fields.get("version") or "0")[:100]}

@@ -1,4 +1,4 @@
-"""Which media types can a tool take and give?"""
+"""Media types that a tool can accept and return."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_ndjson(media: str) -> bool:
 
 
 def is_text(media: str) -> bool:
-    """Whether a body of that type is text to be passed on as it is."""
+    """Whether a body of that type is text that is passed on unchanged."""
     return media in _TEXT
 
 
@@ -35,13 +35,13 @@ def is_shapeable(media: str) -> bool:
 
 
 def successes(operation: ApiOperation) -> tuple[ApiResponse, ...]:
-    """The declared answers of a call that went well."""
+    """The declared responses of a successful call."""
     found = tuple(one for one in operation.responses if one.status.startswith("2"))
     return found or tuple(one for one in operation.responses if one.status == "DEFAULT")
 
 
 def request_media(body: Body) -> Media | None:
-    """The media type a request is written in: the first that keeps types best, or None if we can write none."""
+    """The media type for a request: the first that keeps types best, or None if none can be written."""
     for fits in (is_json, FORM.__eq__, MULTIPART.__eq__, _ANY.__contains__, "text/plain".__eq__):
         for media in body.media:
             if fits(media.type):
@@ -50,16 +50,16 @@ def request_media(body: Body) -> Media | None:
 
 
 def accepted(operation: ApiOperation) -> str:
-    """The `Accept` header: what was declared and can be shaped, JSON first, and problems."""
+    """The `Accept` header: declared types that can be read, JSON first, and problems."""
     offered = [media.type for response in successes(operation) for media in response.media if is_shapeable(media.type)]
-    said = operation.extensions.get("x-output-media-type")
-    if isinstance(said, str) and is_shapeable(said.partition(";")[0].strip().lower()):
-        offered.insert(0, said.partition(";")[0].strip().lower())
+    declared = operation.extensions.get("x-output-media-type")
+    if isinstance(declared, str) and is_shapeable(declared.partition(";")[0].strip().lower()):
+        offered.insert(0, declared.partition(";")[0].strip().lower())
     named = [one for one in dict.fromkeys(offered) if one not in _ANY]
     ordered = sorted(named, key=lambda one: not is_json(one)) or ["application/json"]
     return ", ".join([*ordered, f"{PROBLEM};q=0.9"])
 
 
 def named(media: Iterable[Media]) -> str:
-    """Media types as a person reads them."""
+    """Media types as text for people."""
     return ", ".join(dict.fromkeys(one.type for one in media))

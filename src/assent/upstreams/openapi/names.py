@@ -1,4 +1,4 @@
-"""What is each operation's tool called?
+"""Names the tools of operations.
 
 A name must not move to another operation when the document is reordered, so nothing here counts.
 """
@@ -18,10 +18,10 @@ _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def name_operations(operations: Sequence[ApiOperation], most: int = LONGEST) -> tuple[list[str], list[Fault]]:
-    """A tool name per operation, each once, and a finding for every name that is not the operation's own id."""
+    """A unique tool name per operation, and a finding for every name that is not the operation's own id."""
     wanted = [_tidy(one.identifier) for one in operations]
     uses = Counter(wanted)
-    derived = Counter(_derived(one) for one, name in zip(operations, wanted, strict=True) if not _owns(name, uses))
+    derived = Counter(_derive_name(one) for one, name in zip(operations, wanted, strict=True) if not _owns(name, uses))
     names: list[str] = []
     findings: list[Fault] = []
     for one, name in zip(operations, wanted, strict=True):
@@ -34,7 +34,7 @@ def name_operations(operations: Sequence[ApiOperation], most: int = LONGEST) -> 
 def _name(operation: ApiOperation, wanted: str, uses: Counter[str], derived: Counter[str], most: int) -> str:
     if _owns(wanted, uses):
         return wanted if len(wanted) <= most else _with_digest(wanted, operation, most)
-    name = _derived(operation)
+    name = _derive_name(operation)
     if len(name) > most or derived[name] > 1 or name in uses:
         return _with_digest(name, operation, most)
     return name
@@ -44,7 +44,7 @@ def _owns(name: str, uses: Counter[str]) -> bool:
     return bool(name) and uses[name] == 1
 
 
-def _derived(operation: ApiOperation) -> str:
+def _derive_name(operation: ApiOperation) -> str:
     """`get_orders_id` for `GET /orders/{id}`."""
     return _tidy(f"{operation.method} {operation.path}")
 
@@ -62,10 +62,10 @@ def _reason(operation: ApiOperation, name: str, uses: int) -> str:
     if not operation.identifier:
         return "has no operationId"
     if not name:
-        return f"has the operationId {operation.identifier[:80]!r}, which has no letter in it"
+        return f"has the operationId {operation.identifier[:80]!r}, which has no letter"
     if uses > 1:
         return f"shares the operationId {operation.identifier[:80]!r} with another"
-    return f"has the operationId {operation.identifier[:80]!r}, which is no tool name"
+    return f"has the operationId {operation.identifier[:80]!r}, which is not a tool name"
 
 
 def _finding(operation: ApiOperation, name: str, reason: str) -> Fault:

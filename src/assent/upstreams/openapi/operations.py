@@ -1,4 +1,4 @@
-"""Which operations does a document describe?"""
+"""The operations that a document describes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A media type a body may have, in lower case and without parameters, and what the document says of it."""
+    """A media type of a body, in lower case and without parameters, and its place in the document."""
 
     type: str
     place: DocumentPlace
@@ -32,7 +32,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class ApiParameter:
-    """A value that travels beside the body."""
+    """A value that is sent beside the body."""
 
     name: str
     location: str
@@ -41,15 +41,15 @@ class ApiParameter:
     explode: bool
     schema: DocumentPlace | None
     media: str = ""
-    """The media type of a value that is sent as a whole document, or nothing."""
+    """The media type of a value that is sent as a whole document, or empty."""
     description: str = ""
     spans: bool = False
-    """Whether the author says that a path value may have several segments, such as the path of a file."""
+    """Whether the author says that a path value may have several segments, such as a file path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a request carries."""
+    """The body of a request."""
 
     required: bool
     media: tuple[Media, ...]
@@ -58,7 +58,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """One declared answer."""
+    """One declared response."""
 
     status: str
     media: tuple[Media, ...]
@@ -81,7 +81,7 @@ class ApiOperation:
     security: tuple[Mapping[str, Any], ...] = ()
     extensions: Mapping[str, Any] = field(default_factory=dict)
     broken: str = ""
-    """Why it cannot be understood, if it cannot."""
+    """Why it cannot be read, or empty."""
 
     @property
     def place(self) -> str:
@@ -89,7 +89,7 @@ class ApiOperation:
 
 
 def operations_of(library: DocumentSet) -> Iterator[ApiOperation]:
-    """Every operation in the order of the document; one that cannot be read says why in `broken`."""
+    """Every operation in document order; one that cannot be read says why in `broken`."""
     paths = library.root.get("paths", {})
     for path in paths:
         if path.startswith("x-"):
@@ -100,7 +100,7 @@ def operations_of(library: DocumentSet) -> Iterator[ApiOperation]:
             yield ApiOperation("any", path, broken=str(error))
             continue
         if not isinstance(item.value, dict):
-            yield ApiOperation("any", path, broken="what stands under its path is not an object")
+            yield ApiOperation("any", path, broken="the value of its path is not an object")
             continue
         for method in METHODS:
             if method in item.value:
@@ -132,7 +132,7 @@ def _operation(library: DocumentSet, path: str, method: str, item: DocumentPlace
 
 
 def _parameters(library: DocumentSet, item: DocumentPlace, operation: DocumentPlace) -> tuple[ApiParameter, ...]:
-    """The operation's own parameters over those of its path; the last of two with the same name and location."""
+    """The operation's own parameters override those of its path; of two equal ones the last counts."""
     found: dict[tuple[str, str], ApiParameter] = {}
     for owner in (item, operation):
         for index in range(len(_list(owner.value, "parameters"))):
@@ -147,7 +147,7 @@ def _parameter(place: DocumentPlace) -> ApiParameter:
     given = place.value
     name, location = _text(given, "name"), _text(given, "in")
     if not name or location not in _STYLES:
-        raise Unresolved(f"a parameter at {place.pointer} has no name, or stands in {location[:40]!r}")
+        raise Unresolved(f"a parameter at {place.pointer} has no name, or the location {location[:40]!r}")
     style = _text(given, "style") or _STYLES[location][0]
     if style not in _STYLES[location]:
         raise Unresolved(f"the {location} parameter {name[:80]!r} has the style {style[:40]!r}")

@@ -1,4 +1,4 @@
-"""How does a request travel over an upstream's own connections?"""
+"""Sends HTTP requests over an upstream's connection pool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _SAFE = frozenset({"GET", "HEAD"})
 
 
 def send_over(pool: Pool) -> SendHttp:
-    """Requests over a pool, whose target alone decides the host; its configured headers carry the credentials."""
+    """Return a sender over a pool, whose address alone decides the host; its configured headers have the
+    credentials.
+    """
 
     async def send(method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes) -> UpstreamResponse:
         parts = urlsplit(url)

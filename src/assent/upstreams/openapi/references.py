@@ -1,4 +1,4 @@
-"""Which documents may be read, and what does a reference between them name?"""
+"""Documents of an API, and the references between them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from assent.errors import Fault
 from assent.upstreams.openapi.document import MOST_CHARACTERS, DocumentError, check_root, parse_text
 
 Fetch = Callable[[str], Awaitable[str]]
-"""The text at an address. It must not follow redirects: only the address asked for was allowed."""
+"""Fetches the text at an address. It must not follow redirects: only the requested address was allowed."""
 
 MOST_DOCUMENTS = 50
 _MOST_HOPS = 32
 
 
 class Unresolved(Exception):
-    """A reference that names nothing we may read; the message is a reason for people."""
+    """A reference without a readable target; the message is a reason for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlace:
-    """A value, and where it stands: the document's address and a JSON pointer."""
+    """A value with its document's address and JSON pointer."""
 
     value: Any
     document: str
@@ -35,7 +35,7 @@ class DocumentPlace:
         return f"{self.document}#{self.pointer}"
 
     def at(self, *tokens: str) -> DocumentPlace:
-        """A value further down; raises KeyError, IndexError or TypeError where there is none."""
+        """A value further down; raises KeyError, IndexError or TypeError if there is none."""
         here = self.value
         for token in tokens:
             here = here[int(token)] if isinstance(here, list) else here[token]
@@ -45,7 +45,7 @@ class DocumentPlace:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSet:
-    """The documents of one API: the first one, and those it was allowed to refer to."""
+    """The documents of one API: the main one, and those it may refer to."""
 
     main: str
     documents: Mapping[str, Any]
@@ -65,7 +65,7 @@ class DocumentSet:
         return DocumentPlace(self.root, self.main)
 
     def find(self, reference: Any, within: str) -> DocumentPlace:
-        """The place a `$ref` names; raises Unresolved."""
+        """The target of a `$ref`; raises Unresolved."""
         if not isinstance(reference, str):
             raise Unresolved("a `$ref` is not text")
         address, fragment = _split(reference, within)
@@ -79,31 +79,31 @@ class DocumentSet:
         try:
             return DocumentPlace(self.documents[address], address).at(*tokens)
         except (KeyError, IndexError, TypeError, ValueError):
-            raise Unresolved(f"it refers to {reference[:200]!r}, which is not there") from None
+            raise Unresolved(f"it refers to {reference[:200]!r}, which does not exist") from None
 
     def follow(self, place: DocumentPlace) -> DocumentPlace:
-        """The place at the end of a chain of references, for everything but schemas."""
+        """The end of a chain of references, for everything except schemas."""
         for _ in range(_MOST_HOPS):
             if not isinstance(place.value, dict) or "$ref" not in place.value:
                 return place
             place = self.find(place.value["$ref"], place.document)
-        raise Unresolved("its references go round in a circle")
+        raise Unresolved("its references form a cycle")
 
 
 def library_of(text: str, file: str = "") -> DocumentSet:
-    """A library of one document; every reference out of it stays unresolved."""
+    """A set of one document; every reference out of it stays unresolved."""
     return DocumentSet(file, {file: check_root(parse_text(text, file), file)})
 
 
 async def load_library(source: str | Path, *, fetch: Fetch | None = None, allow: Iterable[str] = ()) -> DocumentSet:
     """The document at a path or an allow-listed address, and every allow-listed document it refers to.
 
-    `allow` holds addresses; one that ends in a slash allows what lies below it.
+    `allow` holds addresses; one that ends in a slash allows everything below it.
     """
     allowed = tuple(allow)
     main = str(source)
     if _is_url(main):
-        reason = _refused(main, allowed, fetch)
+        reason = _refusal_reason(main, allowed, fetch)
         if reason or fetch is None:
             raise DocumentError(Fault(f"not read: {reason}", "Allow the address, or save the document", file=main))
         text = await fetch(main)
@@ -111,19 +111,19 @@ async def load_library(source: str | Path, *, fetch: Fetch | None = None, allow:
         text = read_file(Path(source))
     documents: dict[str, Any] = {main: check_root(parse_text(text, main), main)}
     withheld: dict[str, str] = {}
-    waiting = sorted(_outside(documents[main], main))
+    waiting = sorted(_external_documents(documents[main], main))
     while waiting:
         address = waiting.pop(0)
         if address in documents or address in withheld:
             continue
-        reason = _refused(address, allowed, fetch)
+        reason = _refusal_reason(address, allowed, fetch)
         if not reason and len(documents) >= MOST_DOCUMENTS:
-            reason = f"{MOST_DOCUMENTS} documents were read already"
+            reason = f"{MOST_DOCUMENTS} documents were already read"
         if reason or fetch is None:
             withheld[address] = reason
             continue
         documents[address] = parse_text(await fetch(address), address)
-        waiting.extend(sorted(_outside(documents[address], address)))
+        waiting.extend(sorted(_external_documents(documents[address], address)))
     return DocumentSet(main, documents, withheld)
 
 
@@ -140,7 +140,7 @@ def read_file(path: Path) -> str:
 
 
 def is_allowed(address: str, allow: Iterable[str]) -> bool:
-    """Whether an address is on the list, as it is or below an entry that ends in a slash."""
+    """Whether an address is on the list, or below an entry that ends in a slash."""
     parts = urlsplit(address)
     if not _is_url(address) or parts.username is not None or "\\" in address:
         return False
@@ -149,10 +149,10 @@ def is_allowed(address: str, allow: Iterable[str]) -> bool:
     return any(address == entry or (entry.endswith("/") and address.startswith(entry)) for entry in allow)
 
 
-def _refused(address: str, allow: tuple[str, ...], fetch: Fetch | None) -> str:
+def _refusal_reason(address: str, allow: tuple[str, ...], fetch: Fetch | None) -> str:
     if not is_allowed(address, allow):
         return "that address is not on the allow-list"
-    return "" if fetch is not None else "nothing here fetches addresses"
+    return "" if fetch is not None else "addresses are not fetched here"
 
 
 def _is_url(address: str) -> bool:
@@ -160,17 +160,17 @@ def _is_url(address: str) -> bool:
 
 
 def _split(reference: str, within: str) -> tuple[str, str]:
-    """The absolute address of the document a reference names, and the fragment."""
+    """The absolute address of a reference's document, and the fragment."""
     if reference.startswith("#"):
         return within, reference[1:]
     try:
         address, fragment = urldefrag(urljoin(within, reference))
     except ValueError:
-        raise Unresolved(f"it refers to {reference[:200]!r}, which is no address") from None
+        raise Unresolved(f"it refers to {reference[:200]!r}, which is not an address") from None
     return address, fragment
 
 
-def _outside(value: Any, within: str) -> set[str]:
+def _external_documents(value: Any, within: str) -> set[str]:
     """The addresses of other documents that a document refers to."""
     found: set[str] = set()
     waiting = [value]

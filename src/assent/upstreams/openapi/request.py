@@ -1,4 +1,4 @@
-"""Which HTTP request is this call?"""
+"""Builds the HTTP request of a call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LITERAL = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]")
 
 @dataclass(frozen=True, slots=True)
 class OpenApiRequest:
-    """One HTTP request, written out."""
+    """One complete HTTP request."""
 
     method: str
     url: str
@@ -38,48 +38,48 @@ class OpenApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class RequestTemplate:
-    """A path with places for values. Each part is literal text, or the name of a parameter."""
+    """A path template. Each part is literal text, or the name of a parameter."""
 
     parts: tuple[tuple[str, bool], ...]
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """The path; raises Unsendable if a segment of it would mean `here` or `up`."""
+        """The path with values; raises Unsendable if a segment would be `.` or `..`."""
         path = "".join(values[text] if named else text for text, named in self.parts)
         if any(is_dots(segment) for segment in path.split("/")):
-            raise Unsendable("the path would hold a segment of dots")
+            raise Unsendable("the path would contain a segment of dots")
         return path
 
 
 def read_template(path: str) -> RequestTemplate:
-    """The template of a document's path; raises Unresolved for one that could not be sent as it is meant."""
+    """The template of a document's path; raises Unresolved if it could not be sent as intended."""
     if not path.startswith("/"):
         raise Unresolved("its path does not begin with a slash")
     if "?" in path or "#" in path:
-        raise Unresolved("its path holds a query or a fragment")
+        raise Unresolved("its path contains a query or a fragment")
     parts: list[tuple[str, bool]] = []
     for name, literal, brace in _PART.findall(path):
         if brace:
             raise Unresolved("a brace in its path is not closed")
         parts.append((_LITERAL.sub(lambda m: encode(m[0]), literal), False) if literal else (name, True))
     if any(is_dots(segment) for segment in path.split("/")) or "\\" in path:
-        raise Unresolved("its path climbs")
+        raise Unresolved("its path contains `..` or a backslash")
     return RequestTemplate(tuple(parts))
 
 
 def is_dots(segment: str) -> bool:
-    """Whether a segment is nothing but dots, however often it was encoded; what follows a semicolon, some drop."""
+    """Whether a segment consists only of dots, in any encoding; some servers drop what follows a semicolon."""
     text = unquote(unquote(segment)).partition(";")[0]
     return bool(text) and set(text) == {"."}
 
 
 def check_base(url: str) -> str:
-    """The address every request of an upstream begins with; only configuration decides it."""
+    """Check the address that every request of an upstream starts with; only configuration decides it."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError(Fault(f"{url!r} is not an http:// or https:// address", "Correct it", "base_url"))
     if parts.username is not None or parts.query or parts.fragment or not url.isascii() or re.search(r"[\s\\]", url):
-        remedy = "Give scheme, host and path alone; credentials go under `headers`"
-        raise SettingsError(Fault("it holds more than an address", remedy, "base_url"))
+        remedy = "Write only scheme, host and path; credentials go under `headers`"
+        raise SettingsError(Fault("it is more than an address", remedy, "base_url"))
     return url.rstrip("/")
 
 
@@ -102,15 +102,15 @@ def write_request(
     path = template.fill({slot.name: _segment(slot, value) for slot, value in given if slot.location == "path"})
     query = _query(arguments, given)
     sent = [*headers, *_headers(given), *_cookies(arguments, given)]
-    kind, body = _written(arguments, given, rest)
+    kind, body = _encode_body(arguments, given, rest)
     if kind:
         sent.append(("Content-Type", kind))
     return OpenApiRequest(method.upper(), f"{base}{path}{'?' if query else ''}{query}", tuple(sent), body)
 
 
 def _segment(slot: Slot, value: Any) -> str:
-    shown = json_of(value).decode() if slot.whole else value
-    parts = shown.split("/") if slot.spans and isinstance(shown, str) else [shown]
+    text = json_of(value).decode() if slot.whole else value
+    parts = text.split("/") if slot.spans and isinstance(text, str) else [text]
     return "/".join(write_segment(part, slot.name, slot.style, slot.explode) for part in parts)
 
 
@@ -120,7 +120,7 @@ def _query(arguments: Arguments, given: list[tuple[Slot, Any]]) -> str:
 
 
 def _pairs(slot: Slot, value: Any, arguments: Arguments) -> Pairs:
-    """The pairs of one query or cookie parameter; an object that is spread out names no other parameter."""
+    """The pairs of one query or cookie parameter; an exploded object must not set another parameter."""
     if slot.whole:
         return write_query(json_of(value).decode(), slot.name, "form", True)
     if isinstance(value, dict) and slot.explode and slot.style == "form":
@@ -134,8 +134,8 @@ def _headers(given: list[tuple[Slot, Any]]) -> list[tuple[str, str]]:
     found = []
     for slot, value in given:
         if slot.location == "header" and value is not None:
-            shown = json_of(value).decode() if slot.whole else value
-            found.append((slot.name, write_header(shown, slot.argument, slot.explode)))
+            text = json_of(value).decode() if slot.whole else value
+            found.append((slot.name, write_header(text, slot.argument, slot.explode)))
     return found
 
 
@@ -144,14 +144,14 @@ def _cookies(arguments: Arguments, given: list[tuple[Slot, Any]]) -> list[tuple[
     return [("Cookie", "; ".join(f"{name}={value}" for name, value in pairs))] if pairs else []
 
 
-def _written(arguments: Arguments, given: list[tuple[Slot, Any]], rest: dict[str, Any]) -> tuple[str, bytes]:
+def _encode_body(arguments: Arguments, given: list[tuple[Slot, Any]], rest: dict[str, Any]) -> tuple[str, bytes]:
     if not arguments.media:
         return "", b""
     whole = [value for slot, value in given if slot.location == "body"]
     if whole:
         return write_body(whole[0], arguments.media)
     if any(slot.name in rest for slot in arguments.slots if slot.location == "field"):
-        raise Unsendable("a field of the body is given under a name that was not checked")
+        raise Unsendable("a field of the body was sent under an unchecked name")
     fields = {slot.name: value for slot, value in given if slot.location == "field"}
     if any(slot.location == "body" for slot in arguments.slots) or not (fields or rest or arguments.body_required):
         return "", b""

@@ -1,4 +1,4 @@
-"""What does a good answer look like as the result of a tool, and what if it is too long?"""
+"""Turns a successful response into the result of a tool, and shortens it if it is too long."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST = 16
 
 @dataclass(frozen=True, slots=True)
 class ResultLimits:
-    """How much of an answer is read, how many lines become items, and how long a result may be."""
+    """How much of a response is read, how many lines become items, and how long a result may be."""
 
     body: int = 8 * 1024 * 1024
     items: int = 500
@@ -25,16 +25,16 @@ class ResultLimits:
 
 
 class Unreadable(Exception):
-    """An answer that says it went well and cannot be read; the message says what is wrong with it."""
+    """A successful response that cannot be read; the message says what is wrong with it."""
 
 
 def shape(
     answered: Answered, bounds: ResultLimits, *, raw: bool = False, fits: Callable[[Any], bool] = lambda _: True
 ) -> dict[str, Any]:
-    """The result of a call that went well; raises Unreadable. `raw`: any JSON answer may be lines of JSON."""
+    """The result of a successful call; raises Unreadable. With `raw`, any JSON response may be lines of JSON."""
     if not answered.body.strip():
         return {"content": [{"type": "text", "text": f"Done: the service answered {answered.status} without content."}]}
-    structured, cut = _structured(answered, bounds, raw)
+    structured, cut = _parse(answered, bounds, raw)
     length = len(orjson.dumps(structured))
     if length > bounds.characters:
         structured, cut = _shorten(structured, bounds.characters)[0], True
@@ -45,12 +45,12 @@ def shape(
 
 
 def result_of(structured: dict[str, Any]) -> dict[str, Any]:
-    """Structured content, with the text that repeats it."""
+    """Structured content with its text form."""
     text = orjson.dumps(structured).decode()
     return {"content": [{"type": "text", "text": text}], "structuredContent": structured}
 
 
-def _structured(answered: Answered, bounds: ResultLimits, raw: bool) -> tuple[dict[str, Any], bool]:
+def _parse(answered: Answered, bounds: ResultLimits, raw: bool) -> tuple[dict[str, Any], bool]:
     media = answered.media
     if is_ndjson(media):
         return _items(answered, bounds)
@@ -59,36 +59,38 @@ def _structured(answered: Answered, bounds: ResultLimits, raw: bool) -> tuple[di
     if media and not is_json(media):
         raise Unreadable(f"the service answered with {media[:80]}, where JSON was expected")
     if not answered.whole:
-        raise Unreadable(f"the answer is longer than {bounds.body} bytes; ask for less")
+        raise Unreadable(f"the response is longer than {bounds.body} bytes; ask for less")
     try:
-        return _wrapped(orjson.loads(answered.body)), False
+        return _wrap(orjson.loads(answered.body)), False
     except orjson.JSONDecodeError:
         if raw and b"\n" in answered.body.strip():
             return _items(answered, bounds)
         raise Unreadable("the service answered with broken JSON") from None
 
 
-def _wrapped(value: Any) -> dict[str, Any]:
+def _wrap(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     return {"items": value, "count": len(value)} if isinstance(value, list) else {"value": value}
 
 
 def _items(answered: Answered, bounds: ResultLimits) -> tuple[dict[str, Any], bool]:
-    """Lines of JSON, counted as far as they were read; all of them must be JSON, but for a last one cut short."""
+    """Lines of JSON, counted as far as they were read; every line must be JSON, except a last one that was cut."""
     lines = [line for line in answered.body.split(b"\n") if line.strip()]
     if not answered.whole:
         lines = lines[:-1]
     try:
         items = [orjson.loads(line) for line in lines]
     except orjson.JSONDecodeError:
-        raise Unreadable("a line of the answer is broken JSON") from None
+        raise Unreadable("a line of the response is broken JSON") from None
     cut = not answered.whole or len(items) > bounds.items
     return {"items": items[: bounds.items], "count": len(items)}, cut
 
 
 def _shorten(value: Any, room: int) -> tuple[Any, int]:
-    """A value of about the given length, and its length: lists and texts lose their ends, small parts stay."""
+    """Shorten a value to about the given length: lists and texts lose their ends, small parts stay. Returns its
+    length too.
+    """
     length = len(orjson.dumps(value))
     if length <= room:
         return value, length
@@ -120,7 +122,7 @@ def _shorten_list(value: list[Any], room: int) -> tuple[list[Any], int]:
 
 
 def _shorten_object(value: dict[str, Any], room: int) -> tuple[dict[str, Any], int]:
-    """Each part may use what the smaller ones leave over; a part for which nothing is left is dropped."""
+    """Give each part the room that smaller ones leave; a part without room is dropped."""
     lengths = {key: len(orjson.dumps(item)) for key, item in value.items()}
     left, waiting, kept = room - 2, len(value), {}
     for key in sorted(value, key=lengths.__getitem__):

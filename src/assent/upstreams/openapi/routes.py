@@ -1,4 +1,4 @@
-"""Does a written path belong to another operation than the one that was called?"""
+"""Checks whether a filled-in path belongs to another operation than the one that was called."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.parse import unquote
 from assent.upstreams.openapi.operations import ApiOperation
 
 Segments = tuple[str | None, ...]
-"""The segments of a path template, decoded, in lower case; None for one that holds a placeholder."""
+"""The segments of a path template, decoded, in lower case; None for one with a placeholder."""
 
 
 class Routes:
     """The paths of a document, as a server would match them.
 
-    With `/orders/{id}` and `/orders/all` in one document, the id `all` is the other operation: what was agreed to for
-    one must not reach its neighbour.
+    With `/orders/{id}` and `/orders/all` in one document, the id `all` is the other operation. An approval for one
+    must not reach the other.
     """
 
     def __init__(self, operations: Iterable[ApiOperation]) -> None:
@@ -24,17 +24,17 @@ class Routes:
         self._neighbours: dict[tuple[str, str], list[re.Pattern[str]]] = {}
 
     def is_neighbours(self, operation: ApiOperation, path: str, *, spans: bool) -> bool:
-        """Whether a path fits another operation of the same method. `spans`: a value may have several segments."""
+        """Whether a path matches another operation of the same method. `spans`: a value may have several segments."""
         place = (operation.method, operation.path)
         if place not in self._neighbours:
-            self._neighbours[place] = [_pattern(other) for other in self._near(place, spans)]
+            self._neighbours[place] = [_pattern(other) for other in self._overlapping(place, spans)]
         if not self._neighbours[place]:
             return False
         decoded = unquote(path).lower()
         return any(pattern.fullmatch(decoded) for pattern in self._neighbours[place])
 
-    def _near(self, place: tuple[str, str], spans: bool) -> list[Segments]:
-        """The templates that a filled-in path could fit as well, and that say a word where ours takes a value."""
+    def _overlapping(self, place: tuple[str, str], spans: bool) -> list[Segments]:
+        """The templates that a filled-in path could also match, with literal text where ours takes a value."""
         ours = self._known[place]
         if None not in ours:
             return []

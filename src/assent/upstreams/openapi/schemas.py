@@ -1,4 +1,4 @@
-"""What does a schema of an OpenAPI document say in JSON Schema 2020-12?"""
+"""Converts schemas of an OpenAPI document to JSON Schema 2020-12."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _KEPT = _LIMITS | NOTES | frozenset(["type", "enum", "const", "format", "content
 
 
 def subschemas(schema: Schema) -> Iterator[Schema]:
-    """The schemas directly inside a schema; never what merely looks like one in a default or an example."""
+    """The schemas directly inside a schema, but not lookalikes in a default or an example."""
     if isinstance(schema, bool):
         return
     for word, value in schema.items():
@@ -70,9 +70,10 @@ def mapped(schema: dict[str, Any], change: Callable[[Schema], Schema]) -> dict[s
 
 
 class Schemas:
-    """The schemas of a library as requests use them (without what is read-only), or as responses do (write-only).
+    """The schemas of a document set for requests (without read-only properties) or responses (without write-only
+    ones).
 
-    A converted schema refers to others by their addresses; `bundle` turns those into what a tool can carry.
+    A converted schema refers to others by their addresses; `bundle` turns those into self-contained schemas.
     """
 
     def __init__(self, library: DocumentSet, direction: Direction) -> None:
@@ -83,35 +84,35 @@ class Schemas:
         self._places: dict[str, DocumentPlace] = {}
 
     def convert(self, place: DocumentPlace) -> Schema:
-        """The schema at a place; raises Unresolved where it refers out of the library or is no schema."""
+        """The schema at a place; raises Unresolved if it refers outside the set or is not a schema."""
         given = place.value
         if isinstance(given, bool):
             return given
         if not isinstance(given, dict):
             raise Unresolved(f"there is no schema at {place.pointer or '/'}")
         made = self._reference(place) if "$ref" in given else {}
-        if not (made and self.library.is_30):  # OpenAPI 3.0 ignores what stands beside a reference
+        if not (made and self.library.is_30):  # OpenAPI 3.0 ignores keywords beside a reference.
             self._add_words(made, place)
         return self._with_null(made, given) if given.get("nullable") is True else made
 
     def named(self, address: str) -> Schema:
-        """The schema at an address some converted schema refers to."""
+        """The schema at an address that a converted schema refers to."""
         if address not in self._named:
             self._named[address] = self.convert(self._places[address])
         return self._named[address]
 
     def references(self, address: str) -> tuple[str, ...]:
-        """The addresses the schema at an address refers to, in the order of the document."""
+        """The addresses that the schema at an address refers to, in document order."""
         if address not in self._references:
             self._references[address] = references_in(self.named(address))
         return self._references[address]
 
     def through(self, schema: Schema) -> Schema:
-        """The schema a bare reference names, or the schema itself."""
+        """The schema that a bare reference names, or the schema itself."""
         seen: set[str] = set()
         while isinstance(schema, dict) and "$ref" in schema and schema.keys() <= {"$ref", *NOTES}:
             if schema["$ref"] in seen:
-                raise Unresolved("its references go round in a circle")
+                raise Unresolved("its references form a cycle")
             seen.add(schema["$ref"])
             schema = self.named(schema["$ref"])
         return schema
@@ -142,10 +143,10 @@ class Schemas:
             return [self.convert(place.at(str(index))) for index in range(len(value))]
         if word in _SINGLE:
             return self.convert(place)
-        raise Unresolved(f"`{word}` at {place.pointer} is not what a schema may say")
+        raise Unresolved(f"`{word}` at {place.pointer} is not valid in a schema")
 
     def _drop_hidden(self, made: dict[str, Any], place: DocumentPlace) -> None:
-        """Leave out the properties that never travel in this direction."""
+        """Leave out the properties that are never sent in this direction."""
         given = place.value.get("properties")
         if not isinstance(given, dict):
             return
@@ -177,7 +178,7 @@ class Schemas:
 
 
 def references_in(schema: Schema) -> tuple[str, ...]:
-    """The addresses a converted schema refers to, each once."""
+    """The addresses that a converted schema refers to, each once."""
     found: dict[str, None] = {}
     waiting = [schema]
     while waiting:
@@ -189,7 +190,7 @@ def references_in(schema: Schema) -> tuple[str, ...]:
 
 
 def _correct_limits(made: dict[str, Any]) -> None:
-    """OpenAPI 3.0 says `exclusiveMinimum: true` beside `minimum`; JSON Schema says the number itself."""
+    """Convert OpenAPI 3.0's `exclusiveMinimum: true` beside `minimum` to JSON Schema's number."""
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         flag = made.get(exclusive)
         if not isinstance(flag, bool):
@@ -197,5 +198,5 @@ def _correct_limits(made: dict[str, Any]) -> None:
         del made[exclusive]
         if flag and limit in made:
             made[exclusive] = made.pop(limit)
-    if isinstance(made.get("required"), bool):  # a habit of OpenAPI 2 parameters
+    if isinstance(made.get("required"), bool):  # A relic of OpenAPI 2 parameters.
         del made["required"]

@@ -1,4 +1,4 @@
-"""Which arguments of a call does another operation understand, when it is asked about the same thing?"""
+"""Selects the arguments of a call that another operation accepts for the same subject."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from assent.upstreams.openapi.arguments import Arguments
 
 
 def shared_arguments(ours: Arguments, theirs: Arguments, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that the other operation knows; the rest is left out, as an estimate takes fewer.
+    """The arguments that the other operation knows; the rest is left out, because an estimate takes fewer.
 
-    One of the two may describe its body field by field and the other as a whole. Raises Unreached where nothing that
-    was given is understood: an answer would be about something else.
+    One of the two may describe its body field by field and the other as a whole. Raises NotReached if it knows none
+    of the arguments: its answer would be about something else.
     """
     whole_here, whole_there = _whole_body(ours), _whole_body(theirs)
     plain = dict(given)
@@ -29,7 +29,7 @@ def shared_arguments(ours: Arguments, theirs: Arguments, given: Mapping[str, Any
     known = {slot.argument for slot in theirs.slots}
     shared = {name: value for name, value in plain.items() if name in known or theirs.open_body}
     if plain and known and not shared:
-        raise NotReached("the estimate understands none of the arguments")
+        raise NotReached("the estimate accepts none of the arguments")
     return shared
 
 

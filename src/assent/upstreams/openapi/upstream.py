@@ -1,4 +1,4 @@
-"""How does a call reach an HTTP API, and what comes back?"""
+"""Calls an HTTP API and returns its results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY_HEADER = "Idempotency-Key"
 
 
 class OpenApiUpstream:
-    """An upstream that is an HTTP API. Configuration gives the address; the document's servers never do."""
+    """An upstream that is an HTTP API. Configuration sets the address; the document's servers never do."""
 
     def __init__(self, api: ApiDescription, base_url: str, send: SendHttp, bounds: ResultLimits | None = None) -> None:
         self.api = api
@@ -35,17 +35,17 @@ class OpenApiUpstream:
         self._accept = {name: accepted(tool.operation) for name, tool in api.tools.items()}
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        """The result of a call. Raises Unreached or NotRun (nothing was done), Lost (nobody knows) or ToolFailed."""
+        """The result of a call. Raises NotReached or NotRun (nothing was done), OutcomeUnknown or ToolFailed."""
         contract = call.tool.contract
         tool = self._tool(call.tool.wire_name)
         arguments = self._arguments(call.tool, dict(call.arguments), key)
         request = self._request(tool, arguments, self._key_header(tool, contract, key))
         is_read = contract.side_effect is Tier.READ or call.dry_run
         answered = await exchange(self._send, request, self.bounds.body)
-        return self._conclude(answered, tool, contract.failure_modes, is_read, _fits(call.tool))
+        return self._result(answered, tool, contract.failure_modes, is_read, _fits(call.tool))
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        """The result of another tool, by the upstream's own name for it, that only reads."""
+        """The result of another, read-only tool, by the upstream's own name for it."""
         other = self._tool(tool)
         given = shared_arguments(self._tool(call.tool.wire_name).arguments, other.arguments, arguments)
         try:
@@ -53,7 +53,7 @@ class OpenApiUpstream:
         except NotRun as error:
             raise NotReached(str(error)) from None
         answered = await exchange(self._send, request, self.bounds.body)
-        return self._conclude(answered, other, {}, True, lambda _: True)
+        return self._result(answered, other, {}, True, lambda _: True)
 
     def _tool(self, name: str) -> ApiTool:
         if name not in self.api.tools:
@@ -61,7 +61,7 @@ class OpenApiUpstream:
         return self.api.tools[name]
 
     def _arguments(self, tool: Tool, arguments: dict[str, Any], key: str | None) -> dict[str, Any]:
-        """The arguments that are the service's; those only we understand are taken out, the key put where it goes."""
+        """The service's own arguments: Assent's are removed, and the key is added if it is an argument."""
         contract = tool.contract
         if contract.dry_run.mode != "none" and not tool.rehearses:
             arguments.pop(contract.dry_run.argument, None)
@@ -73,7 +73,7 @@ class OpenApiUpstream:
         return arguments
 
     def _key_header(self, tool: ApiTool, contract: Contract, key: str | None) -> tuple[tuple[str, str], ...]:
-        """Our key as a header, where the contract says that the service honours one."""
+        """The key as a header, if the contract says that the service honours keys."""
         if key is None or contract.idempotency.recovery != "keyed" or contract.idempotency.forward == "argument":
             return ()
         return ((tool.arguments.key_header or KEY_HEADER, check_field(key, KEY_HEADER)),)
@@ -86,10 +86,10 @@ class OpenApiUpstream:
         request = write_request(self.base_url, operation.method, tool.template, tool.arguments, arguments, headers)
         path = request.url.partition("?")[0].removeprefix(self.base_url)
         if self._routes.is_neighbours(operation, path, spans=any(slot.spans for slot in slots)):
-            raise Unsendable("these arguments spell the path of another operation")
+            raise Unsendable("these arguments form the path of another operation")
         return request
 
-    def _conclude(
+    def _result(
         self, answered: Answered, tool: ApiTool, modes: Modes, is_read: bool, fits: Callable[[Any], bool]
     ) -> dict[str, Any]:
         if not 200 <= answered.status < 300:
@@ -102,7 +102,7 @@ class OpenApiUpstream:
                 return unreadable_result(answered, str(error))
             if not answered.whole:
                 return result_of({"status": answered.status, "truncated": True})
-            # A login page answers 200 as well: that the service did anything is not shown.
+            # A login page answers 200 as well, so it is not certain that the service did anything.
             raise OutcomeUnknown(str(error)) from None
 
 

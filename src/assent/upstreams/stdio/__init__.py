@@ -1,1 +1,1 @@
-"""MCP servers that are processes of the gateway."""
+"""Upstreams that are MCP servers run as child processes over stdio."""

@@ -1,4 +1,4 @@
-"""Finds out which protocol era a stdio server speaks, and what it says of itself."""
+"""Finds the protocol era of a stdio server, and gets its description of itself."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assent.upstreams.http.server import CAN_BE_ASKED, Described, described_by
 PROBE = 5.0
 
 Probe = asyncio.Future[dict[str, Any]]
-"""The answer to our `server/discover`."""
+"""The response to our `server/discover`."""
 
 
 class HandshakePeer(Protocol):
-    """A server that runs, and to which nothing was said yet."""
+    """A running server that has received no message yet."""
 
     name: str
     patience: float
@@ -33,25 +33,25 @@ class HandshakePeer(Protocol):
 
 
 async def negotiate_era(server: HandshakePeer, probing: Probe) -> Described:
-    """Wait for the probe; a server that does not understand it, or is slow to say so, is initialized too."""
+    """Wait for the probe; initialize a server that does not understand it or is slow to answer."""
     tasks: list[asyncio.Future[Any]] = [probing]
     try:
         await asyncio.wait(tasks, timeout=min(PROBE, server.patience))
         if probing.done() and (described := described_by_probe(probing)) is not None:
             return described
-        tasks.append(greeting := asyncio.ensure_future(_greet(server)))
-        await asyncio.wait(tasks if not probing.done() else [greeting], return_when=asyncio.FIRST_COMPLETED)
-        if greeting.done() and greeting.exception() is None:
-            return greeting.result()
+        tasks.append(initializing := asyncio.ensure_future(_initialize(server)))
+        await asyncio.wait(tasks if not probing.done() else [initializing], return_when=asyncio.FIRST_COMPLETED)
+        if initializing.done() and initializing.exception() is None:
+            return initializing.result()
         await asyncio.wait([probing])
-        return described_by_probe(probing) or await greeting
+        return described_by_probe(probing) or await initializing
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _greet(server: HandshakePeer) -> Described:
+async def _initialize(server: HandshakePeer) -> Described:
     params = {
         "protocolVersion": LATEST_HANDSHAKE_VERSION,
         "capabilities": CAN_BE_ASKED,
@@ -60,7 +60,7 @@ async def _greet(server: HandshakePeer) -> Described:
     result = await server.exchange("initialize", params)
     version = result.get("protocolVersion")
     if not isinstance(version, str):
-        raise ProtocolViolation(server.name, "initialize gave no protocol version", sent=True)
+        raise ProtocolViolation(server.name, "the response to initialize has no protocol version", sent=True)
     await server.notify("notifications/initialized")
     described = described_by(version, result.get("serverInfo"), result)
     if server.level is not None and "logging" in described.capabilities:
@@ -70,7 +70,7 @@ async def _greet(server: HandshakePeer) -> Described:
 
 
 def described_by_probe(probing: Probe) -> Described | None:
-    """What `server/discover` gave, if it is of a revision we speak; None where the server only speaks the handshake."""
+    """The description from `server/discover`; None if the server supports only the handshake."""
     if probing.cancelled():
         return None
     error = probing.exception()

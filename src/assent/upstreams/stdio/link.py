@@ -30,7 +30,7 @@ class StdioLink(McpLink):
         self.logs = StdioLogs()
         self._questions, self._suspended_calls = StdioQuestions(), SuspendedCalls()
         self._listed_resources = ListedResources()
-        upstream.on_log, upstream.on_question = self.logs.hear, self._questions.answer
+        upstream.on_log, upstream.on_question = self.logs.forward, self._questions.answer
         upstream.is_asking = lambda: self._questions.is_open
 
     @property
@@ -38,7 +38,7 @@ class StdioLink(McpLink):
         return self.upstream.known
 
     async def load(self) -> list[dict[str, Any]]:
-        """Every tool definition as the server wrote it. Raises a Fault where it cannot be had."""
+        """Load every tool definition as the server wrote it. Raises UpstreamError if that fails."""
         described = await self.upstream.ready()
         if "tools" not in described.capabilities:
             return []
@@ -49,7 +49,7 @@ class StdioLink(McpLink):
         await self.upstream.close()
 
     def serves(self, principal: Principal) -> bool:
-        """There is one process, and it is live."""
+        """Whether this caller is served: there is one process, and it is live."""
         return principal.mode != "test"
 
     def listed_resources(self, principal: Principal) -> ListedResources:
@@ -62,12 +62,12 @@ class StdioLink(McpLink):
 
     async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """Every entry of one of its lists."""
-        with self.logs.speaking(self._served(mcp_request)):
+        with self.logs.during(self._check_served(mcp_request)):
             await self.upstream.ready()
             return await self.upstream.list_all(method, key)
 
     async def _set_level(self, level: str, mcp_request: McpRequest) -> dict[str, Any]:
-        """The process logs as much as anybody wants to hear, and each hears what they asked for."""
+        """Set the process to the most detailed level that any client wants; each client gets its own level."""
         await self.upstream.ready()
         wanted = lower_log_level(level, self.upstream.level)
         if not self.upstream.is_modern and wanted != self.upstream.level:
@@ -75,15 +75,15 @@ class StdioLink(McpLink):
             self.upstream.level = wanted
         return {}
 
-    async def _once(
+    async def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
-        with self.logs.speaking(self._served(mcp_request)):
+        with self.logs.during(self._check_served(mcp_request)):
             await self.upstream.ready()
             capabilities = asks_of(mcp_request.parsed_request.capabilities)
             if self.upstream.is_modern:
-                said = with_log_level(params, mcp_request)
-                return await self.upstream.request(method, said, capabilities, mcp_request.reply)
+                sent = with_log_level(params, mcp_request)
+                return await self.upstream.request(method, sent, capabilities, mcp_request.reply)
 
             async def request(stream_listener: StreamListener) -> dict[str, Any]:
                 with self._questions.during(mcp_request, stream_listener):
@@ -93,7 +93,7 @@ class StdioLink(McpLink):
                 return await suspended_call(self._suspended_calls, method, params, mcp_request, request)
             return await request(mcp_request.reply)
 
-    def _served(self, mcp_request: McpRequest) -> McpRequest:
+    def _check_served(self, mcp_request: McpRequest) -> McpRequest:
         if not self.serves(caller_of(mcp_request)):
             raise NotReached(f"upstream {self.name!r} has no test endpoint")
         return mcp_request

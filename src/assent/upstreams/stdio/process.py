@@ -1,4 +1,4 @@
-"""Runs a server as a child process: reads its lines, and stops it with everything it started."""
+"""Runs a server as a child process, reads its lines, and stops it with everything it started."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from assent.upstreams.stdio.stderr import StderrLog
 logger = logging.getLogger(__name__)
 
 LARGEST = 16 * 1024 * 1024
-FAREWELL = 2.0
-_LAST_WORDS = 0.5
+STOP_TIMEOUT = 2.0
+_DRAIN_TIMEOUT = 0.5
 _NOISE_SHOWN = 5
 _EDGE = 1024
 _DEEPEST = 200
@@ -35,13 +35,13 @@ _TORN = re.compile(
 _ANSWER = frozenset({"id", "jsonrpc", "result", "error"})
 _LAST = re.compile(rb"%b\s*(?:,\s*%b\s*)?\}\s*\Z" % (_ID, _VERSION))
 
-Hear = Callable[[dict[str, Any]], None]
-Miss = Callable[[int | str, type[UpstreamError], str], None]
+OnMessage = Callable[[dict[str, Any]], None]
+OnUnreadable = Callable[[int | str, type[UpstreamError], str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """What is run: never through a shell, and with no more of our environment than it is given."""
+    """The command to run: never through a shell, and only with the environment it is given."""
 
     name: str
     command: Sequence[str]
@@ -49,14 +49,16 @@ class LaunchSpec:
     cwd: str | None = None
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         return " ".join(self.command)[:200]
 
 
 class ServerProcess:
-    """One process that speaks JSON-RPC on its standard streams. What else it prints is noise: logged, not fatal."""
+    """One process that speaks JSON-RPC over stdio. Anything else it prints is logged and ignored."""
 
-    def __init__(self, launch: LaunchSpec, on_message: Hear, on_unreadable: Miss, stderr: StderrLog) -> None:
+    def __init__(
+        self, launch: LaunchSpec, on_message: OnMessage, on_unreadable: OnUnreadable, stderr: StderrLog
+    ) -> None:
         self._launch, self._on_message, self._on_unreadable, self._stderr = launch, on_message, on_unreadable, stderr
         self._process: asyncio.subprocess.Process | None = None
         self._reading: list[asyncio.Task[None]] = []
@@ -65,7 +67,7 @@ class ServerProcess:
 
     @property
     def code(self) -> int | None:
-        """How it ended; None while it runs."""
+        """The exit code; None while it runs."""
         return self._process.returncode if self._process is not None else None
 
     async def start(self) -> None:
@@ -78,11 +80,11 @@ class ServerProcess:
                 stderr=asyncio.subprocess.PIPE,
                 env=dict(launch.env),
                 cwd=launch.cwd,
-                # A group of its own: Ctrl-C is ours to pass on, and what it starts ends with it.
+                # Its own process group, so that Ctrl-C does not reach it directly and its children end with it.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise Unreachable(launch.name, why_not(launch, error), sent=False) from None
+            raise Unreachable(launch.name, start_failure(launch, error), sent=False) from None
         assert self._process.stderr is not None
         errors = self._stderr.read(self._process.stderr)
         self._reading = [asyncio.create_task(self._read()), asyncio.create_task(errors)]
@@ -93,10 +95,10 @@ class ServerProcess:
             self._process.stdin.write(orjson.dumps(message) + b"\n")
             await self._process.stdin.drain()
         except (OSError, RuntimeError):
-            raise ConnectionLost(self._launch.name, "the process no longer listens", sent=True) from None
+            raise ConnectionLost(self._launch.name, "the process no longer reads its input", sent=True) from None
 
     async def stop(self) -> None:
-        """Close its input, wait, ask its whole group to end, wait, end it."""
+        """Close its input, wait, send SIGTERM to its group, wait, send SIGKILL."""
         process = self._process
         if process is None:
             return
@@ -107,15 +109,15 @@ class ServerProcess:
             if number is not None:
                 self._signal(number)
             with suppress(TimeoutError):
-                async with asyncio.timeout(FAREWELL):
+                async with asyncio.timeout(STOP_TIMEOUT):
                     await process.wait()
                     break
-        self._signal(signal.SIGKILL)  # what it started and left behind
-        await asyncio.wait(self._reading, timeout=_LAST_WORDS)
+        self._signal(signal.SIGKILL)  # End the children that it left behind.
+        await asyncio.wait(self._reading, timeout=_DRAIN_TIMEOUT)
         for task in self._reading:
             task.cancel()
         await asyncio.gather(*self._reading, return_exceptions=True)
-        # The pipe stays open where a grandchild holds it; nobody public gives us the transport.
+        # A grandchild may hold the pipe open, and asyncio has no public way to close the transport.
         process._transport.close()  # type: ignore[attr-defined]
 
     def _signal(self, number: int) -> None:
@@ -152,22 +154,22 @@ class ServerProcess:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
             self._log_noise(line)
-            return self._fail_request(id_of_truncated_response(line), ProtocolViolation, "the answer is not JSON")
+            return self._fail_request(id_of_truncated_response(line), ProtocolViolation, "the response is not JSON")
         if not _is_message(message):
             self._log_noise(line)
             return self._fail_request(
-                id_of_unversioned_response(message), ProtocolViolation, "the answer is not JSON-RPC"
+                id_of_unversioned_response(message), ProtocolViolation, "the response is not JSON-RPC"
             )
         if line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_writable(message):
             self._log_noise(line)
-            return self._fail_request(message.get("id"), Oversized, "the answer is nested too deep")
+            return self._fail_request(message.get("id"), Oversized, "the response is nested too deeply")
         self._on_message(message)
 
     def _skip_long_line(self, begin: bytes, end: bytes) -> None:
-        """A line that was too long to keep: whoever waits for it is told, if its edges say who that is."""
+        """Report a line that was too long to keep to the waiting request, if its start or end contains the id."""
         self._log_noise(b"a line of more than 16 MB, " + begin[:100])
         found = _FIRST.match(begin) or _LAST.search(end[-_EDGE:])
-        self._fail_request(_id_in(found[1]) if found else None, Oversized, "the answer is longer than 16 MB")
+        self._fail_request(_id_in(found[1]) if found else None, Oversized, "the response is longer than 16 MB")
 
     def _fail_request(self, request_id: int | str | None, fault: type[UpstreamError], reason: str) -> None:
         if request_id is not None:
@@ -176,19 +178,19 @@ class ServerProcess:
     def _log_noise(self, line: bytes) -> None:
         self._noise += 1
         if self._noise <= _NOISE_SHOWN:
-            shown = line[:200].decode("utf-8", "replace")
-            more = "; more of it is not shown" if self._noise == _NOISE_SHOWN else ""
-            logger.warning("%s printed on its standard output: %r%s", self._launch.name, shown, more)
+            text = line[:200].decode("utf-8", "replace")
+            more = "; further output is not logged" if self._noise == _NOISE_SHOWN else ""
+            logger.warning("%s printed a line that is not JSON-RPC on stdout: %r%s", self._launch.name, text, more)
 
 
 def id_of_truncated_response(line: bytes) -> int | str | None:
-    """Whose answer a line begins that ends too soon. Whatever else cannot be read is noise."""
+    """The request id of a truncated response; None for any other unreadable line."""
     found = _TORN.match(line)
     return _id_in(found[1] or found[2]) if found else None
 
 
 def id_of_unversioned_response(message: Any) -> int | str | None:
-    """Whose answer something is that has all of one but its version, or its version; a line of a log has neither."""
+    """The request id of a response that lacks its version or its result; None for other JSON, such as a log line."""
     if not isinstance(message, dict) or not _ANSWER.issuperset(message):
         return None
     error = message.get("error")
@@ -198,7 +200,7 @@ def id_of_unversioned_response(message: Any) -> int | str | None:
 
 
 def _id_in(text: bytes) -> int | str | None:
-    """An id as it stands in a line; none where that is no JSON."""
+    """An id in a line; None if it is not valid JSON."""
     try:
         read = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -207,7 +209,7 @@ def _id_in(text: bytes) -> int | str | None:
 
 
 def _is_message(message: Any) -> bool:
-    """Whether everybody who hears it can rely on the types of what makes it a message."""
+    """Whether the members that make it a JSON-RPC message have the right types."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return False
     known = message.get("id").__class__ in (int, str, type(None))
@@ -216,26 +218,26 @@ def _is_message(message: Any) -> bool:
 
 def _is_writable(message: dict[str, Any]) -> bool:
     try:
-        orjson.dumps([[[[[[message]]]]]])  # as deep as anybody wraps it
+        orjson.dumps([[[[[[message]]]]]])  # The deepest nesting that any code adds around a message.
     except TypeError:
         return False
     return True
 
 
-def why_not(launch: LaunchSpec, error: Exception) -> str:
-    """Why a command cannot be started, in words for whoever wrote it."""
+def start_failure(launch: LaunchSpec, error: Exception) -> str:
+    """Why a command cannot be started, for the person who configured it."""
     if isinstance(error, FileNotFoundError):
         missing = launch.cwd if launch.cwd is not None and not os.path.isdir(launch.cwd) else None  # noqa: PTH112
         if missing:
             return f"the folder {missing} does not exist"
-        return f"there is no command {launch.command[0]!r}; install it, or give its whole path"
+        return f"the command {launch.command[0]!r} was not found; install it, or give its full path"
     if isinstance(error, PermissionError):
-        return f"{launch.command[0]!r} may not be run: {error.strerror}"
+        return f"{launch.command[0]!r} cannot be run: {error.strerror}"
     return f"{launch.command[0]!r} cannot be started: {error}"
 
 
 def how_ended(code: int | None) -> str:
-    """A process's end in words."""
+    """How a process ended, as text."""
     if code is None:
         return "it closed its output"
     if code < 0:

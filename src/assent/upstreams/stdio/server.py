@@ -1,4 +1,4 @@
-"""Speaks to an MCP server that is a process of ours, in either era, and keeps its JSON as it is."""
+"""An MCP client for a server that is a child process, in either era; it passes the server's JSON on unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from assent.upstreams.stdio.stderr import StderrLog
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 60.0
-MOST_TELLING = 256
+MOST_SENDING = 256
 
 Listener = Callable[[dict[str, Any]], None]
 Question = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
@@ -47,9 +47,10 @@ Answer = asyncio.Future[dict[str, Any]]
 
 
 class StdioUpstream:
-    """One server on the standard streams of a process, started when first needed and again when it ends.
+    """One server on the stdio of a process, started on first use and again when it ends.
 
-    `mark` makes the ids of our own requests nobody else's. `listen` hears every message that answers nothing of ours.
+    `mark` makes the ids of the gateway's requests unique. `listen` gets every message that is not a response to
+    them.
     """
 
     def __init__(
@@ -64,17 +65,17 @@ class StdioUpstream:
         self.name, self.patience = launch.name, patience
         self.described: Described | None = None
         self.known: Described | None = None
-        """What it last said of itself, whether or not it runs now."""
+        """Its last description of itself, whether or not it runs now."""
         self.listen: Listener = self.answer_alone
         self.on_log: Listener = lambda _: None
         self.on_notice: Listener = lambda _: None
-        """Told what the server says unasked, where nobody else listens."""
+        """Gets the server's notifications if no client listens."""
         self.on_question: Question = _cannot_be_asked
-        """Answers what the server asks, where nobody else listens; None where no caller can be asked."""
+        """Answers the server's questions if no client listens; None if no caller can be asked."""
         self.level: str | None = None
-        """How much a server of the old era may log: it is told whenever it is started."""
+        """The log level of a handshake-era server, sent whenever it starts."""
         self.is_asking: Callable[[], bool] = lambda: False
-        """Whether a question of the server waits for its answer: then it is not silent."""
+        """Whether a question of the server waits for its answer; then the server does not count as silent."""
         self._launch, self.client_info, self._mark, self._clock = launch, client_info, mark, clock
         self._stderr = StderrLog(launch.name, clock)
         self._child: ServerProcess | None = None
@@ -83,10 +84,10 @@ class StdioUpstream:
         self._turn = asyncio.Lock()
         self._ids = count(1)
         self._waiting: dict[str, Answer] = {}
-        self._audiences: dict[str, tuple[Any, StreamListener]] = {}
+        self._progress_listeners: dict[str, tuple[Any, StreamListener]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._telling: Counter[int] = Counter()
-        self._heard = 0
+        self._sending: Counter[int] = Counter()
+        self._received = 0
         self._pause, self._not_before, self._last_end = 0.0, 0.0, ""
         self._retired = False
 
@@ -95,54 +96,54 @@ class StdioUpstream:
         return self.described is not None and self.described.version in MODERN_PROTOCOL_VERSIONS
 
     async def start(self) -> None:
-        """Run the process where none runs; nothing is said to it yet."""
+        """Start the process if it does not run; sends nothing to it yet."""
         async with self._turn:
-            await self._run()
+            await self._ensure_running()
 
     async def ready(self) -> Described:
-        """The server, running and introduced; it is started where it does not run, with growing pauses in between."""
+        """Return the description of the running server; start it if it does not run, with growing pauses in between."""
         async with self._turn:
-            await self._run()
+            await self._ensure_running()
             if self.described is None:
                 try:
                     self.described = self.known = await negotiate_era(self, self._probe())
                 except Exception as error:
-                    await self._abandon(safe_error_text(error))
+                    await self._stop_process(safe_error_text(error))
                     raise
                 except BaseException:
-                    await self._abandon()
+                    await self._stop_process()
                     raise
             return self.described
 
     async def speaks_modern(self) -> bool:
-        """Ask whether the server speaks the modern revision. It is not initialized, so either era stays open."""
+        """Whether the server supports the modern revision. It is not initialized, so either era stays possible."""
         async with self._turn:
-            await self._run()
+            await self._ensure_running()
             probing = self._probe()
         await asyncio.wait([probing])
         return described_by_probe(probing) is not None
 
     async def open(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Initialize the server with a client's own parameters; the server's answer to it.
+        """Initialize the server with a client's own parameters and return its response.
 
-        A server that took our probe for the choice of an era refuses. It is started again, once: only the probe
+        A server that took our probe as the choice of an era refuses. It is restarted once, because only the probe
         was sent to it.
         """
         async with self._turn:
-            await self._run()
+            await self._ensure_running()
             try:
                 result = await self.exchange("initialize", params)
             except RpcError as error:
                 if error.code != UNSUPPORTED_PROTOCOL_VERSION or self._probing is None:
                     raise
-                await self._replace()
+                await self._restart()
                 result = await self.exchange("initialize", params)
             version = str(result.get("protocolVersion"))
             self.described = self.known = described_by(version, result.get("serverInfo"), result)
             return result
 
     async def ended(self) -> str:
-        """Wait until the process that runs has ended by itself; how it did."""
+        """Wait until the running process has ended by itself, and say how."""
         child = self._child
         while child is not None:
             await child.ended.wait()
@@ -153,19 +154,19 @@ class StdioUpstream:
         return self._last_end or how_ended(child.code if child is not None else None)
 
     async def retire(self, patience: float) -> None:
-        """Let what is under way end within a bound, then close; nothing starts the process again."""
+        """Wait for running requests within a bound, then close; the process is not started again."""
         self._retired = True
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     while self._waiting:
                         await asyncio.wait(list(self._waiting.values()))
-                        await asyncio.sleep(0)  # whoever was answered may have a second question
+                        await asyncio.sleep(0)  # A caller that got its response may send another request.
         finally:
             await self.close()
 
     async def close(self) -> None:
-        await self._abandon()
+        await self._stop_process()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -181,7 +182,7 @@ class StdioUpstream:
         capabilities: dict[str, Any] | None,
         stream_listener: StreamListener | None = None,
     ) -> dict[str, Any]:
-        """One request and its result; the modern envelope is added where the server speaks that revision."""
+        """Send one request and return its result; a modern server gets the modern envelope."""
         await self.ready()
         return await self.exchange(method, self.enveloped(params, capabilities), stream_listener)
 
@@ -197,26 +198,27 @@ class StdioUpstream:
         request_id: str | None = None,
         endless: bool = False,
     ) -> dict[str, Any]:
-        """One request as it is, and its result. Raises `RpcError` as the server sent it, or a `Fault`.
+        """Send one request unchanged and return its result. Raises `RpcError` as the server sent it, or an
+        `UpstreamError`.
 
-        Cancelling it tells the server. `endless` is for one that is answered when it is over, whenever that is.
+        Cancelling it tells the server. `endless` is for a request without a time limit.
         """
         request_id = request_id or self.new_id()
         answer = self._waiting[request_id] = asyncio.get_running_loop().create_future()
         try:
             await self._post(request_id, method, params, stream_listener)
-            return await (answer if endless else self._patiently(answer, method))
+            return await (answer if endless else self._wait_for_response(answer, method))
         except (asyncio.CancelledError, TimedOut):
-            self._spawn(self._tell_cancelled(request_id))
+            self._spawn(self._notify_cancelled(request_id))
             raise
         finally:
             self._waiting.pop(request_id, None)
-            self._audiences.pop(request_id, None)
+            self._progress_listeners.pop(request_id, None)
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Pass a message on as it is."""
+        """Pass a message on unchanged."""
         if self._child is None:
-            raise Unreachable(self.name, "it does not run", sent=False)
+            raise Unreachable(self.name, "it is not running", sent=False)
         await self._child.send(message)
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
@@ -239,46 +241,46 @@ class StdioUpstream:
     ) -> None:
         meta = params.get("_meta")
         if stream_listener is not None and isinstance(meta, dict) and "progressToken" in meta:
-            # Two callers may use one token: the server sees ours, each caller its own.
-            self._audiences[request_id] = (meta["progressToken"], stream_listener)
+            # Two callers may use one token: the server sees the gateway's, each caller its own.
+            self._progress_listeners[request_id] = (meta["progressToken"], stream_listener)
             params = {**params, "_meta": {**meta, "progressToken": request_id}}
         await self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
 
-    async def _patiently(self, answer: Answer, method: str) -> dict[str, Any]:
-        """The answer, unless the server says nothing at all for too long."""
+    async def _wait_for_response(self, answer: Answer, method: str) -> dict[str, Any]:
+        """Wait for the response, unless the server sends nothing at all for too long."""
         while not answer.done():
-            heard = self._heard
+            received = self._received
             await asyncio.wait([answer], timeout=self.patience)
-            if not answer.done() and heard == self._heard and not self.is_asking():
-                raise TimedOut(self.name, f"no answer to {method} in {self.patience:.0f} seconds", sent=True)
+            if not answer.done() and received == self._received and not self.is_asking():
+                raise TimedOut(self.name, f"no response to {method} in {self.patience:.0f} seconds", sent=True)
         return answer.result()
 
-    # The process
+    # The process.
 
     def _probe(self) -> Probe:
-        """The answer to `server/discover`, which is sent once to each process."""
+        """The response to `server/discover`, which is sent once to each process."""
         if self._probing is None:
             self._probing = asyncio.ensure_future(self.exchange("server/discover", self.with_envelope({}, {})))
         return self._probing
 
-    async def _replace(self) -> None:
-        """Start the process anew at once."""
+    async def _restart(self) -> None:
+        """Restart the process at once."""
         self._replaced, self._not_before = self._child, 0.0
-        await self._run_anew(self._clock())
+        await self._start_process(self._clock())
 
-    async def _run(self) -> None:
+    async def _ensure_running(self) -> None:
         if self._child is not None and not self._child.ended.is_set():
             return
         if self._retired:
-            raise Unreachable(self.name, "it was taken out of the configuration", sent=False)
+            raise Unreachable(self.name, "it was removed from the configuration", sent=False)
         now = self._clock()
         if now < self._not_before:
-            wait = f"{self._last_end}; it is started again in {self._not_before - now:.0f} s"
+            wait = f"{self._last_end}; it starts again in {self._not_before - now:.0f} s"
             raise Unreachable(self.name, wait, sent=False)
-        await self._run_anew(now)
+        await self._start_process(now)
 
-    async def _run_anew(self, now: float) -> None:
-        await self._abandon()
+    async def _start_process(self, now: float) -> None:
+        await self._stop_process()
         self._pause = min(LONGEST_PAUSE, max(1.0, 2 * self._pause))
         self._not_before = now + self._pause
         child = ServerProcess(self._launch, self._on_message, self._on_unreadable, self._stderr)
@@ -295,32 +297,32 @@ class StdioUpstream:
         now = self._clock()
         if now - started > LONGEST_PAUSE:
             self._pause, self._not_before = 0.0, now
-        if child is self._child or not self._last_end:  # else we ended it, and said why
+        if child is self._child or not self._last_end:  # Otherwise the gateway ended it, and set the reason.
             self._last_end = how_ended(child.code)
         if child is self._child:
             self.described = None
             logger.warning("%s: %s", self.name, self._last_end)
-            self._give_up(self._last_end)
+            self._fail_waiting(self._last_end)
 
-    async def _abandon(self, because: str = "") -> None:
+    async def _stop_process(self, because: str = "") -> None:
         child, self._child, self.described = self._child, None, None
         self._last_end = because or self._last_end
         probing, self._probing = self._probing, None
         if child is not None:
             await child.stop()
-            self._give_up("it was stopped")
+            self._fail_waiting("it was stopped")
         if probing is not None:
             await asyncio.gather(probing, return_exceptions=True)
 
-    def _give_up(self, reason: str) -> None:
+    def _fail_waiting(self, reason: str) -> None:
         for answer in list(self._waiting.values()):
             if not answer.done():
                 answer.set_exception(ConnectionLost(self.name, reason, sent=True))
 
-    # What it says
+    # Messages from the process.
 
     def _on_message(self, message: dict[str, Any]) -> None:
-        self._heard += 1
+        self._received += 1
         request_id = message.get("id")
         answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
         if answer is not None and "method" not in message:
@@ -332,7 +334,7 @@ class StdioUpstream:
         self.listen(message)
 
     def _on_unreadable(self, request_id: int | str, fault: type[UpstreamError], reason: str) -> None:
-        """An answer came, and cannot be used."""
+        """Report an unreadable response to its request."""
         answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
         if answer is None:
             error = {"code": INTERNAL_ERROR, "message": reason}
@@ -342,27 +344,29 @@ class StdioUpstream:
 
     def _pass_progress(self, message: dict[str, Any]) -> bool:
         params = message.get("params")
-        known = self._audiences.get(str(params.get("progressToken"))) if isinstance(params, dict) else None
+        known = self._progress_listeners.get(str(params.get("progressToken"))) if isinstance(params, dict) else None
         if known is None:
             return False
         token, stream_listener = known
-        self._spawn(self._tell(stream_listener, {**message, "params": {**(params or {}), "progressToken": token}}))
+        self._spawn(
+            self._send_progress(stream_listener, {**message, "params": {**(params or {}), "progressToken": token}})
+        )
         return True
 
-    async def _tell(self, stream_listener: StreamListener, message: dict[str, Any]) -> None:
-        """Pass progress on; a caller who reads too slowly misses some of it."""
-        if self._telling[id(stream_listener)] >= MOST_TELLING:
+    async def _send_progress(self, stream_listener: StreamListener, message: dict[str, Any]) -> None:
+        """Pass progress on; a caller that reads too slowly misses some of it."""
+        if self._sending[id(stream_listener)] >= MOST_SENDING:
             return
-        self._telling[id(stream_listener)] += 1
+        self._sending[id(stream_listener)] += 1
         try:
             await stream_listener.notify(message)
         finally:
-            self._telling[id(stream_listener)] -= 1
-            if not self._telling[id(stream_listener)]:
-                del self._telling[id(stream_listener)]
+            self._sending[id(stream_listener)] -= 1
+            if not self._sending[id(stream_listener)]:
+                del self._sending[id(stream_listener)]
 
     def answer_alone(self, message: dict[str, Any]) -> None:
-        """Answer a ping, have a question answered or refuse it, and pass the rest on as a notice."""
+        """Answer a ping, have a question answered or refused, and pass other messages on as notifications."""
         if "id" in message and "method" in message:
             self._spawn(self._answer(message))
         elif message.get("method") == "notifications/message":
@@ -380,7 +384,7 @@ class StdioUpstream:
         with suppress(UpstreamError):
             await self.send(answer)
 
-    async def _tell_cancelled(self, request_id: str) -> None:
+    async def _notify_cancelled(self, request_id: str) -> None:
         with suppress(UpstreamError):
             await self.notify("notifications/cancelled", {"requestId": request_id})
 
@@ -401,4 +405,4 @@ def _settle(answer: Answer, message: dict[str, Any], name: str) -> None:
     elif isinstance(result, dict):
         answer.set_result(result)
     else:
-        answer.set_exception(ProtocolViolation(name, "the answer is not JSON-RPC", sent=True))
+        answer.set_exception(ProtocolViolation(name, "the response is not JSON-RPC", sent=True))

@@ -1,7 +1,7 @@
-"""Writes the standard error of a stdio server to our log, at a bounded rate.
+"""Writes the standard error of a stdio server to the gateway's log, at a bounded rate.
 
-Each line becomes a log record of its own, without control characters, so that a server cannot write lines that look
-like ours. What a server prints beyond `ALLOWED` bytes within `WINDOW` seconds is dropped, and the log says so once.
+Each line becomes its own log record, without control characters, so that a server cannot write lines that look like
+the gateway's. Output beyond `ALLOWED` bytes within `WINDOW` seconds is dropped, and the log says so once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 ALLOWED = 256 * 1024
 STILL_ALLOWED = 16 * 1024
-"""What is allowed in a window after one in which something was dropped."""
+"""The limit for a window that follows one in which output was dropped."""
 WINDOW = 10.0
 LONGEST_LINE = 4096
 _RECORD = 128
@@ -36,15 +36,15 @@ class StderrLog:
         held = b""
         try:
             while piece := await stream.read(65536):
-                held = self._take(held + piece)
+                held = self._log_lines(held + piece)
                 if self._left <= 0:
-                    await asyncio.sleep(_PAUSE)  # the server waits, and we have time for the others
+                    await asyncio.sleep(_PAUSE)  # The server waits meanwhile, and other tasks run.
         finally:
-            self._line(held)
+            self._log_line(held)
             self._report()
 
-    def _take(self, output: bytes) -> bytes:
-        """Log the complete lines; the beginning of the next one is returned."""
+    def _log_lines(self, output: bytes) -> bytes:
+        """Log the complete lines; returns the start of the next one."""
         self._turn_window()
         if self._left <= 0:
             self._drop(len(output))
@@ -53,14 +53,14 @@ class StderrLog:
         if len(rest) > LONGEST_LINE:
             lines, rest = [*lines, rest], b""
         for line in lines:
-            self._line(line)
+            self._log_line(line)
         return rest
 
-    def _line(self, line: bytes) -> None:
+    def _log_line(self, line: bytes) -> None:
         if self._left <= 0:
             self._drop(len(line))
         elif line.strip():
-            text = shown(line)
+            text = printable(line)
             self._left -= 2 * len(text.encode()) + _RECORD
             logger.info("%s: %s", self._name, text, extra={"upstream": self._name})
 
@@ -82,14 +82,14 @@ class StderrLog:
         self._dropped += size
 
     def _report(self) -> None:
-        """Say how much was dropped, now that the flood is over."""
+        """Log how much was dropped, now that the flood is over."""
         if self._dropped:
             logger.warning("%s: %d bytes of its standard error were dropped", self._name, self._dropped)
         self._dropped = self._dropped_before = 0
 
 
-def shown(line: bytes) -> str:
-    """A line as it may stand in a log: bounded, without colours, other control characters escaped."""
+def printable(line: bytes) -> str:
+    """A line for the log: bounded, without colours, other control characters escaped."""
     text = _COLOUR.sub("", line[:LONGEST_LINE].decode("utf-8", "replace")).rstrip()
     text = "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in text)
     more = len(line) - LONGEST_LINE

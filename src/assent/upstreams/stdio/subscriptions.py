@@ -1,4 +1,4 @@
-"""Listens to a server that is a process of ours: which lists and resources it says have changed."""
+"""Subscribes to changes of lists and resources at a server that is a child process."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 
 
 class StdioSubscriptions:
-    """One ear at one process for everybody behind us.
+    """One shared subscription per process.
 
-    A server of the old era speaks when it likes and is told of each resource; one of the new era is asked to speak by
-    requests that stay open, one for its lists and one for each resource. A process that is started again is told and
-    asked again.
+    A handshake-era server sends notifications by itself and is told each resource. A modern server needs requests
+    that stay open: one for its lists and one for each resource. A restarted process is subscribed to again.
     """
 
     def __init__(self, server: StdioUpstream, notice: Notice) -> None:
@@ -31,11 +30,11 @@ class StdioSubscriptions:
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._acknowledged: dict[str, asyncio.Future[None]] = {}
         self.was_heard = False
-        """Whether the process could be listened to when it was last tried."""
+        """Whether the process could be subscribed to at the last attempt."""
         server.on_notice = self._on_message
 
     async def listen(self, described: Described) -> None:
-        """Hear the process until it ends; it is started where it does not run."""
+        """Listen until the process ends; starts it if it does not run."""
         self.was_heard = False
         described = await self._server.ready()
         try:
@@ -51,11 +50,11 @@ class StdioSubscriptions:
             self.close()
 
     async def watch(self, uri: str, caller: Hashable = None) -> None:
-        """Hear of one resource too. Raises as the server refuses, or a Fault where it cannot be reached."""
+        """Watch one more resource. Raises the server's refusal, or UpstreamError if it cannot be reached."""
         await self._resource_interest.add(uri, self._first_watch, caller)
 
     async def leave(self, uri: str, caller: Hashable = None) -> None:
-        """One fewer wants it; with nobody left the server is told."""
+        """Remove one watcher; after the last one, unsubscribe at the server."""
         await self._resource_interest.remove(uri, self._end_watch, caller)
 
     def close(self) -> None:
@@ -81,10 +80,10 @@ class StdioSubscriptions:
             await self._server.exchange("resources/subscribe", {"uri": uri})
 
     async def _open(self, name: str, wanted: dict[str, Any]) -> None:
-        """Ask a server of the new era to speak, and wait until it says that it will."""
+        """Open a subscription at a modern server and wait for its acknowledgement."""
         request_id = self._server.new_id()
         acknowledged = self._acknowledged[request_id] = asyncio.get_running_loop().create_future()
-        stream = asyncio.ensure_future(self._stay(request_id, wanted, acknowledged))
+        stream = asyncio.ensure_future(self._hold_open(request_id, wanted, acknowledged))
         try:
             async with asyncio.timeout(self._server.patience):
                 await acknowledged
@@ -92,13 +91,13 @@ class StdioSubscriptions:
             stream.cancel()
             await asyncio.gather(stream, return_exceptions=True)
             if isinstance(error, TimeoutError):
-                raise self._untaken() from None
+                raise self._not_accepted() from None
             raise
         finally:
             del self._acknowledged[request_id]
         self._streams[name] = stream
 
-    async def _stay(self, request_id: str, wanted: dict[str, Any], acknowledged: asyncio.Future[None]) -> None:
+    async def _hold_open(self, request_id: str, wanted: dict[str, Any], acknowledged: asyncio.Future[None]) -> None:
         params = self._server.enveloped({"notifications": wanted}, {})
         try:
             await self._server.exchange("subscriptions/listen", params, request_id=request_id, endless=True)
@@ -106,10 +105,10 @@ class StdioSubscriptions:
             if not acknowledged.done():
                 acknowledged.set_exception(error)
         if not acknowledged.done():
-            acknowledged.set_exception(self._untaken())
+            acknowledged.set_exception(self._not_accepted())
 
-    def _untaken(self) -> ProtocolViolation:
-        return ProtocolViolation(self._server.name, "did not take the subscription", sent=True)
+    def _not_accepted(self) -> ProtocolViolation:
+        return ProtocolViolation(self._server.name, "did not accept the subscription", sent=True)
 
     def _on_message(self, message: dict[str, Any]) -> None:
         if message["method"] == ACKNOWLEDGED:
@@ -117,8 +116,8 @@ class StdioSubscriptions:
             acknowledged = self._acknowledged.get(str(meta.get(_SUBSCRIPTION_ID)))
             if acknowledged is not None and not acknowledged.done():
                 acknowledged.set_result(None)
-        elif (said := strip_subscription_meta(message)) is not None:
-            self._notice(said)
+        elif (notification := strip_subscription_meta(message)) is not None:
+            self._notice(notification)
 
 
 def _lists_of(described: Described) -> dict[str, Any]:

@@ -47,7 +47,7 @@ UPDATE claims AS kept
        AS moved (state, epoch, lease_until, valid_until, settled_at, result, charges, id, from_epoch, from_state)
  WHERE kept.id = moved.id AND kept.epoch = moved.from_epoch AND kept.state = moved.from_state;
 
--- name: bury
+-- name: expire_results
 UPDATE claims SET result = NULL, charges = NULL
  WHERE id IN (SELECT id FROM claims
                WHERE expires_at <= $1
@@ -98,7 +98,7 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
  ORDER BY asked_at DESC, id COLLATE "C"
  LIMIT 1;
 
--- name: asked
+-- name: related_approvals
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
@@ -118,7 +118,7 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
        answers_until = excluded.answers_until, pending_until = excluded.pending_until,
        declined_at = excluded.declined_at;
 
--- name: close
+-- name: delete_approvals
 DELETE FROM approvals
  WHERE id IN (SELECT id FROM approvals
                WHERE asked_at <= $1 AND (answers_until IS NULL OR answers_until <= $1)
@@ -132,7 +132,7 @@ SELECT * FROM unnest($1::text[], $2::bytea[], $3::float8[])
 -- name: rehearsed
 SELECT digest, preview, at FROM rehearsals WHERE digest = $1;
 
--- name: forget
+-- name: delete_rehearsals
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= $1 LIMIT $2);
 
 -- name: key
@@ -161,7 +161,7 @@ INSERT INTO rates (name, due)
 SELECT * FROM unnest($1::text[], $2::float8[])
     ON CONFLICT (name) DO UPDATE SET due = excluded.due;
 
--- name: reset_rates
+-- name: delete_rates
 DELETE FROM rates WHERE name IN (SELECT name FROM rates WHERE due <= $1 LIMIT $2);
 
 -- name: tallies
@@ -172,7 +172,7 @@ INSERT INTO tallies (name, spent, until)
 SELECT * FROM unnest($1::text[], $2::text[], $3::float8[])
     ON CONFLICT (name) DO UPDATE SET spent = excluded.spent, until = excluded.until;
 
--- name: reset_tallies
+-- name: delete_tallies
 DELETE FROM tallies WHERE name IN (SELECT name FROM tallies WHERE until <= $1 LIMIT $2);
 
 -- name: append
@@ -191,7 +191,7 @@ SELECT idx, leaf, vals FROM audit_entries WHERE idx > $1 ORDER BY idx LIMIT $2;
 -- name: leaves
 SELECT leaf FROM audit_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx;
 
--- name: tell
+-- name: notify
 SELECT pg_notify($1, names) FROM unnest($2::text[]) AS told (names);
 
 -- name: length
@@ -229,6 +229,6 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::float8
 -- name: delete_documents
 DELETE FROM documents WHERE (kind, id) IN (SELECT * FROM unnest($1::text[], $2::text[]));
 
--- name: drop_expired_documents
+-- name: delete_expired_documents
 DELETE FROM documents
  WHERE (kind, id) IN (SELECT kind, id FROM documents WHERE expires_at <= $1 LIMIT $2);

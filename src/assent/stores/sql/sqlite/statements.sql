@@ -21,9 +21,9 @@ SELECT id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
  ORDER BY created_at DESC, id
  LIMIT ?6;
 
--- Of claims and entries there are many in a commit, so these statements are also made with many rows of values.
--- OR FAIL: the whole commit is taken back then, so no statement needs a journal of its own, which costs as much again.
--- OR IGNORE needs none either: who counts what was written learns that a claim was there, and takes the commit back.
+-- A commit has many claims and entries, so these statements are also made with many rows of values.
+-- OR FAIL: on error the whole commit is rolled back, so no statement needs its own journal, which would double the cost.
+-- OR IGNORE needs none either: the caller compares the number of written rows, and rolls back if a claim existed.
 
 -- name: add_claim
 INSERT OR FAIL INTO claims (id, tenant, principal, tool, key, fingerprint, contract, state, epoch,
@@ -50,7 +50,7 @@ UPDATE OR FAIL claims
   FROM moved
  WHERE claims.id = moved.id AND claims.epoch = moved.from_epoch AND claims.state = moved.from_state;
 
--- name: bury
+-- name: expire_results
 UPDATE claims SET result = NULL, charges = NULL
  WHERE id IN (SELECT id FROM claims
                WHERE expires_at <= ?
@@ -101,7 +101,7 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
  ORDER BY asked_at DESC, id
  LIMIT 1;
 
--- name: asked
+-- name: related_approvals
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
@@ -119,7 +119,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        answers_until = excluded.answers_until, pending_until = excluded.pending_until,
        declined_at = excluded.declined_at;
 
--- name: close
+-- name: delete_approvals
 DELETE FROM approvals
  WHERE id IN (SELECT id FROM approvals
                WHERE asked_at <= :before AND (answers_until IS NULL OR answers_until <= :before)
@@ -131,7 +131,7 @@ INSERT OR REPLACE INTO rehearsals (digest, preview, at) VALUES (?, ?, ?);
 -- name: rehearsed
 SELECT digest, preview, at FROM rehearsals WHERE digest = ?;
 
--- name: forget
+-- name: delete_rehearsals
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= ? LIMIT ?);
 
 -- name: key
@@ -157,7 +157,7 @@ SELECT due FROM rates WHERE name = ?;
 -- name: keep_rate
 INSERT OR REPLACE INTO rates (name, due) VALUES (?, ?);
 
--- name: reset_rates
+-- name: delete_rates
 DELETE FROM rates WHERE name IN (SELECT name FROM rates WHERE due <= ? LIMIT ?);
 
 -- name: tally
@@ -166,7 +166,7 @@ SELECT spent, until FROM tallies WHERE name = ?;
 -- name: keep_tally
 INSERT OR REPLACE INTO tallies (name, spent, until) VALUES (?, ?, ?);
 
--- name: reset_tallies
+-- name: delete_tallies
 DELETE FROM tallies WHERE name IN (SELECT name FROM tallies WHERE until <= ? LIMIT ?);
 
 -- name: begin_log
@@ -206,5 +206,5 @@ INSERT OR REPLACE INTO documents (kind, id, body, tenant, updated_at, expires_at
 -- name: delete_document
 DELETE FROM documents WHERE kind = ? AND id = ?;
 
--- name: drop_expired_documents
+-- name: delete_expired_documents
 DELETE FROM documents WHERE rowid IN (SELECT rowid FROM documents WHERE expires_at <= ? LIMIT ?);
