@@ -42,7 +42,7 @@ class Spelling:
 
     def __init__(self, schemas: Iterable[Any], names: Iterable[str] = ()) -> None:
         roots = [_Root(schema) for schema in schemas if isinstance(schema, Mapping)]
-        self._place = _Place([(root, root.schema) for root in roots], names)
+        self._place = _Place([(root, root.schema) for root in roots], {}, names)
 
     def find(self, arguments: Mapping[str, Any]) -> Iterator[Misspelt]:
         """Every misspelt member of the arguments, one by one."""
@@ -68,19 +68,26 @@ class _Root:
 
 
 _Part = tuple[_Root, Mapping[str, Any]]
+_Places = dict[frozenset[int], "_Place"]
+MOST_PLACES = 10_000
+"""How many places of one tool are kept; a schema that refers to itself has few, however deep its values are."""
 
 
 class _Place:
-    """One position in the arguments: the names known there, and the positions below it, created on first use."""
+    """One position in the arguments: the names known there, and the positions below it, created on first use.
 
-    __slots__ = ("_below", "_folded", "_items", "_parts", "is_open", "names")
+    Places that the same schemas describe are one place, so that a caller cannot make ever more of them.
+    """
 
-    def __init__(self, parts: Sequence[_Part], names: Iterable[str] = ()) -> None:
+    __slots__ = ("_below", "_folded", "_parts", "_places", "is_open", "names")
+
+    def __init__(self, parts: Sequence[_Part], places: _Places, names: Iterable[str] = ()) -> None:
+        self._places = places
         self._parts = _closure(parts)
         self.names = frozenset(names).union(*(_mapping_of(part, "properties") for _, part in self._parts))
         self._folded = {fold(name): name for name in self.names}
-        self._below: dict[str, _Place] = {}
-        self._items: _Place | None = None
+        self._below: dict[str | None, _Place] = {}
+        """The places of members by name, "" for all unknown ones; None is the place of items."""
         self.is_open = not self.names and not any(_describes_more(part) for _, part in self._parts)
         """Whether no schema names anything here or below."""
 
@@ -104,7 +111,7 @@ class _Place:
     def _member(self, name: str) -> _Place:
         known = name if name in self.names else ""  # All unknown members share one position.
         if (place := self._below.get(known)) is None:
-            place = self._below[known] = _Place([*self._member_parts(known)])
+            place = self._keep(known, [*self._member_parts(known)])
         return place
 
     def _member_parts(self, name: str) -> Iterator[_Part]:
@@ -116,9 +123,17 @@ class _Place:
                 yield from _schemas(root, _mapping_of(part, "patternProperties").values())
 
     def _item(self) -> _Place:
-        if self._items is None:
-            self._items = _Place([*self._item_parts()])
-        return self._items
+        if (place := self._below.get(None)) is None:
+            place = self._keep(None, [*self._item_parts()])
+        return place
+
+    def _keep(self, key: str | None, parts: list[_Part]) -> _Place:
+        """The place that these schemas describe, kept for the next call."""
+        same = frozenset(id(part) for _, part in parts)
+        place = self._places.get(same) or _Place(parts, self._places)
+        if len(self._places) < MOST_PLACES:
+            self._places[same] = self._below[key] = place
+        return place
 
     def _item_parts(self) -> Iterator[_Part]:
         for root, part in self._parts:

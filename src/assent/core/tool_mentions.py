@@ -72,6 +72,18 @@ def absent_mentions(catalogue: Catalogue, principal: Principal) -> Mentions:
     return Mentions({name for tool in absent for name in (tool.name, tool.wire_name)} - present)
 
 
+def without_texts(value: Any) -> Any:
+    """The value without its descriptions, instructions, titles and completions, whatever they mention."""
+    if isinstance(value, list):
+        return [without_texts(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: without_texts(one) for key, one in value.items() if not (key in _TEXTS and isinstance(one, str))}
+    if isinstance(kept.get("completion"), dict):
+        kept["completion"] = {"values": []}
+    return kept
+
+
 def _pattern(name: str) -> str:
     quoted = re.escape(name)
     if _LIKE_A_WORD.fullmatch(name):

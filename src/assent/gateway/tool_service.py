@@ -113,6 +113,10 @@ class ToolService:
         self._ports, self._server_info, self._metadata_url = ports, server_info, metadata_url
         self._listed = None
 
+    def absent(self, principal: Principal) -> Mentions:
+        """The tools of which this caller may read nothing."""
+        return absent_mentions(self._ports.catalogue(), principal)
+
     async def listing(self, mcp_request: McpRequest) -> bytes:
         """The first three verbs over the catalogue, as bytes prepared once for everybody who sees the same."""
         principal, catalogue = _caller(mcp_request), self._ports.catalogue()
@@ -126,7 +130,7 @@ class ToolService:
         prepared = self._lists.get(sees)
         if prepared is None:
             tools = visible_tools(catalogue, principal, observing=self._ports.mode == "observe")
-            prepared = self._lists[sees] = self._prepare(tools, absent_mentions(catalogue, principal), modern)
+            prepared = self._lists[sees] = self._prepare(tools, self.absent(principal), modern)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
         return prepared

@@ -21,7 +21,11 @@ _AUTHORITY = r"([^/?#\\<> \t\r\n]*)"
 # Browsers accept any number of slashes, even none, after the schemes they know.
 _LINK = re.compile(rf"(?:(?:https?|wss?|ftp|file):[/\\]*|:[/\\]{{2,}}){_AUTHORITY}(\\?)", re.IGNORECASE)
 # A link without a scheme uses that of its page. It needs a dot, because two slashes also start comments.
-_BARE_LINK = re.compile(rf"(?<![\w:/\\.~-])[/\\]{{2,}}(?=[^/?#\\<>\s]*\.\w){_AUTHORITY}(\\?)")
+_BARE_LINK = re.compile(rf"(?<![\w:/\\.~-])[/\\]{{{{2,}}}}(?=[^/?#\\<>\s]*[.\u3002]\w){_AUTHORITY}(\\?)")
+# A text that is nothing else is such a link even without a dot: `//localhost/x`.
+_WHOLE_LINK = re.compile(rf"[\x00-\x20]*[/\\]{{{{2,}}}}(?=[^\s/\\]\S*\s*\Z){_AUTHORITY}(\\?)")
+# Mail programs and chats make a link of it.
+_WWW = re.compile(r"(?<![\w@.-])www\.([\w-]+(?:[.\u3002][\w-]+)+)", re.IGNORECASE)
 _SLASHES = re.compile(r"[/\\]{2}")
 _HOST = re.compile(r"([\w-]+(?:\.[\w-]+)*)\.?(?::\d{0,5})?\Z")
 _CLOSING = "\"'`)]},;:!*."
@@ -74,11 +78,14 @@ def _join_links(text: str) -> Iterator[str]:
 
 
 def _hosts(text: str) -> Iterator[str]:
+    yield from (_host(match[1]) for match in _WWW.finditer(text))
     if "@" not in text and ":" not in text and not _SLASHES.search(text):
         return
     for pattern in (_LINK, _BARE_LINK):
         for match in pattern.finditer(text):
             yield UNCLEAR if match[2] else _host(match[1])
+    if (whole := _WHOLE_LINK.match(text)) is not None:
+        yield UNCLEAR if whole[2] else _host(whole[1])
     without_links = _BARE_LINK.sub(" ", _LINK.sub(" ", text))
     for match in _ADDRESS.finditer(without_links):
         yield UNCLEAR if _CONTINUES.match(without_links, match.end()) else _host(match[1])

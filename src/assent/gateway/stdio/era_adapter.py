@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
 
 from assent.mcp.channel import StreamListener
@@ -17,7 +16,9 @@ _CACHED = frozenset({"resources/list", "resources/templates/list", "resources/re
 _ALIKE = _CACHED | {"prompts/get", "completion/complete"}
 
 
-async def adapt(parsed_request: ParsedRequest, server: StdioUpstream, stream_listener: StreamListener) -> bytes:
+async def adapt(
+    parsed_request: ParsedRequest, server: StdioUpstream, stream_listener: StreamListener
+) -> dict[str, Any]:
     """The result of a modern request from a server that knows only the methods both eras have."""
     if parsed_request.method not in _ALIKE:
         raise RpcError(METHOD_NOT_FOUND, "Method not found", parsed_request.method)
@@ -31,4 +32,4 @@ async def adapt(parsed_request: ParsedRequest, server: StdioUpstream, stream_lis
     modern: dict[str, Any] = {"resultType": "complete", **result}
     if parsed_request.method in _CACHED:
         modern = {"ttlMs": 0, "cacheScope": "private", **modern}
-    return orjson.dumps(modern)
+    return modern

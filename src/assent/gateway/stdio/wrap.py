@@ -1,7 +1,8 @@
 """Governs the calls of one client to one server, both on standard streams.
 
 Calls and lists of tools are governed. The other messages of the protocol pass both ways, ids included. The ids of our
-own requests are random, so that neither side can guess them.
+own requests are random, so that neither side can guess them. What describes the server (instructions, prompts,
+resources, completions) reaches the client without mentions of tools that do not exist for it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
 
 from assent.core.principal import Principal
+from assent.core.tool_mentions import without_texts
+from assent.gateway.passthrough.absent_tools import CLEANED
 from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
 from assent.gateway.requests import check_params, is_notification, is_request, is_response, read_handshake
 from assent.gateway.stdio.era_adapter import adapt
@@ -37,6 +40,9 @@ logger = logging.getLogger(__name__)
 
 LONGEST_CALL = 3600.0
 FINISHES_WITHIN = 10.0
+LISTS_WITHIN = 10.0
+"""How long the server's instructions wait for its list of tools; without the list they are left out."""
+MOST_HELD = 1000
 _SERVED = frozenset({"tools/call", "tools/list"})
 
 Write = Callable[[bytes], None]
@@ -62,8 +68,11 @@ class StdioGateway:
         self._turn = asyncio.Lock()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._questions: set[RequestId] = set()
-        self._passed: set[RequestId] = set()
+        self._passed: dict[RequestId, str] = {}
         self._streams: set[RequestId] = set()
+        self._introduced = False
+        self._held: list[dict[str, Any]] | None = None
+        """What the server says while the client still waits for the answer to `initialize`."""
         self._heard = asyncio.Event()
         self._over = "the server is gone"
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -151,8 +160,8 @@ class StdioGateway:
         if method in _SERVED:
             await self._serve(message)
         elif self._era is Era.MODERN and not self._server.is_modern:
-            reply = StdioChannel(self)
-            self._write(result_body(message["id"], await adapt(self._modern(message), self._server, reply)))
+            result = await adapt(self._modern(message), self._server, StdioChannel(self))
+            await self._describe(method, {"jsonrpc": "2.0", "id": message["id"], "result": result})
         elif not is_relayed(message):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         else:
@@ -160,7 +169,10 @@ class StdioGateway:
 
     async def _pass(self, message: dict[str, Any]) -> None:
         # A subscription is answered when it is over: nobody waits for that.
-        (self._streams if message["method"] == "subscriptions/listen" else self._passed).add(message["id"])
+        if message["method"] == "subscriptions/listen":
+            self._streams.add(message["id"])
+        else:
+            self._passed[message["id"]] = message["method"]
         await self._server.send(message)
 
     async def _discover(self, message: dict[str, Any]) -> None:
@@ -194,7 +206,7 @@ class StdioGateway:
             capabilities = params.get("capabilities")
             self._session.capabilities = capabilities if isinstance(capabilities, dict) else {}
             strip_response({"result": result})
-            self._write(result_body(message["id"], orjson.dumps(result)))
+            await self._introduce(message["id"], result)
         else:
             await self._server.ready()
         assert self._server.described is not None
@@ -203,6 +215,36 @@ class StdioGateway:
         self._opened.set()
         if message["method"] != "initialize":
             await self._dispatch(message)
+
+    async def _introduce(self, request_id: RequestId, result: dict[str, Any]) -> None:
+        """Answer `initialize`. Instructions wait for the list of tools, which a server gives when it is initialized."""
+        answer = {"jsonrpc": "2.0", "id": request_id, "result": result}
+        if not _has_text(result):
+            return self.tell(answer)
+        self._held, self._introduced = [], True
+        try:
+            await self._server.notify("notifications/initialized")
+            await self._describe("initialize", answer)
+        finally:
+            held, self._held = self._held, None
+            for message in held:
+                self._hear(message)
+
+    async def _describe(self, method: str, answer: dict[str, Any]) -> None:
+        """Write an answer without mentions of tools that do not exist for the client; without the list, no texts."""
+        if method in CLEANED and "result" in answer:
+            try:
+                async with asyncio.timeout(LISTS_WITHIN):
+                    await self._load()
+                answer["result"] = self._governed.absent(self._principal).clean(answer["result"])
+            except (UpstreamError, RpcError, TimeoutError) as error:
+                reason = str(error) or f"no list of tools in {LISTS_WITHIN:.0f} seconds"
+                logger.warning(
+                    "%s: the descriptions in the answer to %s are left out, because the list of tools that they may"
+                    " mention is not known: %s", self._server.name, method, reason,
+                )  # fmt: skip
+                answer["result"] = without_texts(answer["result"])
+        self.tell(answer)
 
     async def _serve(self, message: dict[str, Any]) -> None:
         modern = self._era is Era.MODERN
@@ -247,7 +289,7 @@ class StdioGateway:
         if "method" not in message and not self._is_asked(message.get("id")):
             return  # the server asked no such question, or has its answer already
         await self._opened.wait()
-        if message.get("method") == "notifications/initialized" and self._server.is_modern:
+        if message.get("method") == "notifications/initialized" and (self._introduced or self._server.is_modern):
             return
         await self._server.send(message)
 
@@ -262,23 +304,31 @@ class StdioGateway:
     def _hear(self, message: dict[str, Any]) -> None:
         if self._era is Era.MODERN and not self._server.is_modern and "method" in message:
             return self._server.answer_alone(message)
+        if self._held is not None:
+            if len(self._held) < MOST_HELD:
+                self._held.append(message)
+            return
         if message.get("method") == "notifications/tools/list_changed":
             return self._spawn(self._changed(message))
+        method = None
         if "method" in message and "id" in message:
             self._questions.add(message["id"])
-        elif "id" in message and not self._done(message["id"]):
+        elif "id" in message and (method := self._done(message["id"])) is None:
             return  # calls and lists are ours to answer: the server was not asked this by the client
         strip_response(message)
-        self._write(orjson.dumps(own_members(message)))
+        if method in CLEANED:
+            return self._spawn(self._describe(method, own_members(message)))
+        self.tell(own_members(message))
 
-    def _done(self, request_id: RequestId | None) -> bool:
-        """Note that a request the server was passed has its answer; False for any other."""
-        for asked in (self._passed, self._streams):
-            if request_id in asked:
-                asked.remove(request_id)
-                self._heard.set()
-                return True
-        return False
+    def _done(self, request_id: RequestId | None) -> str | None:
+        """Note that a request the server was passed has its answer; its method, None for any other."""
+        method = None if request_id is None else self._passed.pop(request_id, None)
+        if method is None and request_id in self._streams:
+            self._streams.remove(request_id)
+            method = "subscriptions/listen"
+        if method is not None:
+            self._heard.set()
+        return method
 
     async def _changed(self, message: dict[str, Any]) -> None:
         """The client may ask for the list as soon as it hears of the change: ours is the new one by then."""
@@ -357,6 +407,12 @@ class StdioChannel:
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """The server's own questions pass by themselves."""
         return None
+
+
+def _has_text(result: dict[str, Any]) -> bool:
+    """Whether a server says more of itself than its name, so that it may mention its tools."""
+    info = result.get("serverInfo")
+    return bool(result.get("instructions") or (isinstance(info, dict) and info.keys() & {"description", "title"}))
 
 
 def _is_enveloped(message: dict[str, Any]) -> bool:
