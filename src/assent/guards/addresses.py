@@ -21,9 +21,9 @@ _AUTHORITY = r"([^/?#\\<> \t\r\n]*)"
 # Browsers accept any number of slashes, even none, after the schemes they know.
 _LINK = re.compile(rf"(?:(?:https?|wss?|ftp|file):[/\\]*|:[/\\]{{2,}}){_AUTHORITY}(\\?)", re.IGNORECASE)
 # A link without a scheme uses that of its page. It needs a dot, because two slashes also start comments.
-_BARE_LINK = re.compile(rf"(?<![\w:/\\.~-])[/\\]{{{{2,}}}}(?=[^/?#\\<>\s]*[.\u3002]\w){_AUTHORITY}(\\?)")
+_BARE_LINK = re.compile(rf"(?<![\w:/\\.~-])[/\\]{{2,}}(?=[^/?#\\<>\s]*[.\u3002]\w){_AUTHORITY}(\\?)")
 # A text that is nothing else is such a link even without a dot: `//localhost/x`.
-_WHOLE_LINK = re.compile(rf"[\x00-\x20]*[/\\]{{{{2,}}}}(?=[^\s/\\]\S*\s*\Z){_AUTHORITY}(\\?)")
+_WHOLE_LINK = re.compile(rf"[\x00-\x20]*[/\\]{{2,}}(?=[^\s/\\]\S*\s*\Z){_AUTHORITY}(\\?)")
 # Mail programs and chats make a link of it.
 _WWW = re.compile(r"(?<![\w@.-])www\.([\w-]+(?:[.\u3002][\w-]+)+)", re.IGNORECASE)
 _SLASHES = re.compile(r"[/\\]{2}")
