@@ -150,6 +150,16 @@ async def test_calls_of_one_tool_are_compared_and_decided_together(tmp_path: Pat
         assert "3 of the selected calls no longer wait" in await read(person, f"/console/approvals/batch?{query}")
 
 
+async def test_a_warning_stands_in_the_row_of_the_call_it_is_about(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _), signed_in(url, gateway_app.store) as person:
+        names = [await ask(url, order) for order in ("o-1", "https://a@evil.example/", "o-3")]
+        shown = await read(person, "/console/approvals/batch?" + "&".join(f"id={name}" for name in names))
+        rows = [
+            part.partition("</tr>")[0] for part in shown.split("<tr>") if ">Call " in part and "/approvals/" in part
+        ]
+        assert ['leads to the host "evil.example"' in row for row in rows] == [False, True, False]
+
+
 async def test_a_viewer_cannot_decide_several_or_take_a_no_back(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, gateway_app, _):
         async with signed_in(url, gateway_app.store, roles=frozenset({"viewer"})) as viewer:
