@@ -1,4 +1,4 @@
-"""How does a file come to stand where another stood, whole, without anybody seeing a half of it?"""
+"""Replaces files in one step: nobody who reads meanwhile sees half of one."""
 
 import errno
 import os
@@ -6,6 +6,8 @@ import secrets
 import stat
 import sys
 from pathlib import Path
+
+from assent.errors import Fault, SettingsError
 
 
 def is_protected(home: Path) -> bool:
@@ -50,3 +52,28 @@ def _rights_of(beside: Path, was: os.stat_result) -> int:
             continue
         return 0o7777
     return 0o7707
+
+
+def write_whole(place: Path, text: str, option: str) -> None:
+    """Write a file that an option names, in one step: whoever reads it meanwhile, or after a fault, has a whole one.
+
+    A link stays one, and the rights of a file stay as they were. Raises SettingsError where that cannot be.
+    """
+    data = text.encode()
+    try:
+        if place.exists() and not place.is_file():
+            place.write_bytes(data)  # a pipe or a terminal is nothing to be replaced
+        else:
+            _replace(place.resolve(), data)
+    except (OSError, RuntimeError) as error:  # the latter for links that lead to each other
+        reason = getattr(error, "strerror", None) or "it is a link to itself"
+        fault = Fault(f"{place} cannot be written: {reason}", "Choose another place", option)
+        raise SettingsError(fault) from None
+
+
+def _replace(file: Path, data: bytes) -> None:
+    beside = draft(file, data)
+    try:
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ from assent.core.keys import KeyRecord
 from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.core.quotas import NOTHING, Quotas, RateLimit, SpendBudget
+from assent.core.stop_switch import NO_STOPS, StopSet
 from assent.errors import AssentError
 
 T = TypeVar("T")
@@ -423,6 +424,10 @@ async def _leads_nowhere_else(_call: Call) -> Sequence[tuple[str, str]]:
     return ()
 
 
+async def _no_stops() -> StopSet:
+    return NO_STOPS
+
+
 def _nobody(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
     pass
 
@@ -459,6 +464,8 @@ class Ports(NamedTuple):
     retention: float = 30 * 86400.0
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _nobody
     """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
+    stops: Callable[[], Awaitable[StopSet]] = _no_stops
+    """The stop switches that are on."""
 
     def towards(self, upstream: Upstream) -> Ports:
         """The same ports with the upstream as one call sees it."""

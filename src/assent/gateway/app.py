@@ -29,12 +29,15 @@ from assent.gateway.metrics import CallCounters, GatewayStatus, render
 from assent.gateway.monitor import UpstreamMonitor
 from assent.gateway.passthrough.factory import PassthroughFactory
 from assent.gateway.real_paths import real_paths
+from assent.gateway.recent_calls import RecentCalls
 from assent.gateway.sessions.notifications import LISTS_CHANGED, TOOLS_CHANGED, Notifications
 from assent.gateway.sessions.table import SessionTable
+from assent.gateway.state import GatewayState
 from assent.gateway.tool_service import ToolService
 from assent.gateway.upstream_factory import Link, UpstreamFactory
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.effects import EffectRunner
+from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store
 from assent.stores.ids import new_id
 from assent.stores.open import open_store
@@ -66,6 +69,7 @@ class GatewayApp:
         self.work = EffectRunner(store, time.time, retention=retention, keyed_hash=self.keyring.keyed_hash)
         self.probe = StoreProbe(store, time.time)
         self.tally = CallCounters()
+        self.stop_switches = StopSwitches(store)
         self.authenticator = Authenticator(settings, store, self._public_scopes)
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
@@ -80,6 +84,15 @@ class GatewayApp:
             self.upstream_monitor,
             self.sessions,
             self.notifications,
+        )
+        self.state = GatewayState(
+            lambda: self.settings,
+            self.tool_loader,
+            self.upstream_factory,
+            self.tally,
+            self.stop_switches,
+            RecentCalls(store),
+            self.authenticator.keys,
         )
         self._gateway: McpEndpoint | None = None
         self.signing = periodic_signer_of(settings, store)
@@ -221,9 +234,8 @@ class GatewayApp:
 
     def _api(self) -> ApiApp:
         authenticator = self.authenticator
-        return ApiApp(
-            self.ports, authenticator.authenticate, authenticator.host_policy(), self.settings.public_url, self._other
-        )
+        policy, url = authenticator.host_policy(), self.settings.public_url
+        return ApiApp(self.ports, authenticator.authenticate, policy, url, self._other, self.state)
 
     def _tell_tools_changed(self) -> None:
         if self.loaded.is_set():
@@ -256,6 +268,7 @@ class GatewayApp:
             leads_to=self._leads_to,
             retention=settings.defaults.idempotency.retention,
             seen=self._count,
+            stops=self.stop_switches.current,
         )
 
     async def _leads_to(self, call: Call) -> list[tuple[str, str]]:

@@ -7,12 +7,18 @@ from typing import NamedTuple
 from assent.core.call import Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.stop_switch import NO_STOPS, Stop, StopSet
 from assent.core.tool import Tool
 from assent.pipeline.trace import CallTrace
 
 
-def authorize(request: Request, principal: Principal, tool: Tool, trace: CallTrace) -> tuple[str, ...]:
+def authorize(
+    request: Request, principal: Principal, tool: Tool, trace: CallTrace, stops: StopSet = NO_STOPS
+) -> tuple[str, ...]:
     """The permissions that are missing, which is none unless the call only rehearses a locked tool; else refused."""
+    stop = stops.stop_for(principal, tool)
+    if stop is not None:  # observing too: an operator who stops calls means it
+        raise stopped_refusal(stop)
     if principal.mode == "test" and not tool.has_test:  # observing too: a test caller reaches nothing that is live
         raise Refusal("authorize.no_test_endpoint")
     missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
@@ -28,6 +34,10 @@ def may_see(principal: Principal, tool: Tool, *, observing: bool = False) -> boo
     if principal.mode == "test" and not tool.has_test:
         return False
     return observing or tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+
+
+def stopped_refusal(stop: Stop) -> Refusal:
+    return Refusal("authorize.stopped", stop.said(), stop=stop.id, scope=stop.scope)
 
 
 def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...]) -> Refusal:

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from assent.console.page import Page
-from assent.console.pages import approvals, signin
+from assent.console.pages import approvals, keys, overview, signin, stop, tools, upstreams
 
-PAGES: tuple[Page, ...] = (*approvals.PAGES, *signin.PAGES)
+PAGES: tuple[Page, ...] = (
+    *overview.PAGES,
+    *approvals.PAGES,
+    *tools.PAGES,
+    *upstreams.PAGES,
+    *stop.PAGES,
+    *keys.PAGES,
+    *signin.PAGES,
+)

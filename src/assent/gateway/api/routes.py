@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from assent.core.principal import Principal
 from assent.gateway.api.problems import ApiProblem
+from assent.gateway.state import GatewayState
 from assent.ports import Cursor, Ports
 
 Schema = dict[str, Any]
@@ -38,6 +39,14 @@ class ApiRequest:
     names: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
+    gateway: GatewayState | None = None
+
+    @property
+    def state(self) -> GatewayState:
+        """The running gateway. Only operations that look at more than the store and the catalogue need it."""
+        if self.gateway is None:
+            raise ApiProblem("api.unavailable", "The gateway is not running.")
+        return self.gateway
 
 
 Handler = Callable[[ApiRequest], Awaitable[dict[str, Any]]]

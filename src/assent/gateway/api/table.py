@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.gateway.api import approvals, audit, claims, tools
+from assent.gateway.api import approvals, audit, claims, definitions, keys, overview, switches, tools, upstreams
 from assent.gateway.api.routes import Route, Schema
 
 DOCUMENT = Route(
@@ -15,7 +15,18 @@ DOCUMENT = Route(
     {"type": "object", "required": ["openapi", "info", "paths"]},
 )
 
-ROUTES: tuple[Route, ...] = (*approvals.ROUTES, *claims.ROUTES, *audit.ROUTES, *tools.ROUTES, DOCUMENT)
+ROUTES: tuple[Route, ...] = (
+    *approvals.ROUTES,
+    *claims.ROUTES,
+    *audit.ROUTES,
+    *tools.ROUTES,
+    *definitions.ROUTES,
+    *upstreams.ROUTES,
+    *switches.ROUTES,
+    *keys.ROUTES,
+    *overview.ROUTES,
+    DOCUMENT,
+)
 
 PROBLEM: Schema = {
     "type": "object",
@@ -38,5 +49,9 @@ SCHEMAS: dict[str, Schema] = {
     "Entry": audit.ENTRY,
     "Tool": tools.TOOL,
     "Withheld": tools.WITHHELD,
+    "DefinitionChange": definitions.CHANGE,
+    "Upstream": upstreams.UPSTREAM,
+    "Switch": switches.SWITCH,
+    "Key": keys.KEY,
     "Problem": PROBLEM,
 }
