@@ -424,6 +424,10 @@ async def _leads_nowhere_else(_call: Call) -> Sequence[tuple[str, str]]:
     return ()
 
 
+def _nobody_told(_approval: Approval) -> None:
+    pass
+
+
 async def _no_stops() -> StopSet:
     return NO_STOPS
 
@@ -464,6 +468,8 @@ class Ports(NamedTuple):
     retention: float = 30 * 86400.0
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _nobody
     """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
+    waiting: Callable[[Approval], None] = _nobody_told
+    """Told of every approval that a call waits for and that its own client does not ask about."""
     stops: Callable[[], Awaitable[StopSet]] = _no_stops
     """The stop switches that are on."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH = 600
-HEIGHT = 120
+WIDTH = 1000
+HEIGHT = 110
+ROWS_WIDTH = 480
 ROW = 26
-LABEL = 150
+LABEL = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ def columns(counts: Sequence[tuple[int, int]]) -> ColumnChart:
 def rows(counts: Sequence[tuple[str, int]], kind: str = "") -> RowChart:
     """A row for each name."""
     most = max((count for _, count in counts), default=0)
-    space = WIDTH - LABEL - 60
+    space = ROWS_WIDTH - LABEL - 60
     found = [
         (name, Bar(LABEL, index * ROW + 5, round(space * count / most, 1) if most else 0, ROW - 10, kind), count)
         for index, (name, count) in enumerate(counts)
     ]
-    return RowChart(found, WIDTH, ROW * len(counts))
+    return RowChart(found, ROWS_WIDTH, ROW * len(counts))

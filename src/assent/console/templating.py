@@ -26,7 +26,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": as_time, "ago": as_ago, "until": as_until, "visible": _visible, "iso": as_iso}
+    environment.filters |= {
+        "time": as_time,
+        "ago": as_ago,
+        "until": as_until,
+        "visible": _visible,
+        "visible_lines": _visible_lines,
+        "iso": as_iso,
+    }
     return environment
 
 
@@ -57,6 +64,11 @@ def _notice(page: PageRequest) -> str:
 def _visible(value: Any) -> str:
     """Text in which every invisible or direction-changing character is written out."""
     return visible(str(value))
+
+
+def _visible_lines(value: Any) -> str:
+    """The same for a text of several lines, which stay lines."""
+    return "\n".join(visible(line) for line in str(value).split("\n"))
 
 
 def as_iso(at: float) -> str:

@@ -18,7 +18,7 @@ from assent.core.catalogue import Catalogue, is_public
 from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.errors import StoreError
+from assent.errors import Fault, SettingsError, StoreError
 from assent.gateway.api import ApiApp
 from assent.gateway.auth.authenticator import Authenticator
 from assent.gateway.auth.host_origin import HostOriginPolicy
@@ -27,6 +27,7 @@ from assent.gateway.config_audit import ConfigAuditLog
 from assent.gateway.endpoint import McpEndpoint
 from assent.gateway.metrics import CallCounters, GatewayStatus, render
 from assent.gateway.monitor import UpstreamMonitor
+from assent.gateway.notify import Notifier
 from assent.gateway.passthrough.factory import PassthroughFactory
 from assent.gateway.real_paths import real_paths
 from assent.gateway.recent_calls import RecentCalls
@@ -42,6 +43,7 @@ from assent.ports import Ports, Store
 from assent.stores.ids import new_id
 from assent.stores.open import open_store
 from assent.stores.probe import StoreProbe
+from assent.upstreams.http.address import BadAddress
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.openapi.link import OpenApiLink
 from assent.upstreams.stdio.link import StdioLink
@@ -70,6 +72,7 @@ class GatewayApp:
         self.probe = StoreProbe(store, time.time)
         self.tally = CallCounters()
         self.stop_switches = StopSwitches(store)
+        self.notifier = self._make_notifier(settings)
         self.authenticator = Authenticator(settings, store, self._public_scopes)
         self.ports = self._make_ports()
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
@@ -110,6 +113,7 @@ class GatewayApp:
         self.tool_loader.tell_unchecked()
         self.config_log.configured(self.settings, "configuration.started", len(self.tool_loader.catalogue.tools))
         self.loaded.set()
+        self.notifier.start()
         if self.signing is not None:
             self.signing.start()
         for name in self.links:
@@ -118,6 +122,7 @@ class GatewayApp:
     async def stop(self, within: float = DRAIN) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
         await self.close_streams()
+        await self.notifier.stop()
         await self.upstream_monitor.end()
         left = await self.work.drain(within)
         await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, HttpLink)))
@@ -146,7 +151,7 @@ class GatewayApp:
         tools before anything is swapped, removed ones finish what is under way.
         """
         contracts = contracts_of(settings) if contracts is None else contracts
-        log_signer = log_signer_of(settings, self.store)
+        log_signer, notifier = log_signer_of(settings, self.store), self._make_notifier(settings)
         kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
         before, pools = dict(self.links), list(self.upstream_factory.pools)
         fresh: dict[str, Link] = {}
@@ -162,6 +167,8 @@ class GatewayApp:
         for name in before.keys() - kept.keys():
             await self.upstream_monitor.leave(name)
         gone = self.upstream_factory.detach(pools, kept)
+        if settings.notify != self.settings.notify or settings.public_url != self.settings.public_url:
+            await self._replace_notifier(notifier)
         self._swap(settings, contracts, fresh, loaded)
         self.config_log.configured(settings, "configuration.changed", len(self.tool_loader.catalogue.tools))
         if self.signing is not None:
@@ -203,6 +210,17 @@ class GatewayApp:
             self._gateway.other, self._gateway.host_policy = self._api(), self.authenticator.host_policy()
             self._gateway.cors = self.authenticator.cors()
         self.tool_loader.publish()
+
+    def _make_notifier(self, settings: Settings) -> Notifier:
+        try:
+            return Notifier(settings.notify, self.store, time.time, lambda one: self.ports.approval_url(one))
+        except BadAddress as error:
+            raise SettingsError(Fault(str(error), "Correct the address", "notify")) from None
+
+    async def _replace_notifier(self, notifier: Notifier) -> None:
+        old, self.notifier = self.notifier, notifier
+        notifier.start()
+        await old.stop()
 
     def app(self, other: App) -> McpEndpoint:
         """The MCP endpoint and `/api`; `other` answers for every other path."""
@@ -268,6 +286,7 @@ class GatewayApp:
             leads_to=self._leads_to,
             retention=settings.defaults.idempotency.retention,
             seen=self._count,
+            waiting=lambda approval: self.notifier.offer(approval),
             stops=self.stop_switches.current,
         )
 

@@ -122,6 +122,8 @@ def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
 async def show_tool(asked: ApiRequest) -> dict[str, Any]:
     """One tool with its whole definition. One that is withheld is as unknown as none."""
     operator = is_operator(asked.principal)
+    if operator and asked.gateway is not None:
+        await asked.state.recent_calls.catch_up()
     for tool in _seen(asked):
         if tool.name == asked.names["tool"]:
             said = {**_listed(tool, asked, operator), "definition": dict(tool.definition)}
