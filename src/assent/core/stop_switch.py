@@ -98,5 +98,12 @@ class StopSet:
             if one is not principal:
                 yield from self._of(one)
 
+    def stop_for_messages(self, principal: Principal, upstream: str) -> Stop | None:
+        """The switch that stops everything this principal sends to an upstream, resources and prompts too."""
+        if self.is_empty:
+            return None
+        found = (self.everything, self.upstreams.get(upstream), *self._of(principal))
+        return next((one for one in found if one is not None and one.level == "all"), None)
+
 
 NO_STOPS = StopSet()

@@ -236,8 +236,18 @@ class GatewayApp:
             host_policy=self.authenticator.host_policy(),
             cors=self.authenticator.cors(),
             more=self.passthrough_factory.more(),
+            stopped=self._why_stopped,
         )
         return self._gateway
+
+    async def _why_stopped(self, caller: Any) -> str | None:
+        """Why a caller's requests beside tool calls are stopped; a stop of one of several upstreams is not among it."""
+        alone = next(iter(self.links)) if len(self.links) == 1 else ""
+        try:
+            stop = (await self.stop_switches.current()).stop_for_messages(caller, alone)
+        except StoreError:
+            return "The stop switches cannot be read, so nothing is passed on. Try again later."
+        return None if stop is None else stop.said()
 
     def governed(self) -> ToolService:
         """The sentence, for any edge."""
