@@ -7,6 +7,8 @@ import stat
 import sys
 from pathlib import Path
 
+from assent.errors import Fault, SettingsError
+
 
 def is_protected(target: Path) -> bool:
     """Whether the file is read-only and must not be replaced: a rename ignores the file's own permissions."""
@@ -51,3 +53,28 @@ def _rights_of(beside: Path, current: os.stat_result) -> int:
             continue
         return 0o7777
     return 0o7707
+
+
+def write_whole(place: Path, text: str, option: str) -> None:
+    """Write a file that an option names, in one step: whoever reads it meanwhile, or after a fault, has a whole one.
+
+    A link stays one, and the rights of a file stay as they were. Raises SettingsError where that cannot be.
+    """
+    data = text.encode()
+    try:
+        if place.exists() and not place.is_file():
+            place.write_bytes(data)  # a pipe or a terminal is nothing to be replaced
+        else:
+            _replace(place.resolve(), data)
+    except (OSError, RuntimeError) as error:  # the latter for links that lead to each other
+        reason = getattr(error, "strerror", None) or "it is a link to itself"
+        fault = Fault(f"{place} cannot be written: {reason}", "Choose another place", option)
+        raise SettingsError(fault) from None
+
+
+def _replace(file: Path, data: bytes) -> None:
+    beside = draft(file, data)
+    try:
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)

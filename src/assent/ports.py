@@ -22,6 +22,7 @@ from assent.core.keys import KeyRecord
 from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.core.quotas import NOTHING, Quotas, RateLimit, SpendBudget
+from assent.core.stop_switch import NO_STOPS, StopSet
 from assent.errors import AssentError
 
 T = TypeVar("T")
@@ -470,6 +471,14 @@ async def _no_resolved_paths(_call: Call) -> Sequence[tuple[str, str]]:
     return ()
 
 
+def _announce_nothing(_approval: Approval) -> None:
+    pass
+
+
+async def _no_stops() -> StopSet:
+    return NO_STOPS
+
+
 def _ignore_outcome(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
     pass
 
@@ -513,6 +522,10 @@ class Ports(NamedTuple):
     """
     evidence: AuditEvidence | None = None
     """None where the log is not signed: it lives in memory, or another process signs it."""
+    waiting: Callable[[Approval], None] = _announce_nothing
+    """Called with every approval that a call waits for and that its own client does not ask about."""
+    stops: Callable[[], Awaitable[StopSet]] = _no_stops
+    """The stop switches that are on."""
 
     def towards(self, upstream: Upstream) -> Ports:
         """The same ports with another upstream, the one of this call."""

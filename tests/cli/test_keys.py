@@ -49,6 +49,7 @@ def test_a_key_is_shown_once_and_kept_as_a_digest(config: Path) -> None:
         "mode": "live",
         "created_at": record["created_at"],
         "revoked_at": None,
+        "expires_at": None,
     }
     database = config.with_name("assent.db")
     assert key.encode()[16:] not in database.read_bytes()

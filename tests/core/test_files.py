@@ -12,9 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from assent.cli.init import init
-from assent.cli.shared.options import written_to
 from assent.errors import SettingsError
-from assent.files import draft, is_protected
+from assent.files import draft, is_protected, write_whole
 from assent.lint.fix.fixer import FixedFile
 from assent.lint.fix.write import write_all
 
@@ -123,13 +122,13 @@ def test_files_that_are_mended_together_are_all_as_they_were_if_one_cannot_be(
 def test_a_link_to_itself_is_no_place_to_write(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(SettingsError, match="loop cannot be written"):
-        written_to(tmp_path / "loop", "text", "--lock")
+        write_whole(tmp_path / "loop", "text", "--lock")
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     (tmp_path / "out").symlink_to(f"/proc/self/fd/{writing}")
-    written_to(tmp_path / "out", "text", "--baseline")
+    write_whole(tmp_path / "out", "text", "--baseline")
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         assert pipe.read() == b"text"

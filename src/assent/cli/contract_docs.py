@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from assent.cli.shared.options import config_option, written_to
+from assent.cli.shared.options import config_option
 from assent.cli.shared.targets import TargetCommand, chosen, names_nothing, target_options
 from assent.config.load import find_file
 from assent.errors import Fault, SettingsError
+from assent.files import write_whole
 from assent.lint.markdown_table import drift, placed, table
 
 _File = click.Path(path_type=Path, dir_okay=False)
@@ -51,7 +52,7 @@ def docs(
             click.echo(line)
         ctx.exit(1 if lines else 0)
     if write is not None:
-        written_to(write, placed(_page(write), made, str(write)), "--write")
+        write_whole(write, placed(_page(write), made, str(write)), "--write")
         return
     click.echo(made)
 

@@ -1,4 +1,4 @@
-"""`assent keys`: who is let in, and who no longer?"""
+"""`assent keys`: makes, lists and revokes the keys by which callers are known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,15 +14,14 @@ from assent.cli.shared.options import config_option, operator
 from assent.cli.shared.output import print_table
 from assent.cli.shared.store_access import with_ports
 from assent.config.load import find_settings
-from assent.core.audit import Entry, principal_values
+from assent.contract.durations import parse_duration
 from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
 from assent.gateway.auth.api_keys import make_key, record_key
+from assent.pipeline.keys import key_entry, key_json, word_fault
 from assent.ports import Ports
-
-MOST_NAME = 128
 
 
 @click.group()
@@ -44,6 +42,9 @@ def keys() -> None:
     help="What a person may decide and see; may be repeated.",
 )
 @click.option("--mode", type=click.Choice(["live", "test"]), default="live", show_default=True)
+@click.option(
+    "--expires", metavar="DURATION", help="How long it is good, such as 90d; without it, until it is revoked."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def create(
@@ -53,6 +54,7 @@ def create(
     scopes: tuple[str, ...],
     roles: tuple[Role, ...],
     mode: Mode,
+    expires: str | None,
     form: str,
     config: Path | None,
 ) -> None:
@@ -62,15 +64,15 @@ def create(
             _check_word(what, word)
     who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode)
     key = make_key()
-    record = record_key(key, who, time.time())
+    record = record_key(key, who, time.time(), _expiry(expires))
     _with_lasting_store(config)
 
     async def adding(ports: Ports) -> None:
-        await ports.store.add_key(record, _entry("key.created", record))
+        await ports.store.add_key(record, key_entry("key.created", record, operator(), time.time()))
 
     with_ports(config, adding)
     if form == "json":
-        click.echo(json.dumps({"key": key, **_as_json(record)}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({"key": key, **key_json(record)}, indent=2, ensure_ascii=False))
         return
     click.echo(key)
     scoped = "" if scopes else " It has no scopes, and may call only what needs none."
@@ -78,18 +80,18 @@ def create(
 
 
 @keys.command("list")
-@click.option("--all", "everything", is_flag=True, help="Revoked ones too.")
+@click.option("--all", "everything", is_flag=True, help="Revoked and expired ones too.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def list_(everything: bool, form: str, config: Path | None) -> None:
     """List the keys in the store. Those in the configuration file are not among them."""
 
     async def found(ports: Ports) -> list[KeyRecord]:
-        return [one for one in await ports.store.keys(limit=100_000) if everything or not one.revoked]
+        return [one for one in await ports.store.keys(limit=100_000) if everything or one.is_good(time.time())]
 
     listed = with_ports(config, found)
     if form == "json":
-        click.echo(json.dumps([_as_json(one) for one in listed], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([key_json(one) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
         click.echo("There are no keys in the store.", err=True)
     else:
@@ -106,7 +108,8 @@ def revoke(start: str, config: Path | None) -> None:
         record = await _chosen(start, ports)
         if record is None:
             return None
-        return await ports.store.revoke_key(record.digest, time.time(), _entry("key.revoked", record))
+        entry = key_entry("key.revoked", record, operator(), time.time())
+        return await ports.store.revoke_key(record.digest, time.time(), entry)
 
     revoked = with_ports(config, revoking)
     if revoked is None:
@@ -126,38 +129,23 @@ async def _chosen(start: str, ports: Ports) -> KeyRecord | None:
     return meant[0] if meant else None
 
 
+def _expiry(expires: str | None) -> float | None:
+    if expires is None:
+        return None
+    try:
+        return time.time() + float(parse_duration(expires))
+    except ValueError as error:
+        raise click.UsageError(f"--expires: {error}.") from None
+
+
 def _with_lasting_store(config: Path | None) -> None:
     if find_settings(config).store.startswith("memory:"):
         raise SettingsError(Fault("keys in memory are gone with this command", "Name a store that lasts", "store"))
 
 
 def _check_word(what: str, word: str) -> None:
-    if not word.isprintable() or not 1 <= len(word) <= MOST_NAME or word != word.strip():
-        raise click.UsageError(f"{what} must be 1 to {MOST_NAME} printable characters.")
-
-
-def _entry(event: str, record: KeyRecord) -> Entry:
-    """What is written down: who made or revoked which key, whose it is, and what it lets them do."""
-    who = record.principal
-    whose = {"name": who.id, "for_kind": who.kind, "for_tenant": who.tenant, "for_mode": who.mode}
-    granted = {"scopes": sorted(who.scopes), "roles": sorted(who.roles)}
-    values = {**principal_values(operator()), **whose, **granted}
-    return Entry("operator", time.time(), {"event": event, "key": record.start}, values)
-
-
-def _as_json(record: KeyRecord) -> dict[str, Any]:
-    who = record.principal
-    return {
-        "start": record.start,
-        "name": who.id,
-        "kind": who.kind,
-        "tenant": who.tenant,
-        "scopes": sorted(who.scopes),
-        "roles": sorted(who.roles),
-        "mode": who.mode,
-        "created_at": record.created_at,
-        "revoked_at": record.revoked_at,
-    }
+    if fault := word_fault(word):
+        raise click.UsageError(f"{what} {fault}.")
 
 
 def _print_table(listed: list[KeyRecord]) -> None:
@@ -166,7 +154,7 @@ def _print_table(listed: list[KeyRecord]) -> None:
         for row in rows:
             click.echo("\t".join(row))
         return
-    print_table(("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked"), rows)
+    print_table(("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", "expires"), rows)
 
 
 def _row(record: KeyRecord) -> tuple[str, ...]:
@@ -181,6 +169,7 @@ def _row(record: KeyRecord) -> tuple[str, ...]:
         who.mode,
         _date(record.created_at),
         "-" if record.revoked_at is None else _date(record.revoked_at),
+        "-" if record.expires_at is None else _date(record.expires_at),
     )
 
 

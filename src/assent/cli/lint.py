@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from assent.cli.lint_fix import fix_files
-from assent.cli.shared.options import written_to
 from assent.cli.shared.targets import TargetCommand, chosen, reading_options
 from assent.contract.yaml_lines import YamlDocument
 from assent.core.render import counted, visible
+from assent.files import write_whole
 from assent.lint import all_rules
 from assent.lint import lint as find
 from assent.lint.baseline import Baseline, baseline_text, less, read_baseline
@@ -77,7 +77,7 @@ def lint(
             click.echo(f"{visible(read.target.name)}: {visible(notice)}", err=True)
     report = together([find(read.target, suppressions=[*read.suppressions, *allowed], least=least) for read in reads])
     if write_baseline and baseline is not None:
-        written_to(baseline, baseline_text(report.findings, baseline.parent), "--baseline")
+        write_whole(baseline, baseline_text(report.findings, baseline.parent), "--baseline")
         click.echo(f"{baseline}: {counted(len(report.findings), 'finding')}", err=True)
         return
     report = report if known is None else less(report, known)

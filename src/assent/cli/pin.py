@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any, NamedTuple
 
 import click
 
-from assent.cli.shared.options import config_option, to_be_asked, written_to
+from assent.cli.shared.options import config_option, to_be_asked
 from assent.cli.shared.servers import list_tools, settings_naming
 from assent.cli.shared.targets import TargetCommand, check_tools, chosen, names_nothing
 from assent.config.load import find_settings
 from assent.config.model import LOCK, Settings
-from assent.config.pins import load_pins
-from assent.core.pins import By, Pin, PinChange, compare, pins_text
+from assent.config.pins import load_pins, write_pins
+from assent.core.pins import By, Pin, PinChange, Wanted, accepted_pins, check_listed_once, compare, pins_text
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.lint.attacks import attacks_in
@@ -24,8 +23,6 @@ from assent.lint.attacks import attacks_in
 Listed = dict[str, list[dict[str, Any]]]
 """Definitions by upstream; those of a TARGET under the empty name."""
 Pins = dict[str, dict[str, Pin]]
-Wanted = set[tuple[str, str]] | None
-"""The tools to accept, each with its upstream; None: all of them."""
 
 
 class Source(NamedTuple):
@@ -94,14 +91,14 @@ def pin(
     changes = {name: compare(pins.get(name, {}), found, attacks_in) for name, found in listed.items()}
     wanted = _wanted(only, listed, pins) if only else None
     if write:
-        _check_single(listed, wanted)
+        check_listed_once(listed, wanted)
     meant = {name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()}
     _print(meant, listed)
     if not write:
         if any(changes.values()):
             _tell_restless(source, listed, pins)
         ctx.exit(1 if any(changes.values()) else 0)
-    now = {name: _accepted(name, pins.get(name, {}), found, wanted, by) for name, found in listed.items()}
+    now = {name: accepted_pins(name, pins.get(name, {}), found, wanted, by) for name, found in listed.items()}
     accepted = {name: found for name, found in {**pins, **now}.items() if found or name in asked}
     _tell_restless(source, listed, accepted)
     if known is None or pins_text(accepted) != pins_text(known):
@@ -109,7 +106,7 @@ def pin(
         if to_be_asked(yes) and not click.confirm("Accept these definitions?", err=True):
             click.echo("Nothing was written.", err=True)
             ctx.exit(1)
-        written_to(place, pins_text(accepted), "--lock")
+        write_pins(place, accepted, "--lock")
     left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
     others = f"; {left} changes of other tools are not" if left else ""
     click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
@@ -155,20 +152,6 @@ def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChang
         click.echo(f"Withheld now: {visible(', '.join(left))}", err=True)
 
 
-def _check_single(listed: Listed, wanted: Wanted) -> None:
-    """Refuse to accept one of two definitions of the same name: nobody knows which of them will be called."""
-    twice = [
-        (upstream, name)
-        for upstream, found in listed.items()
-        for name, number in Counter(str(one.get("name")) for one in found).items()
-        if number > 1 and _meant(wanted, upstream, name)
-    ]
-    if twice:
-        remedy = "Have its server list it once; what is listed twice cannot be accepted"
-        heads = [f"{upstream}:{name}" if upstream else name for upstream, name in twice]
-        raise SettingsError([Fault("it is listed twice", remedy, visible(head)) for head in heads])
-
-
 def _wanted(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str, str]]:
     """The tools that were named, by their own name where only one upstream has it, else as `upstream:name`."""
     known = {
@@ -199,19 +182,6 @@ def _meant(wanted: Wanted, upstream: str, tool: str) -> bool:
 
 def _count(wanted: Wanted, accepted: Pins) -> str:
     return counted(sum(map(len, accepted.values())) if wanted is None else len(wanted), "definition")
-
-
-def _accepted(
-    upstream: str, pins: dict[str, Pin], found: list[dict[str, Any]], wanted: Wanted, by: By | None
-) -> dict[str, Pin]:
-    """The pins after the write: a tool stays pinned as it was, a new one as the others of its upstream."""
-    usual: By = "effect" if any(one.by == "effect" for one in pins.values()) else "definition"
-    named = {str(one.get("name")): one for one in found}
-    now = {name: Pin.of(one, by or (pins[name].by if name in pins else usual)) for name, one in named.items()}
-    if wanted is None:
-        return now
-    kept = {name: one for name, one in pins.items() if (upstream, name) not in wanted}
-    return kept | {name: one for name, one in now.items() if (upstream, name) in wanted}
 
 
 def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], config: Path | None) -> Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import time
 from collections.abc import Callable
 
 from assent.config.model import Settings
@@ -31,7 +32,7 @@ async def has_no_credentials(settings: Settings, store: Store) -> bool:
 
 
 async def _keeps_keys(store: Store) -> bool:
-    return any(not record.revoked for record in await store.keys())
+    return any(record.is_good(time.time()) for record in await store.keys())
 
 
 def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:

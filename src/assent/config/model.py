@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from assent.config.notify import NotifySettings
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
 from assent.contract.profiles import profile_names
@@ -179,6 +180,7 @@ class Settings(Section):
     guards: tuple[dict[str, Any], ...] = ()
     policies: tuple[str, ...] = ()
     pins: str | None = None
+    notify: tuple[NotifySettings, ...] = ()
     audit: AuditSettings = AuditSettings()
     secrets: SecretsSettings = SecretsSettings()
 

@@ -1,11 +1,13 @@
-"""Reads the lock file of pinned definitions."""
+"""Reads and writes the lock file of pinned definitions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from assent.core.pins import RESTORE, Pin, read_pins
+from assent.core.pins import RESTORE, Pin, Pins, pins_text, read_pins
 from assent.errors import Fault, SettingsError
+from assent.files import write_whole
 
 
 def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:
@@ -19,3 +21,8 @@ def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:
     except OSError as error:
         fault = Fault(f"cannot be read: {error.strerror}", "Correct the path, or allow reading it", file=str(path))
         raise SettingsError(fault) from None
+
+
+def write_pins(path: Path, pins: Mapping[str, Pins], option: str = "pins") -> None:
+    """Write the lock file in one step; `option` is named in the error where that cannot be done."""
+    write_whole(path, pins_text(pins), option)

@@ -10,6 +10,7 @@ from assent.console.sessions import ConsoleSession, Sessions
 from assent.core.principal import Principal
 from assent.gateway.api.routes import ApiRequest, Handler
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.state import GatewayState
 from assent.ports import Ports
 
 
@@ -21,6 +22,7 @@ class ConsoleContext:
     host_policy: Callable[[], HostOriginPolicy]
     public_url: Callable[[], str]
     sessions: Sessions
+    gateway: GatewayState | None = None
 
     async def call_api(
         self,
@@ -32,7 +34,9 @@ class ConsoleContext:
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Run one operation of `/api` as this principal. Pages get their data from here, so both decide alike."""
-        return await handler(ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}, "console"))
+        return await handler(
+            ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}, "console", self.gateway)
+        )
 
 
 __all__ = ["ConsoleContext", "ConsoleSession"]

@@ -69,7 +69,10 @@ class PageRequest:
         return await self.context.call_api(handler, self.principal, **rest)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
-        return HTMLResponse(render_template(template, self, values), status)
+        response = HTMLResponse(render_template(template, self, values), status)
+        if "assent_notice" in self.request.cookies:  # a notice is shown once
+            response.delete_cookie("assent_notice", path="/console")
+        return response
 
     def redirect(self, url: str, notice: str = "") -> Response:
         """Answer a POST: the browser fetches the page anew, so a reload repeats nothing."""

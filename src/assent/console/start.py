@@ -14,6 +14,7 @@ from assent.console.signin_links import make_link_token
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.state import GatewayState
 from assent.ports import Ports, Store
 from assent.web.asgi import App
 
@@ -26,6 +27,9 @@ class GatewayParts(Protocol):
     @property
     def ports(self) -> Ports: ...
 
+    @property
+    def state(self) -> GatewayState: ...
+
     def host_policy(self) -> HostOriginPolicy: ...
 
     def public_url(self) -> str: ...
@@ -34,7 +38,8 @@ class GatewayParts(Protocol):
 def console_in_front(gateway: GatewayParts, other: App) -> Console:
     """The console of a gateway; paths that are not the console's go to `other`."""
     sessions = Sessions(lambda: gateway.ports.store, time.time)
-    return Console(ConsoleContext(lambda: gateway.ports, gateway.host_policy, gateway.public_url, sessions), other)
+    context = ConsoleContext(lambda: gateway.ports, gateway.host_policy, gateway.public_url, sessions, gateway.state)
+    return Console(context, other)
 
 
 async def keep_address(store: Store, host: str, port: int) -> None:

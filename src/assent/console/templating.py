@@ -27,8 +27,15 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": as_time, "ago": as_ago, "until": as_until, "visible": _visible, "iso": as_iso}
-    environment.filters["pretty"] = as_pretty
+    environment.filters |= {
+        "time": as_time,
+        "ago": as_ago,
+        "until": as_until,
+        "visible": _visible,
+        "visible_lines": _visible_lines,
+        "iso": as_iso,
+        "pretty": as_pretty,
+    }
     return environment
 
 
@@ -63,7 +70,12 @@ def _visible(value: Any) -> str:
 
 def as_pretty(value: Any) -> str:
     """JSON on several lines, with every invisible character written out."""
-    return "\n".join(map(visible, json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True).split("\n")))
+    return _visible_lines(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True))
+
+
+def _visible_lines(value: Any) -> str:
+    """The same for a text of several lines, which stay lines."""
+    return "\n".join(visible(line) for line in str(value).split("\n"))
 
 
 def as_iso(at: float) -> str:

@@ -10,7 +10,8 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -34,6 +35,8 @@ RESTORE = "Restore it from version control; or delete it and accept all definiti
 Definition = Mapping[str, Any]
 Pins = Mapping[str, "Pin"]
 By = Literal["definition", "effect"]
+Wanted = Collection[tuple[str, str]] | None
+"""The tools to accept, each with its upstream; None: all of them."""
 Attacks = Callable[[Definition], Sequence[str]]
 """Descriptions of suspected attacks in the texts of a definition."""
 
@@ -115,6 +118,36 @@ def compare(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _n
         seen.add(name)
     found += [PinChange(name, "gone") for name in pins if name not in seen]
     return sorted(found, key=lambda change: (change.tool, change.kind))
+
+
+def accepted_pins(
+    upstream: str, pins: Pins, found: Sequence[Definition], wanted: Wanted = None, by: By | None = None
+) -> dict[str, Pin]:
+    """The pins of an upstream after the wanted definitions are accepted.
+
+    A tool stays pinned as it was, a new one as the others of its upstream; a wanted tool that is gone loses its pin.
+    """
+    usual: By = "effect" if any(one.by == "effect" for one in pins.values()) else "definition"
+    named = {str(one.get("name")): one for one in found}
+    now = {name: Pin.of(one, by or (pins[name].by if name in pins else usual)) for name, one in named.items()}
+    if wanted is None:
+        return now
+    kept = {name: one for name, one in pins.items() if (upstream, name) not in wanted}
+    return kept | {name: one for name, one in now.items() if (upstream, name) in wanted}
+
+
+def check_listed_once(listed: Mapping[str, Sequence[Definition]], wanted: Wanted = None) -> None:
+    """Refuse to accept one of two definitions of the same name: nobody knows which of them will be called."""
+    twice = [
+        (upstream, name)
+        for upstream, found in listed.items()
+        for name, number in Counter(str(one.get("name")) for one in found).items()
+        if number > 1 and (wanted is None or (upstream, name) in wanted)
+    ]
+    if twice:
+        remedy = "Have its server list it once; what is listed twice cannot be accepted"
+        heads = [f"{upstream}:{name}" if upstream else name for upstream, name in twice]
+        raise SettingsError([Fault("it is listed twice", remedy, visible(head)) for head in heads])
 
 
 def changed(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _no_attacks) -> dict[str, str]:

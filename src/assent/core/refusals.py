@@ -65,6 +65,13 @@ CATALOGUE: dict[str, Kind] = {
         "operator",
         alias="permission_denied",
     ),
+    "authorize.stopped": Kind(
+        503,
+        "An operator has stopped calls like this one. Nothing has run.",
+        "Tell the user and do not call again until an operator releases the stop.",
+        "operator",
+        alias="policy_violation",
+    ),
     "validate.malformed": Kind(
         400,
         "The arguments are not a plain JSON object.",

@@ -18,7 +18,7 @@ from assent.core.catalogue import Catalogue, is_public
 from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.errors import StoreError
+from assent.errors import Fault, SettingsError, StoreError
 from assent.gateway.api import ApiApp
 from assent.gateway.audit_evidence import LogEvidence
 from assent.gateway.auth.authenticator import Authenticator
@@ -28,18 +28,23 @@ from assent.gateway.config_audit import ConfigAuditLog
 from assent.gateway.endpoint import McpEndpoint
 from assent.gateway.metrics import CallCounters, GatewayStatus, render
 from assent.gateway.monitor import UpstreamMonitor
+from assent.gateway.notify import Notifier
 from assent.gateway.passthrough.factory import PassthroughFactory
 from assent.gateway.real_paths import real_paths
+from assent.gateway.recent_calls import RecentCalls
 from assent.gateway.sessions.notifications import LISTS_CHANGED, TOOLS_CHANGED, Notifications
 from assent.gateway.sessions.table import SessionTable
+from assent.gateway.state import GatewayState
 from assent.gateway.tool_service import ToolService
 from assent.gateway.upstream_factory import Link, UpstreamFactory
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.effects import EffectRunner
+from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store
 from assent.stores.ids import new_id
 from assent.stores.open import open_store
 from assent.stores.probe import StoreProbe
+from assent.upstreams.http.address import BadAddress
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.openapi.link import OpenApiLink
 from assent.upstreams.stdio.link import StdioLink
@@ -67,6 +72,8 @@ class GatewayApp:
         self.work = EffectRunner(store, time.time, retention=retention, keyed_hash=self.keyring.keyed_hash)
         self.probe = StoreProbe(store, time.time)
         self.tally = CallCounters()
+        self.stop_switches = StopSwitches(store)
+        self.notifier = self._make_notifier(settings)
         self.authenticator = Authenticator(settings, store, self._public_scopes)
         self.signing = periodic_signer_of(settings, store)
         self.evidence = None if self.signing is None else LogEvidence(store, self.signing, time.time)
@@ -84,6 +91,15 @@ class GatewayApp:
             self.sessions,
             self.notifications,
         )
+        self.state = GatewayState(
+            lambda: self.settings,
+            self.tool_loader,
+            self.upstream_factory,
+            self.tally,
+            self.stop_switches,
+            RecentCalls(store),
+            self.authenticator.keys,
+        )
         self._gateway: McpEndpoint | None = None
 
     def catalogue(self) -> Catalogue:
@@ -99,6 +115,7 @@ class GatewayApp:
         self.tool_loader.tell_unchecked()
         self.config_log.configured(self.settings, "configuration.started", len(self.tool_loader.catalogue.tools))
         self.loaded.set()
+        self.notifier.start()
         if self.signing is not None:
             self.signing.start()
         for name in self.links:
@@ -107,6 +124,7 @@ class GatewayApp:
     async def stop(self, within: float = DRAIN) -> int:
         """Finish what is under way within a bound; how many effects were left in doubt."""
         await self.close_streams()
+        await self.notifier.stop()
         await self.upstream_monitor.end()
         left = await self.work.drain(within)
         await asyncio.gather(*(link.close() for link in self.links.values() if isinstance(link, HttpLink)))
@@ -137,7 +155,7 @@ class GatewayApp:
         tools before anything is swapped, removed ones finish what is under way.
         """
         contracts = contracts_of(settings) if contracts is None else contracts
-        log_signer = log_signer_of(settings, self.store)
+        log_signer, notifier = log_signer_of(settings, self.store), self._make_notifier(settings)
         kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
         before, pools = dict(self.links), list(self.upstream_factory.pools)
         fresh: dict[str, Link] = {}
@@ -153,6 +171,8 @@ class GatewayApp:
         for name in before.keys() - kept.keys():
             await self.upstream_monitor.leave(name)
         gone = self.upstream_factory.detach(pools, kept)
+        if settings.notify != self.settings.notify or settings.public_url != self.settings.public_url:
+            await self._replace_notifier(notifier)
         self._swap(settings, contracts, fresh, loaded)
         self.config_log.configured(settings, "configuration.changed", len(self.tool_loader.catalogue.tools))
         if self.signing is not None:
@@ -195,6 +215,17 @@ class GatewayApp:
             self._gateway.cors = self.authenticator.cors()
         self.tool_loader.publish()
 
+    def _make_notifier(self, settings: Settings) -> Notifier:
+        try:
+            return Notifier(settings.notify, self.store, time.time, lambda one: self.ports.approval_url(one))
+        except BadAddress as error:
+            raise SettingsError(Fault(str(error), "Correct the address", "notify")) from None
+
+    async def _replace_notifier(self, notifier: Notifier) -> None:
+        old, self.notifier = self.notifier, notifier
+        notifier.start()
+        await old.stop()
+
     def app(self, other: App) -> McpEndpoint:
         """The MCP endpoint and `/api`; `other` answers for every other path."""
         self._other = other
@@ -209,8 +240,18 @@ class GatewayApp:
             host_policy=self.authenticator.host_policy(),
             cors=self.authenticator.cors(),
             more=self.passthrough_factory.more(),
+            stopped=self._why_stopped,
         )
         return self._gateway
+
+    async def _why_stopped(self, caller: Any) -> str | None:
+        """Why a caller's requests beside tool calls are stopped; a stop of one of several upstreams is not among it."""
+        alone = next(iter(self.links)) if len(self.links) == 1 else ""
+        try:
+            stop = (await self.stop_switches.current()).stop_for_messages(caller, alone)
+        except StoreError:
+            return "The stop switches cannot be read, so nothing is passed on. Try again later."
+        return None if stop is None else stop.said()
 
     def governed(self) -> ToolService:
         """The sentence, for any edge."""
@@ -225,9 +266,8 @@ class GatewayApp:
 
     def _api(self) -> ApiApp:
         authenticator = self.authenticator
-        return ApiApp(
-            self.ports, authenticator.authenticate, authenticator.host_policy(), self.settings.public_url, self._other
-        )
+        policy, url = authenticator.host_policy(), self.settings.public_url
+        return ApiApp(self.ports, authenticator.authenticate, policy, url, self._other, self.state)
 
     def _tell_tools_changed(self) -> None:
         if self.loaded.is_set():
@@ -261,6 +301,8 @@ class GatewayApp:
             retention=settings.defaults.idempotency.retention,
             seen=self._count,
             evidence=self.evidence,
+            waiting=lambda approval: self.notifier.offer(approval),
+            stops=self.stop_switches.current,
         )
 
     async def _leads_to(self, call: Call) -> list[tuple[str, str]]:

@@ -69,7 +69,24 @@ class ToolCatalogueLoader:
         self._accepted: Accepted = None, None
         self._unpinned = False
         self.troubles: dict[str, str] = dict.fromkeys(settings.upstreams, "it has not answered yet")
+        self.refreshed_at: dict[str, float] = {}
+        """When each upstream's tools were last read."""
         self.catalogue = Catalogue()
+
+    @property
+    def pins(self) -> dict[str, dict[str, Pin]] | None:
+        """The accepted definitions by upstream; None where none are pinned."""
+        return self._accepted[1]
+
+    def pinned(self) -> dict[str, Said]:
+        """What each upstream last listed whose definitions are pinned, and what of it nobody has accepted; API
+        descriptions are not pinned."""
+        said = self._said.items()
+        return {name: one for name, one in said if not isinstance(self._links.get(name), OpenApiLink)}
+
+    def upstream_of_withheld(self) -> dict[str, str]:
+        """The upstream of every tool that one withholds, by the name on our wire."""
+        return {tool: name for name, (_, _, taken) in self._taken.items() for tool in taken.withheld}
 
     async def refresh(self, name: str) -> float:
         """Ask one upstream for its tools, and put what it says into a new catalogue; how long that kept us busy."""
@@ -96,6 +113,7 @@ class ToolCatalogueLoader:
         if self._settings is not settings:
             return busy + await self._take_over(name, link, definitions)
         self._say(name, doubt)
+        self.refreshed_at[name] = time.time()
         if compiled is not None:
             self._on_said(name, self._said.get(name), said)
             self._said, (self.binding, self._taken) = known, compiled

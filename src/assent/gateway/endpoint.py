@@ -59,6 +59,8 @@ logger = logging.getLogger(__name__)
 REQUEST_CANCELLED = -32800
 MOST_STREAMS_OF_ONE = 256
 _SERVED = frozenset({"tools/call", "tools/list"})
+_NEVER_STOPPED = _SERVED | {"initialize", "ping", "server/discover", "subscriptions/listen", "logging/setLevel"}
+"""Calls meet the stop switches in the pipeline; the rest of these reads and changes nothing."""
 
 
 @dataclass(slots=True)
@@ -93,6 +95,10 @@ Authenticate = Callable[[Headers, Scope], Awaitable[Hashable]]
 Serve = Callable[[McpRequest], Awaitable[bytes]]
 
 
+async def _nothing_stopped(_caller: Hashable) -> str | None:
+    return None
+
+
 @dataclass(slots=True)
 class McpEndpoint:
     """The MCP endpoint: `call` and `listing` answer with the JSON of a result, `passage` takes the rest.
@@ -113,6 +119,8 @@ class McpEndpoint:
     cors: Cors = field(default_factory=Cors)
     more: Mapping[str, Serve] = field(default_factory=dict)
     """What else is served here rather than passed on, by method; in the old era only within a session."""
+    stopped: Callable[[Hashable], Awaitable[str | None]] = _nothing_stopped
+    """Why requests of a caller that are not governed are stopped, or None."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
     """The streams without an end that are open, by caller."""
     _slow_timer: SlowRequestTimer = field(default_factory=SlowRequestTimer, init=False)
@@ -163,6 +171,11 @@ class McpEndpoint:
         raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
         message = rebuild(strict_json.parse(raw, self.bounds))
         strip_request(message)
+        if is_request(message) and message["method"] not in _NEVER_STOPPED:
+            why = await self.stopped(exchange.caller)
+            if why is not None:
+                body = error_body(message["id"], INVALID_REQUEST, why, {"code": "authorize.stopped"})
+                return await respond(exchange.send, 200, body)
         if exchange.head.era is Era.MODERN:
             await self._modern(exchange, message)
         else:

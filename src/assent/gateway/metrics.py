@@ -6,6 +6,7 @@ refusals. What a caller wrote never becomes one, and a tool that is hidden or fo
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from assent.core.outcome import Answer, Outcome
 from assent.core.render import counted
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+MINUTES = 60
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -27,13 +29,24 @@ class CallCounters:
     reloads: Counter[str] = field(default_factory=Counter)
     seconds: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds_in_all: float = 0.0
+    minutes: dict[int, list[int]] = field(default_factory=dict)
+    """Calls answered and refused in each of the last minutes, by the minute since 1970."""
 
     def see(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
         """One request that came to an end; no outcome is a defect of ours."""
         name = tool or ""
         self.calls[name, _word(outcome)] += 1
+        self._minute()[0 if isinstance(outcome, Answer) else 1] += 1
         for code in would:
             self.would[name, code] += 1
+
+    def _minute(self) -> list[int]:
+        now = int(time.time() // 60)
+        if now not in self.minutes:
+            self.minutes[now] = [0, 0]
+            for old in [one for one in self.minutes if one <= now - MINUTES]:
+                del self.minutes[old]
+        return self.minutes[now]
 
     def took(self, seconds: float) -> None:
         self.seconds[bisect_left(BOUNDS, seconds)] += 1

@@ -1,4 +1,4 @@
-"""What will each host do with each tool, and what will each directory's reviewer say?"""
+"""What each host does with each tool, and what each directory's reviewer says to it."""
 
 from __future__ import annotations
 
@@ -120,6 +120,12 @@ def hints_of(tool: LintedTool) -> dict[str, bool | None]:
     }
 
 
+def verdicts(tool: LintedTool) -> list[tuple[Host, ReviewStep]]:
+    """What each host does with one tool."""
+    hints = hints_of(tool)
+    return [(host, host.judge(hints)) for host in hosts()]
+
+
 def matrix(target: Target) -> tuple[Row, ...]:
     """A row for every tool."""
     said = {one.name: _by_tool(objections(target, one.name)) for one in directories()}
@@ -133,7 +139,7 @@ def _row(tool: LintedTool, said: Mapping[str, Sequence[Finding]]) -> Row:
     return Row(
         tool.name,
         hints,
-        {host.name: host.judge(hints) for host in hosts()},
+        {host.name: step for host, step in verdicts(tool)},
         {name: tuple(found) for name, found in said.items()},
         tuple(_notes(tool, hints)),
     )

@@ -33,6 +33,7 @@ from assent.errors import ContractError, Fault
 from assent.library.registry import Registered
 from assent.library.sdk import AssentExtension, SdkIntegration, ServerFunctions
 from assent.pipeline.effects import EffectRunner
+from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Guard, Ports, Store, approvals_command, no_command
 from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
@@ -108,6 +109,7 @@ class Governance(ABC, Generic[E]):
             limits=tuple(limits),
             budgets=tuple(budgets),
             mode=mode,
+            stops=StopSwitches(self.store).current,
             approval_command=no_command if store == "memory://" else approvals_command,
         )
         self._edge = self._make_edge()

@@ -7,13 +7,19 @@ from typing import NamedTuple
 from assent.core.call import Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.stop_switch import NO_STOPS, Stop, StopSet
 from assent.core.tool import Tool
 from assent.pipeline.trace import CallTrace
 
 
-def authorize(request: Request, principal: Principal, tool: Tool, trace: CallTrace) -> tuple[str, ...]:
+def authorize(
+    request: Request, principal: Principal, tool: Tool, trace: CallTrace, stops: StopSet = NO_STOPS
+) -> tuple[str, ...]:
     """Return the missing permissions: none, unless the call is a dry run of a locked tool. Otherwise refuse."""
-    # In observe mode too: a test caller must not reach a live system.
+    # In observe mode too: an operator who stops calls means it, and a test caller must not reach a live system.
+    stop = stops.stop_for(principal, tool)
+    if stop is not None:
+        raise stopped_refusal(stop)
     if principal.mode == "test" and not tool.has_test:
         raise Refusal("authorize.no_test_endpoint")
     missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
@@ -29,6 +35,10 @@ def may_see(principal: Principal, tool: Tool, *, observing: bool = False) -> boo
     if principal.mode == "test" and not tool.has_test:
         return False
     return observing or tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+
+
+def stopped_refusal(stop: Stop) -> Refusal:
+    return Refusal("authorize.stopped", stop.said(), stop=stop.id, scope=stop.scope)
 
 
 def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...]) -> Refusal:

@@ -55,6 +55,7 @@ def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Ap
         raise Refusal("confirm.cancelled")
     if approval.by == "user" and call.can_ask:
         raise Pause(approval)
+    ports.waiting(approval)
     raise pending(approval, ports)
 
 

@@ -30,7 +30,7 @@ async def govern(request: Request, ports: Ports) -> Outcome:
 async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer:
     principal = await authenticate(request, ports, trace)
     tool = discover(request, principal, ports, trace)
-    missing = authorize(request, principal, tool, trace)
+    missing = authorize(request, principal, tool, trace, await ports.stops())
     if is_large(request.arguments):
         await ports.work.turn()
     call = validate(request, principal, tool, trace)

@@ -159,13 +159,15 @@ def key_row(record: KeyRecord) -> tuple[Any, ...]:
         who.mode,
         record.created_at,
         record.revoked_at,
+        record.expires_at,
     )
 
 
 def key_of(row: Sequence[Any]) -> KeyRecord:
-    digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at = row
+    digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at = row
     granted = frozenset(orjson.loads(scopes)), frozenset(orjson.loads(roles))
-    return KeyRecord(digest, start, Principal(name, kind, tenant, *granted, mode=mode), created_at, revoked_at)
+    who = Principal(name, kind, tenant, *granted, mode=mode)
+    return KeyRecord(digest, start, who, created_at, revoked_at, expires_at)
 
 
 def to_json(value: Any) -> bytes:

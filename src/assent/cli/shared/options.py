@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 import click
 
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal
-from assent.errors import Fault, SettingsError
-from assent.files import draft
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -28,31 +26,6 @@ def config_option(command: Command) -> Command:
         type=click.Path(path_type=Path, dir_okay=False),
         help="The configuration file; without it ./assent.yaml, then the user's own.",
     )(command)
-
-
-def written_to(place: Path, text: str, option: str) -> None:
-    """Write a file that an option names, in one step: whoever reads it meanwhile, or after a fault, has a whole one.
-
-    A link stays one, and the rights of a file stay as they were. Raises SettingsError where that cannot be.
-    """
-    data = text.encode()
-    try:
-        if place.exists() and not place.is_file():
-            place.write_bytes(data)  # a pipe or a terminal is nothing to be replaced
-        else:
-            _replace(place.resolve(), data)
-    except (OSError, RuntimeError) as error:  # the latter for links that lead to each other
-        reason = getattr(error, "strerror", None) or "it is a link to itself"
-        fault = Fault(f"{place} cannot be written: {reason}", "Choose another place", option)
-        raise SettingsError(fault) from None
-
-
-def _replace(file: Path, data: bytes) -> None:
-    beside = draft(file, data)
-    try:
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def to_be_asked(yes: bool) -> bool:

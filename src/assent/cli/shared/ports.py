@@ -15,6 +15,7 @@ from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.pipeline.effects import EffectRunner
+from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store
 from assent.stores.ids import new_id
 from assent.stores.open import open_store
@@ -60,6 +61,7 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         limits=settings.limits,
         budgets=settings.budgets,
         retention=settings.defaults.idempotency.retention,
+        stops=StopSwitches(store).current,
     )
 
 

@@ -6,13 +6,12 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
-from assent.contract.documents import schema_validator
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.core.tool import sentence
 from assent.errors import StoreError
+from assent.gateway.api.inputs import check_body, read_query
 from assent.gateway.api.openapi import document
 from assent.gateway.api.problems import ApiProblem, answer
 from assent.gateway.api.routes import ID, NAME, ApiRequest, Route
@@ -20,6 +19,7 @@ from assent.gateway.api.table import ROUTES
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.requests import read_head
+from assent.gateway.state import GatewayState
 from assent.mcp import strict_json
 from assent.ports import Ports
 from assent.web.asgi import App, Headers, Receive, Scope, Send
@@ -28,9 +28,7 @@ from assent.web.http import BodyTooLarge, Disconnected, read_body
 logger = logging.getLogger(__name__)
 
 BOUNDS = strict_json.JsonLimits(size=1024 * 1024, depth=32)
-MOST_QUERY = 4096
 _PATTERNS = [(route.pattern, route) for route in ROUTES]
-_BODIES = {route.name: schema_validator(route.body) for route in ROUTES if route.body is not None}
 
 
 class ApiApp:
@@ -43,7 +41,9 @@ class ApiApp:
         host_policy: HostOriginPolicy,
         public_url: str,
         other: App,
+        gateway: GatewayState | None = None,
     ) -> None:
+        self._gateway = gateway
         self._ports, self._authenticate, self._host_policy, self._other = ports, authenticate, host_policy, other
         self._document = document(public_url.rstrip("/"))
 
@@ -78,12 +78,13 @@ class ApiApp:
         self._check_doors(scope["headers"])
         route, names = _found(scope)
         if route.handler is None:
-            _query(route, scope["query_string"])
+            read_query(route, scope["query_string"])
             return self._document
         principal = await self._authenticate(scope["headers"], scope)
-        query = _query(route, scope["query_string"])
+        query = read_query(route, scope["query_string"])
         body = await _body(route, scope["headers"], receive)
-        return await route.handler(ApiRequest(principal, self._ports, _names(route, names), query, body))
+        found = _names(route, names)
+        return await route.handler(ApiRequest(principal, self._ports, found, query, body, gateway=self._gateway))
 
     def _check_doors(self, headers: Headers) -> None:
         head = read_head(headers)
@@ -115,24 +116,6 @@ def _names(route: Route, written: Mapping[str, str]) -> dict[str, str]:
     return names
 
 
-def _query(route: Route, raw: bytes) -> dict[str, Any]:
-    if len(raw) > MOST_QUERY:
-        raise ApiProblem("api.malformed", "The query is too long.")
-    try:
-        given = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
-    except ValueError:
-        raise ApiProblem("api.malformed", "The query cannot be read.") from None
-    known, read = {one.name: one for one in route.parameters}, dict[str, Any]()
-    for name, value in given:
-        if name not in known:
-            there = f"There are {', '.join(known)}." if known else "There are none here."
-            raise ApiProblem("api.malformed", f"There is no such parameter. {there}")
-        if name in read:
-            raise ApiProblem("api.malformed", f"{name} is given twice.")
-        read[name] = known[name].read(value)
-    return read
-
-
 async def _body(route: Route, headers: Headers, receive: Receive) -> dict[str, Any]:
     """The JSON object of a POST. Only this content type is taken: no page can send it without being asked first."""
     if route.body is None:
@@ -148,12 +131,4 @@ async def _body(route: Route, headers: Headers, receive: Receive) -> dict[str, A
         raise ApiProblem("api.too_large", f"At most {BOUNDS.size} bytes are taken.", fields) from None
     except strict_json.Malformed as error:
         raise ApiProblem("api.malformed", f"The body is no JSON we read: {error}.") from None
-    validator = _BODIES[route.name]
-    checks, too_large = validator.measure(value)
-    if too_large is not None:
-        raise ApiProblem("api.invalid", f"The body: {too_large}.")
-    for fault in [] if validator.fits(value) else validator.first_errors(value, checks, 1):
-        where = "/".join(map(str, fault.instance_path))
-        raise ApiProblem("api.invalid", f"{where or 'The body'}: {sentence(fault)}.")
-    body: dict[str, Any] = value
-    return body
+    return check_body(route, value)

@@ -16,6 +16,7 @@ FAULTS: dict[str, Kind] = {
     "api.not_found": Kind(404, "There is nothing here.", "The paths there are stand in /api/openapi.json."),
     "api.unknown": Kind(404, "There is no such thing.", "List what there is."),
     "api.method_not_allowed": Kind(405, "This is not done with this method.", "Use a method that Allow names."),
+    "api.conflict": Kind(409, "What you saw is no longer so.", "Look again, then decide."),
     "api.too_large": Kind(413, "The body is too large.", "Send less."),
     "api.not_json": Kind(415, "The body must be JSON.", "Send it as Content-Type: application/json."),
     "api.wrong_host": Kind(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from assent.core.principal import Principal
 from assent.gateway.api.problems import ApiProblem
+from assent.gateway.state import GatewayState
 from assent.ports import Cursor, Ports
 
 Schema = dict[str, Any]
@@ -40,6 +41,14 @@ class ApiRequest:
     body: Mapping[str, Any] = field(default_factory=dict)
     channel: str = "api"
     """The way the request came: `api`, or `console` for a page. The log records it with decisions."""
+    gateway: GatewayState | None = None
+
+    @property
+    def state(self) -> GatewayState:
+        """The running gateway. Only operations that look at more than the store and the catalogue need it."""
+        if self.gateway is None:
+            raise ApiProblem("api.unavailable", "The gateway is not running.")
+        return self.gateway
 
 
 Handler = Callable[[ApiRequest], Awaitable[dict[str, Any]]]

@@ -1,8 +1,22 @@
-"""Which operations are there? The one table from which routing, the OpenAPI document and the docs are made."""
+"""All operations of the API: routing, the OpenAPI document and the docs table are made from this table."""
 
 from __future__ import annotations
 
-from assent.gateway.api import approval_batches, approvals, audit, audit_entry, claims, feed, operations, tools
+from assent.gateway.api import (
+    approval_batches,
+    approvals,
+    audit,
+    audit_entry,
+    claims,
+    definitions,
+    feed,
+    keys,
+    operations,
+    overview,
+    switches,
+    tools,
+    upstreams,
+)
 from assent.gateway.api.routes import Route, Schema
 
 DOCUMENT = Route(
@@ -24,6 +38,11 @@ ROUTES: tuple[Route, ...] = (
     *audit.ROUTES,
     *audit_entry.ROUTES,
     *tools.ROUTES,
+    *definitions.ROUTES,
+    *upstreams.ROUTES,
+    *switches.ROUTES,
+    *keys.ROUTES,
+    *overview.ROUTES,
     DOCUMENT,
 )
 
@@ -50,5 +69,9 @@ SCHEMAS: dict[str, Schema] = {
     "Entry": audit.ENTRY,
     "Tool": tools.TOOL,
     "Withheld": tools.WITHHELD,
+    "DefinitionChange": definitions.CHANGE,
+    "Upstream": upstreams.UPSTREAM,
+    "Switch": switches.SWITCH,
+    "Key": keys.KEY,
     "Problem": PROBLEM,
 }

@@ -1,18 +1,37 @@
-"""Which tools are there for this caller, and which are withheld from whom?"""
+"""Tools as each caller may see them, and for operators everything that is withheld, with filters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from assent.contract.profiles import profile, profile_names
+from assent.contract.show import show
+from assent.contract.tiers import Risk, Tier
+from assent.contract.wire import annotations_of
 from assent.core.catalogue import Catalogue, absent_for
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.core.tool import Tool
 from assent.gateway.api.problems import ApiProblem
-from assent.gateway.api.routes import ApiRequest, Route, Schema
+from assent.gateway.api.routes import (
+    MOST_LISTED,
+    NAME,
+    ApiRequest,
+    Route,
+    RouteParameter,
+    Schema,
+    choice,
+    integer,
+    text,
+)
+from assent.hosts.matrix import WORDS, verdicts
+from assent.lint.target import LintedTool
 from assent.pipeline.discover import visible_tools
 
 _AN_AGENT = Principal("", "agent")
+_DAY = 86400.0
+USED = {"day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
 
 TOOL: Schema = {
     "type": "object",
@@ -30,29 +49,100 @@ TOOL: Schema = {
         "contract": {"type": "string", "description": "The contract's digest."},
         "upstream": {"type": "string", "description": "For operators: whose tool it is."},
         "visibility": {"type": "string", "description": "For operators: scoped, locked or hidden."},
+        "last_used": {"type": ["number", "null"], "description": "For operators: its last call in the recent log."},
     },
 }
 WITHHELD: Schema = {
     "type": "object",
     "required": ["name", "reason"],
-    "properties": {"name": {"type": "string"}, "reason": {"type": "string"}},
+    "properties": {
+        "name": {"type": "string"},
+        "reason": {"type": "string"},
+        "upstream": {"type": "string"},
+        "changed": {"type": "boolean", "description": "Whether nobody has accepted its definition as it is."},
+    },
 }
 
 
 async def list_tools(asked: ApiRequest) -> dict[str, Any]:
-    catalogue, operator = asked.ports.catalogue(), is_operator(asked.principal)
-    said: dict[str, Any] = {"tools": [as_json(tool, operator) for tool in _seen(asked)]}
+    """A page of tools by name. Filters that only operators can know the answer to find nothing for others."""
+    operator, query = is_operator(asked.principal), asked.query
+    if operator and asked.gateway is not None:
+        await asked.state.recent_calls.catch_up()
+    found = [] if query.get("state") in ("withheld", "changed") else [one for one in _seen(asked) if _fits(one, asked)]
+    found.sort(key=lambda tool: tool.name)
+    after, limit = query.get("after", ""), query.get("limit", MOST_LISTED)
+    page = [tool for tool in found if tool.name > after][: limit + 1]
+    said: dict[str, Any] = {
+        "tools": [_listed(tool, asked, operator) for tool in page[:limit]],
+        "next": page[limit - 1].name if len(page) > limit else None,
+        "count": len(found),
+    }
     if operator:
-        said["withheld"] = [{"name": name, "reason": reason} for name, reason in sorted(_withheld(catalogue).items())]
+        said["withheld"] = _withheld_page(asked)
     return said
+
+
+def _fits(tool: Tool, asked: ApiRequest) -> bool:
+    query, contract = asked.query, tool.contract
+    checks: dict[str, Callable[[Any], bool]] = {
+        "upstream": lambda value: is_operator(asked.principal) and tool.upstream == value,
+        "tier": lambda value: contract.side_effect.value == value,
+        "risk": lambda value: contract.risk.value == value,
+        "confirmation": lambda value: contract.asked_by(ambiguous=False) == value,
+        "name": lambda value: value.lower() in tool.name.lower(),
+        "used": lambda value: _was_used(tool, value, asked),
+    }
+    return all(check(query[name]) for name, check in checks.items() if name in query)
+
+
+def _was_used(tool: Tool, when: str, asked: ApiRequest) -> bool:
+    if not is_operator(asked.principal):
+        return False
+    at = asked.state.recent_calls.used.get(tool.name)
+    return at is None if when == "never" else at is not None and asked.ports.now() - at <= USED[when]
+
+
+def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
+    """Withheld tools. They have no contract to filter by: any filter of a contract leaves them out."""
+    query, homes, changed = asked.query, dict[str, str](), set[str]()
+    if asked.gateway is not None:
+        homes, changed = dict(asked.state.upstream_of_withheld()), asked.state.changed_tools()
+    if query.keys() & {"tier", "risk", "confirmation", "used"} or query.get("state") == "served":
+        return []
+    return [
+        {"name": name, "reason": reason, "upstream": homes.get(name, ""), "changed": name in changed}
+        for name, reason in sorted(_withheld(asked.ports.catalogue()).items())
+        if query.get("upstream") in (None, homes.get(name, ""))
+        and query.get("name", "").lower() in name.lower()
+        and (query.get("state") != "changed" or name in changed)
+    ][:MOST_LISTED]
 
 
 async def show_tool(asked: ApiRequest) -> dict[str, Any]:
     """One tool with its whole definition. One that is withheld is as unknown as none."""
+    operator = is_operator(asked.principal)
+    if operator and asked.gateway is not None:
+        await asked.state.recent_calls.catch_up()
     for tool in _seen(asked):
         if tool.name == asked.names["tool"]:
-            return {**as_json(tool, is_operator(asked.principal)), "definition": dict(tool.definition)}
+            said = {**_listed(tool, asked, operator), "definition": dict(tool.definition)}
+            return {**said, **_explained(tool)} if operator else said
     raise ApiProblem("api.unknown", "There is no such tool.")
+
+
+def _explained(tool: Tool) -> dict[str, Any]:
+    """What operators read beside the definition: the contract in words, and what hosts make of the hints."""
+    linted = LintedTool(dict(tool.definition), tool.contract)
+    names = profile_names()
+    return {
+        "contract_text": show(tool.contract),
+        "profiles": {name: annotations_of(tool.contract, profile(name)) for name in names},
+        "hosts": [
+            {"name": host.name, "title": host.title, "does": WORDS[step.does], "because": step.because}
+            for host, step in verdicts(linted)
+        ],
+    }
 
 
 def _seen(asked: ApiRequest) -> list[Tool]:
@@ -66,6 +156,13 @@ def _seen(asked: ApiRequest) -> list[Tool]:
 def _withheld(catalogue: Catalogue) -> dict[str, str]:
     absent = {tool.name: absent_for(tool, _AN_AGENT) for tool in catalogue.tools.values()}
     return {**catalogue.withheld, **{name: reason for name, reason in absent.items() if reason is not None}}
+
+
+def _listed(tool: Tool, asked: ApiRequest, operator: bool) -> dict[str, Any]:
+    said = as_json(tool, operator)
+    if operator and asked.gateway is not None:
+        said["last_used"] = asked.state.recent_calls.used.get(tool.name)
+    return said
 
 
 def as_json(tool: Tool, operator: bool) -> dict[str, Any]:
@@ -85,6 +182,18 @@ def as_json(tool: Tool, operator: bool) -> dict[str, Any]:
     return said | ({"upstream": tool.upstream, "visibility": tool.visibility} if operator else {})
 
 
+_FILTERS: tuple[RouteParameter, ...] = (
+    text("upstream", "Only tools of this upstream; for operators.", "[A-Za-z0-9_-]{1,40}"),
+    choice("tier", "Only tools of this tier.", tuple(one.value for one in Tier)),
+    choice("risk", "Only tools of this risk.", tuple(one.value for one in Risk)),
+    choice("confirmation", "Only tools for which these say yes.", ("none", "host", "user", "approver")),
+    choice("state", "Served, withheld, or withheld because the definition changed.", ("served", "withheld", "changed")),
+    choice("used", "Last used within this time, or not in the recent log; for operators.", (*USED, "never")),
+    text("name", "Only tools whose name holds this.", NAME),
+    text("after", "Go on after this name: `next` of the page before.", NAME),
+    integer("limit", "How many at most.", 1, MOST_LISTED, MOST_LISTED),
+)
+
 ROUTES = (
     Route(
         "GET",
@@ -99,14 +208,17 @@ ROUTES = (
             "properties": {
                 "tools": {"type": "array", "items": {"$ref": "#/components/schemas/Tool"}},
                 "withheld": {"type": "array", "items": {"$ref": "#/components/schemas/Withheld"}},
+                "count": {"type": "integer", "description": "How many tools fit, on all pages."},
+                "next": {"type": ["string", "null"], "description": "What `after` is on the next page."},
             },
         },
+        _FILTERS,
     ),
     Route(
         "GET",
         "/api/tools/{tool}",
         "show_tool",
-        "Show one tool with its whole definition.",
+        "Show one tool with its whole definition; for operators with its contract in words and what hosts do.",
         "as for the list",
         show_tool,
         {

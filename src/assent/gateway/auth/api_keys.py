@@ -24,9 +24,10 @@ def digest_key(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def record_key(key: str, principal: Principal, created_at: float = 0.0) -> KeyRecord:
+def record_key(key: str, principal: Principal, created_at: float = 0.0, expires_at: float | None = None) -> KeyRecord:
     """What is kept of a key. A key people chose themselves shows nothing of it."""
-    return KeyRecord(digest_key(key), key[:_VISIBLE] if key.startswith(PREFIX) else "", principal, created_at)
+    start = key[:_VISIBLE] if key.startswith(PREFIX) else ""
+    return KeyRecord(digest_key(key), start, principal, created_at, expires_at=expires_at)
 
 
 class ConfiguredApiKeys:

@@ -1,7 +1,8 @@
-"""Whose is this key, by the store, without asking it for every call?"""
+"""Finds whose a key in the store is, without a look into the store for every call."""
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -20,12 +21,12 @@ MOST_KEY = 256
 class StoredApiKeys:
     """The keys in the store. Only known ones are remembered, so strangers cannot push anybody out."""
 
-    def __init__(self, store: Store, now: Callable[[], float]) -> None:
-        self._store, self._now = store, now
+    def __init__(self, store: Store, now: Callable[[], float], wall: Callable[[], float] = time.time) -> None:
+        self._store, self._now, self._wall = store, now, wall
         self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
 
     async def find(self, key: str) -> Principal | None:
-        """The principal of a key that is kept and not revoked; anything that cannot be one costs no look."""
+        """The principal of a key that is kept and still good; anything that cannot be one costs no look."""
         if not key.startswith(PREFIX) or len(key) > MOST_KEY:
             return None
         digest, now = digest_key(key), self._now()
@@ -33,7 +34,7 @@ class StoredApiKeys:
         if known is not None and now < known[0]:
             return known[1]
         record = await self._store.key_by_digest(digest)
-        if record is None or record.revoked:
+        if record is None or not record.is_good(self._wall()):
             self._known.pop(digest, None)
             return None
         self._remember(digest, now + FRESH, record.principal)

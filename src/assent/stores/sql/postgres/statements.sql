@@ -136,21 +136,21 @@ SELECT digest, preview, at FROM rehearsals WHERE digest = $1;
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= $1 LIMIT $2);
 
 -- name: key
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
   FROM api_keys
  WHERE digest = ANY ($1::text[]);
 
 -- name: keys
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
   FROM api_keys
  WHERE starts_with(start, $1)
  ORDER BY created_at DESC, digest COLLATE "C"
  LIMIT $2;
 
 -- name: keep_keys
-INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at)
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::text[],
-                     $9::float8[], $10::float8[])
+                     $9::float8[], $10::float8[], $11::float8[])
     ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rates

@@ -135,20 +135,20 @@ SELECT digest, preview, at FROM rehearsals WHERE digest = ?;
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= ? LIMIT ?);
 
 -- name: key
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
   FROM api_keys
  WHERE digest = ?;
 
 -- name: keys
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
   FROM api_keys
  WHERE substr(start, 1, length(?1)) = ?1
  ORDER BY created_at DESC, digest
  LIMIT ?2;
 
 -- name: keep_key
-INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rate

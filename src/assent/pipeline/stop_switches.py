@@ -1,0 +1,88 @@
+"""Stop switches in the store: set, eased and released by operators, and known to every call within a second."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+
+from assent.core.audit import Entry, principal_values
+from assent.core.principal import Principal
+from assent.core.stop_switch import KIND, NO_STOPS, Stop, StopLevel, StopScope, StopSet, stop_of
+from assent.ports import Store
+
+FRESH = 0.5
+"""Seconds that the switches are believed without a look into the store: those set elsewhere hold after them."""
+MOST = 10_000
+
+
+class StopSwitches:
+    """The switches that are on. A call reads the store only when the last look is too old, and then for all calls."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._set = NO_STOPS
+        self._fresh_until = 0.0
+        self._loading: asyncio.Task[StopSet] | None = None
+
+    async def current(self) -> StopSet:
+        """The switches as they were at most half a second ago. Raises StoreError while they cannot be read."""
+        if time.monotonic() < self._fresh_until:
+            return self._set
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self._load())
+        return await asyncio.shield(self._loading)
+
+    async def _load(self) -> StopSet:
+        started = time.monotonic()
+        documents = await self._store.documents(KIND, time.time(), limit=MOST)
+        self._set = StopSet.of(map(stop_of, documents))
+        self._fresh_until = started + FRESH
+        return self._set
+
+    async def all(self) -> list[Stop]:
+        """The switches as the store has them now, the newest first."""
+        found = [stop_of(one) for one in await self._store.documents(KIND, time.time(), limit=MOST)]
+        return sorted(found, key=lambda one: (-one.at, one.id))
+
+    async def stop(
+        self, by: Principal, scope: StopScope, target: str, tenant: str, level: StopLevel, reason: str, now: float
+    ) -> Stop:
+        """Switch on, or replace what holds for the same target. It holds in this process when this returns."""
+        stop = Stop(scope, target, tenant if scope == "principal" else "", level, reason, by.id, now, now)
+        before = await self._store.document(KIND, stop.id, now)
+        if before is not None:
+            stop = replace(stop, at=stop_of(before).at)
+        await self._store.put_document(stop.document(), now, entry=_entry("stop.set", stop, by, reason, now))
+        await self._load()
+        return stop
+
+    async def ease(self, by: Principal, stop_id: str, reason: str, now: float) -> Stop | None:
+        """The first step of a release: calls that only read pass again. None where there is nothing to ease."""
+        document = await self._store.document(KIND, stop_id, now)
+        if document is None or stop_of(document).level != "all":
+            return None
+        eased = replace(stop_of(document), level="effects", changed_at=now)
+        entry = _entry("stop.eased", eased, by, reason, now)
+        kept = await self._store.put_document(eased.document(), now, expected=document.version, entry=entry)
+        await self._load()
+        return None if kept is None else eased
+
+    async def release(self, by: Principal, stop_id: str, reason: str, now: float) -> Stop | None:
+        """The last step: the switch is off. None where there is no such switch."""
+        document = await self._store.document(KIND, stop_id, now)
+        if document is None:
+            return None
+        entry = _entry("stop.released", stop_of(document), by, reason, now)
+        gone = await self._store.delete_document(KIND, stop_id, now, expected=document.version, entry=entry)
+        await self._load()
+        return None if gone is None else stop_of(gone)
+
+
+def _entry(event: str, stop: Stop, by: Principal, reason: str, now: float) -> Entry:
+    """Who changed which switch, and why. Targets are values: a principal's id is personal data."""
+    facts = {"event": event, "action": stop.scope, "state": "released" if event == "stop.released" else stop.level}
+    values = {**principal_values(by), "target": stop.target, "reason": reason}
+    if stop.scope == "principal":
+        values["for_tenant"] = stop.tenant
+    return Entry("operator", now, facts, values)
