@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from assent.config.model import ConsoleSettings
 from assent.console.sessions import ConsoleSession, Sessions
 from assent.core.principal import Principal
 from assent.gateway.api.routes import ApiRequest, Handler
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.ports import Ports
+from assent.web.asgi import Scope
+
+if TYPE_CHECKING:
+    from assent.console.oidc import OidcClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,11 @@ class ConsoleContext:
     host_policy: Callable[[], HostOriginPolicy]
     public_url: Callable[[], str]
     sessions: Sessions
+    settings: Callable[[], ConsoleSettings]
+    oidc: Callable[[], OidcClient | None]
+    """The identity provider; None where none is configured."""
+    count_failure: Callable[[str, Scope], None]
+    """Told of every sign-in that failed; the log gets one entry a minute at most."""
 
     async def call_api(
         self,

@@ -287,6 +287,10 @@ class GatewayApp:
     def host_policy(self) -> HostOriginPolicy:
         return self.authenticator.host_policy()
 
+    def count_failed_sign_in(self, code: str, scope: Scope) -> None:
+        """Count a person who could not sign in to the console, for the log."""
+        self.authenticator.failed_auth.count_failure(code, scope)
+
     def resource_metadata(self) -> dict[str, Any] | None:
         """RFC 9728: where tokens for this resource come from."""
         return self.authenticator.metadata()

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from assent.console.page import Page
-from assent.console.pages import approvals, signin
+from assent.console.pages import approvals, signin, signin_oidc
 
-PAGES: tuple[Page, ...] = (*approvals.PAGES, *signin.PAGES)
+PAGES: tuple[Page, ...] = (*approvals.PAGES, *signin.PAGES, *signin_oidc.PAGES)
