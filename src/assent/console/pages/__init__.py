@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from assent.console.page import Page
-from assent.console.pages import approvals, signin, signin_oidc
+from assent.console.pages import account, accounts, approvals, signin, signin_oidc, signin_password
 
-PAGES: tuple[Page, ...] = (*approvals.PAGES, *signin.PAGES, *signin_oidc.PAGES)
+PAGES: tuple[Page, ...] = (
+    *approvals.PAGES,
+    *accounts.PAGES,
+    *account.PAGES,
+    *signin.PAGES,
+    *signin_oidc.PAGES,
+    *signin_password.PAGES,
+)

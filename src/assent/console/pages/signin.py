@@ -15,7 +15,7 @@ from assent.core.principal import Principal
 
 async def show_sign_in(page: PageRequest) -> Response:
     """The ways to sign in. A link's token travels in the form only when the person presses the button."""
-    if page.session is not None:
+    if page.session is not None and not page.query.get("link"):
         return page.redirect(next_page(page.query.get("next", "")))
     oidc = page.context.oidc()
     return page.render(
@@ -23,6 +23,7 @@ async def show_sign_in(page: PageRequest) -> Response:
         token=page.query.get("link", ""),
         next=next_page(page.query.get("next", "")),
         provider=urlsplit(oidc.settings.issuer).hostname if oidc else "",
+        accounts=page.context.settings().accounts,
     )
 
 
