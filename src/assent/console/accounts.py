@@ -53,6 +53,12 @@ class Enrolment:
 
     account: str
     totp: str
+    tenant: str
+
+    @property
+    def owner(self) -> Principal:
+        """The person, as their passkeys know them."""
+        return Principal(self.account, "human", self.tenant)
 
 
 async def find_account(ports: Ports, name: str) -> Account | None:
@@ -99,7 +105,7 @@ async def make_enrolment(ports: Ports, account: Account) -> str:
 
 async def find_enrolment(ports: Ports, token: str) -> Enrolment | None:
     kept = await ports.store.document(LINKS, _digest(token), ports.now()) if 0 < len(token) <= 128 else None
-    return None if kept is None else Enrolment(**orjson.loads(kept.body))
+    return None if kept is None else Enrolment(tenant=kept.tenant, **orjson.loads(kept.body))
 
 
 async def use_enrolment(ports: Ports, token: str) -> bool:

@@ -19,9 +19,13 @@ MOST = {"pair": 5, "account": 50, "address": 100}
 _TRIES = 5
 
 
-async def count_attempt(store: Store, account: str, address: str, now: float) -> None:
+async def count_attempt(
+    store: Store, account: str, address: str, now: float, scopes: tuple[str, ...] = tuple(MOST)
+) -> None:
     """Count a sign-in before it is looked at; raises once there were too many."""
-    for scope, id in _names(account, address).items():
+    names = _names(account, address)
+    for scope in scopes:
+        id = names[scope]
         if not await _counted(store, id, MOST[scope], now):
             minutes = int(WINDOW // 60)
             detail = f"Wait {minutes} minutes, then try again. An administrator can make a new enrolment link."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assent.console.page import Page
-from assent.console.pages import account, accounts, approvals, signin, signin_oidc, signin_password
+from assent.console.pages import account, accounts, approvals, passkeys, signin, signin_oidc, signin_password
 
 PAGES: tuple[Page, ...] = (
     *approvals.PAGES,
@@ -12,4 +12,5 @@ PAGES: tuple[Page, ...] = (
     *signin.PAGES,
     *signin_oidc.PAGES,
     *signin_password.PAGES,
+    *passkeys.PAGES,
 )

@@ -7,15 +7,36 @@ from dataclasses import replace
 from starlette.responses import Response
 
 from assent.console.accounts import Account, find_account, keep_account
+from assent.console.address import address_of, passkey_domain
 from assent.console.page import EVERYONE, Page, PageError, PageRequest
+from assent.console.pages.passkeys import is_fresh
 from assent.console.pages.signin_password import authenticate
+from assent.console.passkey_store import passkeys_of
+from assent.console.passkeys import Ceremony, creation_options, new_challenge
 from assent.console.passwords import hash_password, password_fault
 
 
 async def show_account(page: PageRequest) -> Response:
     sessions = await page.context.sessions.of(page.principal)
-    account = await own_account(page)
-    return page.render("account.html", sessions=list(reversed(sessions)), account=account)
+    ports, domain, address = page.context.ports(), passkey_domain(page), address_of(page)
+    passkeys = await passkeys_of(ports, page.principal)
+    options = ""
+    if domain is not None and is_fresh(page):
+        challenge = new_challenge(ports.keyed_hash, f"add {page.principal.id}", ports.now())
+        options = creation_options(Ceremony(domain, address), page.principal, _name(page), challenge, passkeys)
+    return page.render(
+        "account.html",
+        sessions=list(reversed(sessions)),
+        account=await own_account(page),
+        passkeys=passkeys,
+        options=options,
+        domain=domain,
+        provider=page.session is not None and page.session.method == "oidc",
+    )
+
+
+def _name(page: PageRequest) -> str:
+    return page.session.name if page.session is not None else ""
 
 
 async def own_account(page: PageRequest) -> Account | None:

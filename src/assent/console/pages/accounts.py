@@ -18,6 +18,7 @@ from assent.console.accounts import (
 from assent.console.address import address_of
 from assent.console.page import ADMINS, Page, PageError, PageRequest
 from assent.console.pages.signin_password import needs_accounts
+from assent.console.passkey_store import passkeys_of, remove_passkey
 from assent.core.principal import ROLES
 from assent.core.record_scope import OPERATOR, is_operator
 
@@ -58,7 +59,11 @@ async def reset_account(page: PageRequest) -> Response:
     """Remove every way in to an account and make a new enrolment link."""
     account = await _managed(page)
     bare = replace(account, password=None, totp=None, totp_last=-1, disabled=False)
-    return await _with_link(page, await _keep(page, bare, "account.reset"))
+    kept, ports = await _keep(page, bare, "account.reset"), page.context.ports()
+    owner = account.principal(ports.now())
+    for one in await passkeys_of(ports, owner):
+        await remove_passkey(ports, owner, one.id, page.principal)
+    return await _with_link(page, kept)
 
 
 async def disable_account(page: PageRequest) -> Response:

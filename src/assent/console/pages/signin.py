@@ -6,8 +6,10 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
+from assent.console.address import address_of, passkey_domain
 from assent.console.cookies import clear_session_cookie, set_session_cookie
 from assent.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest
+from assent.console.passkeys import Ceremony, new_challenge, request_options
 from assent.console.signin_links import redeem_link_token
 from assent.core.audit import Entry, principal_values
 from assent.core.principal import Principal
@@ -24,7 +26,17 @@ async def show_sign_in(page: PageRequest) -> Response:
         next=next_page(page.query.get("next", "")),
         provider=urlsplit(oidc.settings.issuer).hostname if oidc else "",
         accounts=page.context.settings().accounts,
+        passkey=_passkey_options(page),
     )
+
+
+def _passkey_options(page: PageRequest) -> str:
+    """What the browser needs to sign in with a passkey; empty where the console is open under a bare address."""
+    domain, ports = passkey_domain(page), page.context.ports()
+    if domain is None:
+        return ""
+    challenge = new_challenge(ports.keyed_hash, "sign-in", ports.now())
+    return request_options(Ceremony(domain, address_of(page)), challenge, [])
 
 
 async def sign_in_by_link(page: PageRequest) -> Response:

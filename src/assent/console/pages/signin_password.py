@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from starlette.responses import Response
 
@@ -15,9 +16,11 @@ from assent.console.accounts import (
     use_code,
     use_enrolment,
 )
+from assent.console.address import address_of, passkey_domain
 from assent.console.attempts import count_attempt, forget_attempts
 from assent.console.page import PUBLIC, Page, PageError, PageRequest
 from assent.console.pages.signin import start_session
+from assent.console.passkeys import Ceremony, creation_options, new_challenge
 from assent.console.passwords import hash_password, password_fault, password_matches
 from assent.console.totp import app_link, matching_counter, new_secret
 
@@ -66,10 +69,20 @@ async def show_enrolment(page: PageRequest) -> Response:
     return page.render("enrol.html", **enrolment_values(page, enrolment, page.query["token"]))
 
 
-def enrolment_values(page: PageRequest, enrolment: Enrolment, token: str, fault: str = "") -> dict[str, object]:
+def enrolment_values(page: PageRequest, enrolment: Enrolment, token: str, fault: str = "") -> dict[str, Any]:
     spaced = " ".join(enrolment.totp[at : at + 4] for at in range(0, len(enrolment.totp), 4))
     link = app_link(enrolment.totp, enrolment.account, "Assent")
-    return {"account": enrolment.account, "token": token, "secret": spaced, "app_link": link, "fault": fault}
+    values = {"account": enrolment.account, "token": token, "secret": spaced, "app_link": link, "fault": fault}
+    return {**values, "passkey": _passkey_options(page, enrolment)}
+
+
+def _passkey_options(page: PageRequest, enrolment: Enrolment) -> str:
+    """What the browser needs to make a passkey; empty where the console is open under a bare address."""
+    domain, ports = passkey_domain(page), page.context.ports()
+    if domain is None:
+        return ""
+    challenge = new_challenge(ports.keyed_hash, f"enrol {enrolment.account}", ports.now())
+    return creation_options(Ceremony(domain, address_of(page)), enrolment.owner, enrolment.account, challenge, [])
 
 
 async def enrolment_of(page: PageRequest, token: str) -> Enrolment:
