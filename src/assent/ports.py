@@ -9,8 +9,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
+from assent.contract.parts import StepUp
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.call import Call, Presence
@@ -457,6 +459,8 @@ class Ports(NamedTuple):
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
+    approver_step_up: Mapping[str, StepUp] = MappingProxyType({})
+    """What a yes needs of the approver's authentication, by the risk of the call."""
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _nobody
     """Told of every request that ended: the tool, the outcome (None for a defect) and what observing let pass."""
 

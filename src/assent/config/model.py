@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
+from assent.contract.parts import StepUp, Words
 from assent.contract.profiles import profile_names
 from assent.core.principal import Role
 from assent.core.quotas import RateLimit, SpendBudget
@@ -189,7 +190,7 @@ class ApproverStepUp(Section):
 
     risks: Annotated[tuple[Literal["low", "medium", "high", "critical"], ...], Field(min_length=1)] = ("critical",)
     max_age: Annotated[Duration, Field(gt=0)] = 300
-    acr: tuple[str, ...] = ()
+    acr: Words = ()
 
 
 class ConsoleSettings(Section):
@@ -236,6 +237,13 @@ class Settings(Section):
         if policies:
             raise ValueError("policies are not enforced by this version; remove them, and use contracts and guards")
         return policies
+
+    def approver_step_up(self) -> dict[str, StepUp]:
+        """What a yes needs of the approver's authentication, by the risk of the call."""
+        asked = self.console.step_up
+        if asked is None:
+            return {}
+        return {risk: StepUp(max_age=asked.max_age, acr=asked.acr) for risk in asked.risks}
 
     def policy_digest(self) -> str:
         """The fingerprint of what a person who approves a call relies on beside its contract."""

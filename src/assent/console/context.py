@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assent.config.model import ConsoleSettings
 from assent.console.sessions import ConsoleSession, Sessions
+from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
 from assent.gateway.api.routes import ApiRequest, Handler
 from assent.gateway.auth.host_origin import HostOriginPolicy
@@ -40,9 +41,10 @@ class ConsoleContext:
         names: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
+        signed: SignedDecision | None = None,
     ) -> dict[str, Any]:
         """Run one operation of `/api` as this principal. Pages get their data from here, so both decide alike."""
-        return await handler(ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}))
+        return await handler(ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}, signed))
 
 
 __all__ = ["ConsoleContext", "ConsoleSession"]

@@ -255,6 +255,7 @@ class GatewayApp:
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             leads_to=self._leads_to,
             retention=settings.defaults.idempotency.retention,
+            approver_step_up=settings.approver_step_up(),
             seen=self._count,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assent.console.page import Page
-from assent.console.pages import account, accounts, approvals, passkeys, signin, signin_oidc, signin_password
+from assent.console.pages import account, accounts, approvals, passkeys, signin, signin_oidc, signin_password, step_up
 
 PAGES: tuple[Page, ...] = (
     *approvals.PAGES,
@@ -13,4 +13,5 @@ PAGES: tuple[Page, ...] = (
     *signin_oidc.PAGES,
     *signin_password.PAGES,
     *passkeys.PAGES,
+    *step_up.PAGES,
 )

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from assent.console.page import DECIDERS, EVERYONE, Page, PageRequest
+from assent.console.step_up import step_up_first
 from assent.gateway.api.approvals import approve_approval, deny_approval, list_approvals, show_approval
 
 _RISKS = ("forbidden", "critical", "high", "medium", "low")
@@ -31,6 +32,8 @@ async def show_one(page: PageRequest) -> Response:
 
 
 async def approve_one(page: PageRequest) -> Response:
+    if (elsewhere := await step_up_first(page, page.path["id"])) is not None:
+        return elsewhere
     await page.api(approve_approval, names={"approval": page.path["id"]})
     return page.redirect(f"/console/approvals/{page.path['id']}", "Approved. The agent's next identical call runs.")
 

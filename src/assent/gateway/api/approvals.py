@@ -96,7 +96,7 @@ async def deny_approval(asked: ApiRequest) -> dict[str, Any]:
 
 
 async def _decide(asked: ApiRequest, verdict: Verdict) -> dict[str, Any]:
-    decided = await approve(asked.principal, asked.names["approval"], verdict, asked.ports, "api")
+    decided = await approve(asked.principal, asked.names["approval"], verdict, asked.ports, "api", asked.signed)
     return as_json(decided, asked.principal, asked.ports.now())
 
 
@@ -127,6 +127,7 @@ _DECIDING = (
     "approve.unknown",
     "approve.not_entitled",
     "approve.own_request",
+    "approve.step_up_required",
     "approve.already_decided",
     "approve.expired",
 )

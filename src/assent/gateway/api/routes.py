@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
 from assent.gateway.api.problems import ApiProblem
 from assent.ports import Cursor, Ports
@@ -38,6 +39,8 @@ class ApiRequest:
     names: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
+    signed: SignedDecision | None = None
+    """A decision that the console has found to be signed by the person; nothing that is sent over HTTP sets it."""
 
 
 Handler = Callable[[ApiRequest], Awaitable[dict[str, Any]]]
