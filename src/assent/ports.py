@@ -10,8 +10,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
+from assent.contract.parts import StepUp
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.call import Call, Presence
@@ -516,6 +518,8 @@ class Ports(NamedTuple):
     lease: float = 15.0
     attach: float = 10.0
     retention: float = 30 * 86400.0
+    approver_step_up: Mapping[str, StepUp] = MappingProxyType({})
+    """What a yes needs of the approver's authentication, by the risk of the call."""
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _ignore_outcome
     """Called with every request that ended: the tool, the outcome (None after an internal error), and what observe
     mode let pass.

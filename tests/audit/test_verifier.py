@@ -22,7 +22,7 @@ from assent.audit.protocols import MemoryEntries
 from assent.audit.tiles import TornTile
 from support.audit_logs import ORIGIN, START, Scene, call_entry, make_scene, secret_key
 
-SUBJECTS = "proof|bundle|entries|entry|tile|checkpoint|key|leaf|values|value|redaction"
+SUBJECTS = "proof|bundle|entries|entry|tile|checkpoint|key|leaf|values|value|redaction|signature"
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "audit-format.md"
 
 

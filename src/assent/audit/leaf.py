@@ -64,6 +64,8 @@ FACTS: Mapping[str, type] = {
     "quorum": int,
     "verdict": str,
     "channel": str,
+    "max_age": int,  # how old the approver's authentication may be, in seconds
+    "acr": list,  # the classes of authentication of which the approver needs one, percent-encoded
     "dry_run": bool,
     "open_world": bool,
     "action": str,

@@ -20,6 +20,10 @@ must be what the leaves give (C2SP tlog-tiles). Beside a leaf lie its values: ea
 commitment, SHA-256("assent/commitment/v1\\n" + salt + length + field + value); one that is not there must be
 named by a later entry of kind `redaction`.
 
+A decision that a person signed with a passkey carries the assertion (WebAuthn) as its value `signed`. Its
+challenge must be the digest of the approval, the call, the text that was shown and the verdict; its signature
+must be right, and an earlier entry must have brought in the passkey for the same person.
+
 Exit code: 0 nothing is wrong, 1 something is, 2 the bundle could not be read.
 """
 
@@ -45,11 +49,18 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 FORMAT = "assent-audit-bundle/1"
 PROOF = "c2sp.org/tlog-proof@v1"
 COMMITMENT = b"assent/commitment/v1\n"
+SIGNED = "assent-signed-decision/1"
+DECISION = b"assent decision v1\n"
 CLOCK_SLACK = 5000
 SHOWN = 20
 NOTE_LIMIT = 64 * 1024
@@ -84,6 +95,7 @@ class BundleReport:
     entries: int = 0
     erased: int = 0
     checkpoints: int = 0
+    signed: int = 0
     faults: list[BundleFault] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -252,6 +264,8 @@ class BundleWalk:
         self.redactions: list[tuple[int, int, list[str]]] = []
         self.missing: set[tuple[int, str]] = set()
         self.suspects: list[tuple[str, int, int]] = []
+        self.passkeys: dict[tuple[str, str], str] = {}
+        self.erased_passkeys = 0
         self._last = 0
         self._endings: set[bytes] = set()
         self._back: list[tuple[int, int]] = []
@@ -363,6 +377,8 @@ class BundleWalk:
                 self._inspect(index, leaf, blob)
             if leaf.endswith((b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')):
                 self._special(index, leaf)
+            if blob is not None and leaf.endswith((b'"kind":"decision","v":1}', b'"kind":"authentication","v":1}')):
+                self._signatures(index, leaf, blob)
 
     def _check_times(self, first: int, leaves: list[bytes], heads: list[bytes] | None) -> None:
         """Mostly one look at all of them: times of thirteen digits that only grow."""
@@ -425,6 +441,26 @@ class BundleWalk:
                 self.report.wrong("value.wrong", f"entry {index} {name}", "this is not the value that was recorded")
         self.missing |= {(index, name) for name in commitments}
 
+    def _signatures(self, index: int, leaf: bytes, blob: bytes) -> None:
+        """Follow which passkeys people have, and check the decisions that they signed."""
+        body, values = _load(leaf), _values_of(blob)
+        if body is None or values is None:
+            return
+        facts, event = body["facts"], body["facts"].get("event")
+        if event in ("passkey.added", "passkey.removed"):
+            self.erased_passkeys += not {"person", "credential", "public_key"} <= values.keys()
+            owner = (str(values.get("person")), str(values.get("credential")))
+            self.passkeys.pop(owner, None)
+            if event == "passkey.added":
+                self.passkeys[owner] = str(values.get("public_key"))
+        elif body["kind"] == "decision" and "signed" in values:
+            self.report.signed += 1
+            wrong = wrong_with_signature(facts, values, self.passkeys)
+            if wrong is not None and wrong[0] == "signature.stranger" and self.erased_passkeys:
+                self.report.remarks.append(f"entry {index} is signed; who owns the passkey was erased")
+            elif wrong is not None:
+                self.report.wrong(wrong[0], f"entry {index}", wrong[1])
+
     def _special(self, index: int, leaf: bytes) -> None:
         body = _load(leaf)
         if body is None:
@@ -459,6 +495,91 @@ def _records(blob: bytes) -> list[tuple[str, str]] | None:
         name = record[17 : 17 + record[16]].decode("ascii", "replace")
         found.append((name, base64.b64encode(sha256(COMMITMENT + record).digest()).decode()))
     return found if len({name for name, _ in found}) == len(found) else None
+
+
+def _values_of(blob: bytes) -> dict[str, Any] | None:
+    """The values beside a leaf; None if they cannot be read. That they are the recorded ones is checked elsewhere."""
+    found, at = {}, 0
+    try:
+        while at < len(blob):
+            start = at + 4
+            at = start + int.from_bytes(blob[at:start], "big")
+            record = blob[start:at]
+            cut = 17 + record[16]
+            found[record[17:cut].decode("ascii")] = json.loads(record[cut:])
+    except (IndexError, ValueError, RecursionError):
+        return None
+    return found
+
+
+def wrong_with_signature(
+    facts: Mapping[str, Any], values: Mapping[str, Any], passkeys: Mapping[tuple[str, str], str]
+) -> tuple[str, str] | None:
+    """Code and detail of the first thing that is wrong with a signed decision; None if nothing is."""
+    signed = values["signed"]
+    names = ("binding", "text", "domain", "credential", "public_key", "authenticator_data", "client_data", "signature")
+    if not isinstance(signed, dict) or signed.get("format") != SIGNED:
+        return "signature.malformed", f"the signed decision must be of format {SIGNED}"
+    if not all(isinstance(signed.get(name), str) for name in names):
+        return "signature.malformed", "the signed decision lacks a part"
+    challenge = decision_digest(
+        str(facts.get("approval")), signed["binding"], signed["text"], str(facts.get("verdict"))
+    )
+    shown = values.get("shown")
+    if isinstance(shown, str) and sha256(shown.encode("utf-8", "surrogatepass")).hexdigest() != signed["text"]:
+        return "signature.wrong", "the text that was shown is not the one that was signed"
+    if not is_assertion(signed, challenge):
+        return "signature.wrong", "the passkey did not sign this decision"
+    if passkeys.get((str(values.get("person")), signed["credential"])) != signed["public_key"]:
+        return "signature.stranger", "no entry before it brings in this passkey for this person"
+    return None
+
+
+def decision_digest(*parts: str) -> bytes:
+    """What a person signs: approval, binding, digest of the text and verdict, each behind its length."""
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return sha256(DECISION + b"".join(len(part).to_bytes(4, "big") + part for part in encoded)).digest()
+
+
+def is_assertion(signed: Mapping[str, str], challenge: bytes) -> bool:
+    """Whether this is a WebAuthn assertion of this challenge, with the person present and verified."""
+    try:
+        client, about = from_base64url(signed["client_data"]), from_base64url(signed["authenticator_data"])
+        said, signature = json.loads(client), from_base64url(signed["signature"])
+        key = load_der_public_key(from_base64url(signed["public_key"]))
+        asked = said["type"], from_base64url(said["challenge"])
+        host = said["origin"].partition("://")[2].partition("/")[0].rpartition(":")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+    domain = signed["domain"]
+    name = host[0] if host[1] and host[2].isdigit() else "".join(host)
+    ours = about[:32] == sha256(domain.encode()).digest() and (name == domain or name.endswith(f".{domain}"))
+    if asked != ("webauthn.get", challenge) or not ours or len(about) < 37 or about[32] & 5 != 5:
+        return False
+    return verifies(key, signature, about + sha256(client).digest())
+
+
+def verifies(key: Any, signature: bytes, message: bytes) -> bool:
+    try:
+        if isinstance(key, EllipticCurvePublicKey):
+            key.verify(signature, message, ECDSA(SHA256()))
+        elif isinstance(key, RSAPublicKey):
+            key.verify(signature, message, PKCS1v15(), SHA256())
+        elif isinstance(key, Ed25519PublicKey):
+            key.verify(signature, message)
+        else:
+            return False
+    except InvalidSignature:
+        return False
+    return True
+
+
+def from_base64url(text: str) -> bytes:
+    """The bytes of a text in base64url without padding, which is the one way to write them."""
+    data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    if base64.urlsafe_b64encode(data).decode().rstrip("=") != text:
+        raise ValueError("this is not base64url")
+    return data
 
 
 def _time(leaf: bytes) -> int:
@@ -785,6 +906,7 @@ def render(report: BundleReport) -> str:
     many = len(report.faults)
     verdict = "nothing is wrong" if report.ok else "1 thing is wrong" if many == 1 else f"{many} things are wrong"
     counts = f"entries: {report.entries}, checkpoints: {report.checkpoints}, erased values: {report.erased}"
+    counts += f", signed decisions: {report.signed}" if report.signed else ""
     lines.append(f"{counts}; {verdict}")
     return "\n".join(map(plain, lines))
 

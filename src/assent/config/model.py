@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from assent.config.notify import NotifySettings
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
+from assent.contract.parts import StepUp, Words
 from assent.contract.profiles import profile_names
 from assent.core.principal import Role
 from assent.core.quotas import RateLimit, SpendBudget
@@ -156,6 +157,52 @@ class SecretsSettings(Section):
     directory: str = ".assent"
 
 
+def _trusted_issuer(url: str) -> str:
+    parts = urlsplit(url)
+    local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if not (parts.scheme == "https" or local) or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{url!r} is no issuer; write its https:// address as the identity provider states it")
+    return url
+
+
+class OidcSettings(Section):
+    """The identity provider through which people sign in to the console."""
+
+    issuer: Annotated[str, AfterValidator(_trusted_issuer)]
+    client_id: Annotated[str, Field(min_length=1)]
+    client_secret: Annotated[str, Field(min_length=1)] | None = None
+    groups: Annotated[dict[str, Role], Field(min_length=1)]
+    """Which group of the identity provider has which role. Somebody in none of them does not get in."""
+    groups_claim: str = "groups"
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    tenant: str = "local"
+    tenant_claim: str | None = None
+    """The claim that names a person's tenant. Somebody without it does not get in."""
+    algorithms: tuple[Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"], ...] = ("RS256", "ES256")
+
+    @field_validator("scopes")
+    @classmethod
+    def _with_openid(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        return scopes if "openid" in scopes else ("openid", *scopes)
+
+
+class ApproverStepUp(Section):
+    """Which approvals need an approver who has just authenticated, whatever the contract says."""
+
+    risks: Annotated[tuple[Literal["low", "medium", "high", "critical"], ...], Field(min_length=1)] = ("critical",)
+    max_age: Annotated[Duration, Field(gt=0)] = 300
+    acr: Words = ()
+
+
+class ConsoleSettings(Section):
+    """How people sign in to the console, and when they must authenticate again."""
+
+    oidc: OidcSettings | None = None
+    accounts: bool = True
+    """Whether people can sign in with an account of the gateway's own."""
+    step_up: ApproverStepUp | None = None
+
+
 class Settings(Section):
     """The whole configuration."""
 
@@ -183,6 +230,7 @@ class Settings(Section):
     notify: tuple[NotifySettings, ...] = ()
     audit: AuditSettings = AuditSettings()
     secrets: SecretsSettings = SecretsSettings()
+    console: ConsoleSettings = ConsoleSettings()
 
     @field_validator("policies")
     @classmethod
@@ -191,6 +239,13 @@ class Settings(Section):
         if policies:
             raise ValueError("policies are not enforced by this version; remove them, and use contracts and guards")
         return policies
+
+    def approver_step_up(self) -> dict[str, StepUp]:
+        """What a yes needs of the approver's authentication, by the risk of the call."""
+        asked = self.console.step_up
+        if asked is None:
+            return {}
+        return {risk: StepUp(max_age=asked.max_age, acr=asked.acr) for risk in asked.risks}
 
     def policy_digest(self) -> str:
         """The fingerprint of what a person who approves a call relies on beside its contract."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from assent.config.model import ConsoleSettings
 from assent.console.sessions import ConsoleSession, Sessions
+from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
 from assent.gateway.api.routes import ApiRequest, Handler
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.state import GatewayState
 from assent.ports import Ports
+from assent.web.asgi import Scope
+
+if TYPE_CHECKING:
+    from assent.console.oidc import OidcClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,11 @@ class ConsoleContext:
     host_policy: Callable[[], HostOriginPolicy]
     public_url: Callable[[], str]
     sessions: Sessions
+    settings: Callable[[], ConsoleSettings]
+    oidc: Callable[[], OidcClient | None]
+    """The identity provider; None where none is configured."""
+    count_failure: Callable[[str, Scope], None]
+    """Told of every sign-in that failed; the log gets one entry a minute at most."""
     gateway: GatewayState | None = None
 
     async def call_api(
@@ -32,11 +43,11 @@ class ConsoleContext:
         names: Mapping[str, str] | None = None,
         query: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
+        signed: SignedDecision | None = None,
     ) -> dict[str, Any]:
         """Run one operation of `/api` as this principal. Pages get their data from here, so both decide alike."""
-        return await handler(
-            ApiRequest(principal, self.ports(), names or {}, query or {}, body or {}, "console", self.gateway)
-        )
+        given = names or {}, query or {}, body or {}
+        return await handler(ApiRequest(principal, self.ports(), *given, "console", self.gateway, signed))
 
 
 __all__ = ["ConsoleContext", "ConsoleSession"]

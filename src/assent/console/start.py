@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 import orjson
 
+from assent.config.model import Settings
 from assent.console.app import Console
 from assent.console.context import ConsoleContext
+from assent.console.oidc import OidcClient
 from assent.console.sessions import Sessions
 from assent.console.signin_links import make_link_token
 from assent.core.document import Document
@@ -16,7 +19,7 @@ from assent.core.principal import Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.state import GatewayState
 from assent.ports import Ports, Store
-from assent.web.asgi import App
+from assent.web.asgi import App, Scope
 
 _ADDRESS = ("gateway_address", "latest")
 
@@ -30,16 +33,44 @@ class GatewayParts(Protocol):
     @property
     def state(self) -> GatewayState: ...
 
+    @property
+    def settings(self) -> Settings: ...
+
     def host_policy(self) -> HostOriginPolicy: ...
 
     def public_url(self) -> str: ...
 
+    def count_failed_sign_in(self, code: str, scope: Scope) -> None: ...
+
 
 def console_in_front(gateway: GatewayParts, other: App) -> Console:
     """The console of a gateway; paths that are not the console's go to `other`."""
-    sessions = Sessions(lambda: gateway.ports.store, time.time)
-    context = ConsoleContext(lambda: gateway.ports, gateway.host_policy, gateway.public_url, sessions, gateway.state)
+    context = ConsoleContext(
+        lambda: gateway.ports,
+        gateway.host_policy,
+        gateway.public_url,
+        Sessions(lambda: gateway.ports.store, time.time),
+        lambda: gateway.settings.console,
+        _oidc_of(gateway),
+        gateway.count_failed_sign_in,
+        gateway.state,
+    )
     return Console(context, other)
+
+
+def _oidc_of(gateway: GatewayParts) -> Callable[[], OidcClient | None]:
+    """The client of the configured identity provider; a new one when the configuration names another."""
+    kept: list[OidcClient] = []
+
+    def found() -> OidcClient | None:
+        settings = gateway.settings.console.oidc
+        if settings is None:
+            return None
+        if not kept or kept[0].settings != settings:
+            kept[:] = [OidcClient(settings)]
+        return kept[0]
+
+    return found
 
 
 async def keep_address(store: Store, host: str, port: int) -> None:

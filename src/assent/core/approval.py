@@ -128,10 +128,33 @@ class Approval:
         return replace(self, decisions=(*self.decisions, decision))
 
 
+@dataclass(frozen=True, slots=True)
+class SignedDecision:
+    """A decision that a person signed with a passkey. Whoever makes one has checked the signature."""
+
+    digest: bytes
+    """What was signed: the `decision_digest` of the approval and the verdict."""
+    values: dict[str, Any]
+    """The assertion, for the log (docs/audit-format.md)."""
+
+
 def binding_of(*parts: str) -> str:
-    """The digest of everything that an approval is bound to. Parts are length-prefixed so that different inputs
-    cannot produce the same digest input.
-    """
+    """The digest of everything that an approval is bound to."""
+    return hashlib.sha256(b"assent approval v1\n" + _joined(*parts)).hexdigest()
+
+
+def text_digest(approval: Approval) -> str:
+    """The fingerprint of the text that the person sees."""
+    return hashlib.sha256(approval.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def decision_digest(approval: Approval, verdict: Verdict) -> bytes:
+    """What a person signs: which approval, of which call, the text they saw, and what they say to it."""
+    parts = _joined(approval.id, approval.binding, text_digest(approval), verdict)
+    return hashlib.sha256(b"assent decision v1\n" + parts).digest()
+
+
+def _joined(*parts: str) -> bytes:
+    """The parts, length-prefixed so that different inputs cannot produce the same digest input."""
     encoded = (part.encode("utf-8", "surrogatepass") for part in parts)
-    joined = b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
-    return hashlib.sha256(b"assent approval v1\n" + joined).hexdigest()
+    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)

@@ -280,6 +280,13 @@ CATALOGUE: dict[str, Kind] = {
         "api",
     ),
     "approve.own_request": Kind(403, "You cannot approve your own request.", "Ask another person.", "person", "api"),
+    "approve.step_up_required": Kind(
+        403,
+        "You must authenticate again before you approve this.",
+        "Open it in the console: authenticate again there, or sign it with a passkey.",
+        "person",
+        "api",
+    ),
     "approve.already_decided": Kind(409, "This approval was decided already.", "Look at its state.", "person", "api"),
     "approve.not_declined": Kind(
         409, "There is no decline to take back.", "Look at its state: assent approvals show.", "person", "api"

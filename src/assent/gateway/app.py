@@ -299,6 +299,7 @@ class GatewayApp:
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             leads_to=self._leads_to,
             retention=settings.defaults.idempotency.retention,
+            approver_step_up=settings.approver_step_up(),
             seen=self._count,
             evidence=self.evidence,
             waiting=lambda approval: self.notifier.offer(approval),
@@ -333,6 +334,10 @@ class GatewayApp:
 
     def host_policy(self) -> HostOriginPolicy:
         return self.authenticator.host_policy()
+
+    def count_failed_sign_in(self, code: str, scope: Scope) -> None:
+        """Count a person who could not sign in to the console, for the log."""
+        self.authenticator.failed_auth.count_failure(code, scope)
 
     def resource_metadata(self) -> dict[str, Any] | None:
         """RFC 9728: where tokens for this resource come from."""

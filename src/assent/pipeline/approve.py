@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from assent.core.approval import Approval, ApprovalState, Decision, Verdict
+from typing import Any
+from urllib.parse import unquote
+
+from assent.contract.parts import StepUp
+from assent.core.approval import Approval, ApprovalState, Decision, SignedDecision, Verdict, decision_digest
 from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal, person_of
 from assent.core.record_scope import APPROVER, OPERATOR, is_operator, record_scope_of
+from assent.pipeline.step_up import shortfall
 from assent.ports import Ports
 
-__all__ = ["APPROVER", "OPERATOR", "approve", "find"]
+__all__ = ["APPROVER", "OPERATOR", "approve", "approver_shortfall", "find", "step_ups_of"]
 
 
 async def approve(
-    person: Principal, approval_id: str, verdict: Verdict, ports: Ports, channel: str = "api", reason: str = ""
+    person: Principal,
+    approval_id: str,
+    verdict: Verdict,
+    ports: Ports,
+    channel: str = "api",
+    reason: str = "",
+    signed: SignedDecision | None = None,
 ) -> Approval:
-    """A person's decision on a pending approval, as it then stands; a Refusal says why it was not taken.
+    """Decide a pending approval and return its new state; a Refusal says why the decision was not taken.
 
-    The agent receives the reason of a decline. Callers bound it to `MOST_REASON` characters.
+    The agent receives the reason of a decline. Callers limit it to `MOST_REASON` characters. `signed` is the decision
+    as the person signed it with a passkey; the caller has checked the signature.
     """
     decision = Decision(person.id, verdict, ports.now(), channel, reason)
     try:
-        return await _decide(person, approval_id, decision, ports)
+        return await _decide(person, approval_id, decision, ports, signed)
     except Refusal as refusal:
         facts = {"code": refusal.code, "verdict": verdict, "channel": channel}
         values = {"approval": approval_id[:64], **principal_values(person)}
@@ -29,16 +41,23 @@ async def approve(
         raise
 
 
-async def _decide(person: Principal, approval_id: str, decision: Decision, ports: Ports) -> Approval:
+async def _decide(
+    person: Principal, approval_id: str, decision: Decision, ports: Ports, signed: SignedDecision | None
+) -> Approval:
     approval, verdict = await _load(person, approval_id, ports), decision.verdict
     _check_entitled(person, approval)
     _check_state(approval, verdict, ports.now())
     if verdict != "reopen" and (earlier := approval.decision_of(person.id)) is not None:
         detail = f"{earlier.person} already decided ({earlier.verdict}): a person decides once."
         raise Refusal("approve.already_decided", detail)
+    _check_authentication(person, approval, verdict, ports, signed)
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": decision.channel}
-    values = {"person": person.id, "tenant": approval.tenant}
-    entry = Entry("decision", decision.at, facts, values | ({"reason": decision.reason} if decision.reason else {}))
+    values: dict[str, Any] = {"person": person.id, "tenant": approval.tenant}
+    if decision.reason:
+        values["reason"] = decision.reason
+    if signed is not None:
+        values |= {"signed": signed.values, "shown": approval.text}
+    entry = Entry("decision", decision.at, facts, values)
     decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
     if decided is None:
         raise Refusal("approve.already_decided")
@@ -76,6 +95,34 @@ def _check_entitled(person: Principal, approval: Approval) -> None:
         raise Refusal("approve.own_request")
     if not person.roles & {APPROVER, OPERATOR}:
         raise Refusal("approve.not_entitled", "This approval needs a person with the role approver.")
+
+
+def _check_authentication(
+    person: Principal, approval: Approval, verdict: Verdict, ports: Ports, signed: SignedDecision | None
+) -> None:
+    """Raise unless the person authenticated as freshly and strongly as a yes needs, or signed exactly this decision."""
+    if signed is not None:
+        if signed.digest != decision_digest(approval, verdict):
+            raise Refusal("approve.step_up_required", "The signature is of another decision.")
+        return
+    lacking = approver_shortfall(person, approval, ports) if verdict == "approve" else None
+    if lacking is not None:
+        raise Refusal("approve.step_up_required", lacking)
+
+
+def approver_shortfall(person: Principal, approval: Approval, ports: Ports) -> str | None:
+    """What a person's authentication lacks for a yes, as a sentence."""
+    found = (shortfall(spec, person, ports.now()) for spec in step_ups_of(approval, ports))
+    return next((one.replace("This call", "This approval", 1) for one in found if one is not None), None)
+
+
+def step_ups_of(approval: Approval, ports: Ports) -> list[StepUp]:
+    """What the approver must bring: as the contract asked when the question was put, and as is configured now."""
+    facts, found = approval.facts, []
+    if "max_age" in facts or "acr" in facts:
+        found.append(StepUp(max_age=facts.get("max_age"), acr=tuple(map(unquote, facts.get("acr", ())))))
+    configured = ports.approver_step_up.get(str(facts.get("risk")))
+    return found if configured is None else [*found, configured]
 
 
 def _check_state(approval: Approval, verdict: Verdict, now: float) -> None:

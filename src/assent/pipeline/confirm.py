@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
+from typing import Any
+from urllib.parse import quote
 
 from assent.core.approval import MOST_REASON, Approval, ApprovalState, Decision, binding_of
 from assent.core.approval_details import details_of
@@ -109,7 +111,7 @@ def _draft(
         by=by,
         quorum=contract.confirmation.quorum if by == "approver" else 1,
         text=text,
-        facts=call_facts(call),
+        facts={**call_facts(call), **_approver_facts(call)},
         asked_at=now,
         expires_at=now + contract.confirmation.expires,
         lasts=contract.confirmation.lasts or contract.confirmation.expires,
@@ -117,8 +119,17 @@ def _draft(
     )
 
 
+def _approver_facts(call: Call) -> dict[str, Any]:
+    """What the contract asks of the approver's authentication for this very call."""
+    spec, condition = call.tool.contract.step_up, call.tool.step_up_when
+    if spec is None or (condition is not None and not condition.holds(call.arguments)):
+        return {}
+    acr = {"acr": [quote(one, safe=":/")[:512] for one in spec.acr]} if spec.acr else {}
+    return {**acr, "max_age": int(spec.max_age)} if spec.max_age else acr
+
+
 async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
-    facts = {**call_facts(call), "approval": draft.id, "by": draft.by, "quorum": draft.quorum}
+    facts = {**draft.facts, "approval": draft.id, "by": draft.by, "quorum": draft.quorum}
     entry = Entry("approval", draft.asked_at, facts, call_values(call))
     try:
         return await ports.store.ask(draft, draft.asked_at, ports.most_pending, entry, _cooldown(draft, ports))

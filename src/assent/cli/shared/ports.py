@@ -58,6 +58,7 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         attach=0.0,
         most_pending=settings.approvals.most_pending,
         cooldown=settings.approvals.cooldown,
+        approver_step_up=settings.approver_step_up(),
         limits=settings.limits,
         budgets=settings.budgets,
         retention=settings.defaults.idempotency.retention,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from assent.console.page import Page
 from assent.console.pages import (
+    account,
+    accounts,
     activity,
     approvals,
     audit,
@@ -11,7 +13,11 @@ from assent.console.pages import (
     keys,
     operations,
     overview,
+    passkeys,
     signin,
+    signin_oidc,
+    signin_password,
+    step_up,
     stop,
     tools,
     upstreams,
@@ -28,5 +34,11 @@ PAGES: tuple[Page, ...] = (
     *upstreams.PAGES,
     *stop.PAGES,
     *keys.PAGES,
+    *accounts.PAGES,
+    *account.PAGES,
     *signin.PAGES,
+    *signin_oidc.PAGES,
+    *signin_password.PAGES,
+    *passkeys.PAGES,
+    *step_up.PAGES,
 )

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from assent.console.argument_rows import argument_rows, changes_in, compared_rows
 from assent.console.page import DECIDERS, EVERYONE, Page, PageError, PageRequest
+from assent.console.step_up import step_up_first
 from assent.console.templating import as_duration
 from assent.core.approval import MOST_REASON
 from assent.core.outcome import Refusal
@@ -146,6 +147,8 @@ def _cannot(page: PageRequest, approval: dict[str, Any]) -> str:
 
 
 async def approve_one(page: PageRequest) -> Response:
+    if (elsewhere := await step_up_first(page, page.path["id"])) is not None:
+        return elsewhere
     return await _decide(page, approve_approval)
 
 

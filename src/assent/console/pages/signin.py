@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from starlette.responses import Response
 
+from assent.console.address import address_of, passkey_domain
 from assent.console.cookies import clear_session_cookie, set_session_cookie
 from assent.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest
+from assent.console.passkeys import Ceremony, new_challenge, request_options
 from assent.console.signin_links import redeem_link_token
+from assent.core.audit import Entry, principal_values
 from assent.core.principal import Principal
 
 
 async def show_sign_in(page: PageRequest) -> Response:
     """The ways to sign in. A link's token travels in the form only when the person presses the button."""
-    if page.session is not None:
-        return page.redirect(_next(page.query.get("next", "")))
-    return page.render("signin.html", token=page.query.get("link", ""), next=_next(page.query.get("next", "")))
+    if page.session is not None and not page.query.get("link"):
+        return page.redirect(next_page(page.query.get("next", "")))
+    oidc = page.context.oidc()
+    return page.render(
+        "signin.html",
+        token=page.query.get("link", ""),
+        next=next_page(page.query.get("next", "")),
+        provider=urlsplit(oidc.settings.issuer).hostname if oidc else "",
+        accounts=page.context.settings().accounts,
+        passkey=_passkey_options(page),
+    )
+
+
+def _passkey_options(page: PageRequest) -> str:
+    """What the browser needs to sign in with a passkey; empty where the console is open under a bare address."""
+    domain, ports = passkey_domain(page), page.context.ports()
+    if domain is None:
+        return ""
+    challenge = new_challenge(ports.keyed_hash, "sign-in", ports.now())
+    return request_options(Ceremony(domain, address_of(page)), challenge, [])
 
 
 async def sign_in_by_link(page: PageRequest) -> Response:
@@ -22,17 +44,21 @@ async def sign_in_by_link(page: PageRequest) -> Response:
     ports = page.context.ports()
     principal = await redeem_link_token(ports.store, page.field("link"), ports.now())
     if principal is None:
+        page.context.count_failure("console.link", page.request.scope)
         detail = "A link works once, for ten minutes. Run `assent console` to get a new one."
         raise PageError(403, "This sign-in link was used or has expired.", detail)
-    return await start_session(page, principal, "link", principal.id.rpartition(":")[2])
+    return await start_session(page, principal, "link", principal.id.rpartition(":")[2], page.field("next"))
 
 
-async def start_session(page: PageRequest, principal: Principal, method: str, name: str) -> Response:
-    """Sign a person in and send them where they wanted to go."""
+async def start_session(page: PageRequest, principal: Principal, method: str, name: str, next: str) -> Response:
+    """Sign a person in, write it down, and send them where they wanted to go."""
+    ports = page.context.ports()
+    values = {**principal_values(principal), "address": (page.request.scope.get("client") or ("unknown", 0))[0]}
+    ports.store.note(Entry("authentication", ports.now(), {"event": "console.signed_in", "channel": method}, values))
     if page.session is not None:
         await page.context.sessions.end(page.session)
     token, _ = await page.context.sessions.start(principal, method, name)
-    response = page.redirect(_next(page.field("next")))
+    response = page.redirect(next_page(next))
     set_session_cookie(response, token, page.context.public_url())
     return response
 
@@ -48,7 +74,7 @@ async def sign_out(page: PageRequest) -> Response:
     return response
 
 
-def _next(path: str) -> str:
+def next_page(path: str) -> str:
     """A page of the console to go on to. Anything else could lead to another site."""
     inside = path.startswith("/console/") and not path.startswith("/console/signin") and "\\" not in path
     return path if inside else "/console/approvals"

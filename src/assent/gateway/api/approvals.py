@@ -154,8 +154,9 @@ async def reopen_approval(asked: ApiRequest) -> dict[str, Any]:
 
 
 async def _decide(asked: ApiRequest, verdict: Verdict) -> dict[str, Any]:
-    reason = reason_of(asked)
-    decided = await approve(asked.principal, asked.names["approval"], verdict, asked.ports, asked.channel, reason)
+    decided = await approve(
+        asked.principal, asked.names["approval"], verdict, asked.ports, asked.channel, reason_of(asked), asked.signed
+    )
     return as_json(decided, asked.principal, asked.ports.now())
 
 
@@ -204,6 +205,7 @@ _DECIDING = (
     "approve.unknown",
     "approve.not_entitled",
     "approve.own_request",
+    "approve.step_up_required",
     "approve.already_decided",
     "approve.expired",
 )

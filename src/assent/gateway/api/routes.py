@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
 from assent.gateway.api.problems import ApiProblem
 from assent.gateway.state import GatewayState
@@ -42,6 +43,8 @@ class ApiRequest:
     channel: str = "api"
     """The way the request came: `api`, or `console` for a page. The log records it with decisions."""
     gateway: GatewayState | None = None
+    signed: SignedDecision | None = None
+    """A decision that the console has found to be signed by the person; nothing that is sent over HTTP sets it."""
 
     @property
     def state(self) -> GatewayState:

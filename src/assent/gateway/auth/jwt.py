@@ -82,12 +82,12 @@ class KeySet:
         if not isinstance(metadata, Mapping) or metadata.get("issuer", "").rstrip("/") != base:
             raise ValueError("the metadata is another issuer's")
         url = metadata.get("jwks_uri")
-        if not isinstance(url, str) or not _may_fetch(url):
+        if not isinstance(url, str) or not may_fetch(url):
             raise ValueError("the metadata names no key set we may fetch")
         return url
 
 
-def _may_fetch(url: str) -> bool:
+def may_fetch(url: str) -> bool:
     """Whether keys from there can be trusted to be the issuer's: over TLS, or from this machine."""
     try:
         parts = urlsplit(url)
@@ -139,12 +139,13 @@ class JwtVerifier:
         cached = self._verified.get(digest)
         if cached is not None and now < cached[0]:
             return cached[1]
-        claims = await self._verify(token, now)
+        claims = await self.verify(token, now)
         principal = principal_of(claims, self._issuer)
         self._remember(digest, min(now + CACHED_FOR, float(claims["exp"])), principal)
         return principal
 
-    async def _verify(self, token: str, now: float) -> dict[str, Any]:
+    async def verify(self, token: str, now: float) -> dict[str, Any]:
+        """The claims of a token that the issuer signed for this audience and that holds now; else a Refusal."""
         try:
             header = jwt.get_unverified_header(token)
             algorithm = header.get("alg")
@@ -159,6 +160,7 @@ class JwtVerifier:
                 algorithms=[algorithm],
                 audience=self._issuer.audience,
                 issuer=self._issuer.issuer,
+                leeway=LEEWAY,
                 options={"require": ["exp", "iss", "aud", "sub"], "verify_exp": False, "verify_nbf": False},
             )
         except (jwt.PyJWTError, ValueError, TypeError):
