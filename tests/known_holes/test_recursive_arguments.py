@@ -13,7 +13,7 @@ NAMES = [f"p{number}" for number in range(8)]
 TREE = {"$ref": "#/$defs/tree"}
 SCHEMA = {
     "properties": {"tree": TREE},
-    "$defs": {"tree": {"properties": {name: TREE for name in NAMES} | {"list": {"items": TREE}}}},
+    "$defs": {"tree": {"properties": dict.fromkeys(NAMES, TREE) | {"list": {"items": TREE}}}},
 }
 
 

@@ -1,14 +1,19 @@
-"""What is common to all guards: where they apply, and which values they look at?"""
+"""What is common to all guards: where they apply, and which values they look at.
+
+A field is looked at in every spelling of its name: a server may read `Amount` as `amount`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from assent.core.call import Call
 from assent.core.match import Match
+from assent.core.member_names import fold
 
 Denial = tuple[str, str]
 
@@ -16,13 +21,17 @@ Denial = tuple[str, str]
 class GuardRule(BaseModel):
     """A parameterised rule on arguments. `fields` names the arguments it looks at; none means all of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 
     name: ClassVar[str]
     texts_alone: ClassVar[bool] = False
     """Whether it objects to nothing but texts where it looks at all arguments."""
     match: Match = Match()
     fields: tuple[str, ...] = Field(default=())
+
+    @cached_property
+    def _folded(self) -> frozenset[str]:
+        return frozenset(map(fold, self.fields))
 
     @property
     def rule(self) -> str:
@@ -35,7 +44,7 @@ class GuardRule(BaseModel):
         """The first objection. Most calls meet none, so paths are only made out once there is one."""
         looked_at: Iterable[Any] = arguments.values()
         if self.fields:
-            looked_at = [arguments[name] for name in self.fields if name in arguments]
+            looked_at = [value for name, value in arguments.items() if fold(name) in self._folded]
         passed = _NO_TEXTS if self.texts_alone and not self.fields else _NONE
         return self._first_denial(arguments) if _meets(looked_at, self.objection, passed) else None
 
@@ -54,7 +63,7 @@ class GuardRule(BaseModel):
         """Every plain value of the fields looked at, with the path that names it. Keys of free-form objects count."""
         found: list[tuple[str, Any]] = []
         for name, value in arguments.items():
-            if not self.fields or name in self.fields:
+            if not self.fields or fold(name) in self._folded:
                 _gather_named(name, value, found)
         return found
 
