@@ -9,6 +9,7 @@ import pytest
 from assent.contract.model import Contract
 from assent.core.tool import compile_tool
 from assent.guards.allow_domains import AllowDomains
+from assent.guards.block_keywords import BlockKeywords
 from assent.guards.bounds import Bounds
 
 OPEN = {"name": "pay", "inputSchema": {"type": "object"}}
@@ -23,6 +24,12 @@ def test_a_guard_looks_at_its_field_in_every_spelling(name: str) -> None:
 def test_a_kelvin_sign_and_a_long_s_are_spellings_too() -> None:
     rule = AllowDomains(domains=("example.com",), fields=("links",))
     assert rule.denies({"lin\u212a\u017f": ["https://evil.org"]}) is not None
+
+
+def test_keywords_are_looked_for_in_the_named_fields_alone() -> None:
+    rule = BlockKeywords(keywords=("drop table",), fields=("sql",))
+    assert rule.denies({"SQL": "drop table x"}) is not None
+    assert rule.denies({"note": "drop table x"}) is None
 
 
 @pytest.mark.parametrize(

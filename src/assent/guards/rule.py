@@ -30,7 +30,7 @@ class GuardRule(BaseModel):
     fields: tuple[str, ...] = Field(default=())
 
     @cached_property
-    def _folded(self) -> frozenset[str]:
+    def _field_spellings(self) -> frozenset[str]:
         return frozenset(map(fold, self.fields))
 
     @property
@@ -44,7 +44,7 @@ class GuardRule(BaseModel):
         """The first objection. Most calls meet none, so paths are only made out once there is one."""
         looked_at: Iterable[Any] = arguments.values()
         if self.fields:
-            looked_at = [value for name, value in arguments.items() if fold(name) in self._folded]
+            looked_at = [value for name, value in arguments.items() if fold(name) in self._field_spellings]
         passed = _NO_TEXTS if self.texts_alone and not self.fields else _NONE
         return self._first_denial(arguments) if _meets(looked_at, self.objection, passed) else None
 
@@ -63,7 +63,7 @@ class GuardRule(BaseModel):
         """Every plain value of the fields looked at, with the path that names it. Keys of free-form objects count."""
         found: list[tuple[str, Any]] = []
         for name, value in arguments.items():
-            if not self.fields or fold(name) in self._folded:
+            if not self.fields or fold(name) in self._field_spellings:
                 _gather_named(name, value, found)
         return found
 
