@@ -24,10 +24,12 @@ from assent.errors import ContractError, Fault, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.catalogue_preview import survey
+from assent.gateway.idle_rules import idle_rules
 from assent.gateway.metrics import observed
 from assent.gateway.reload import ConfigReloader, Signature, signature, watched_files
 from assent.gateway.status_pages import StatusPages
 from assent.stores.inspect import check_store, in_doubt
+from assent.upstreams.compiled_tools import NO_CONTRACT
 from assent.web.server import bind, make_server, tune_gc
 
 logger = logging.getLogger(__name__)
@@ -79,8 +81,11 @@ async def _check(settings: Settings) -> None:
         click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
     for one in tool_loader.binding.unchecked:
         click.echo(f"warning: {one.where}: no tool matches the contract {one.name} yet", err=True)
-    for name, reason in tool_loader.unaccepted().items():
-        click.echo(f"warning: {name} is withheld: {reason}", err=True)
+    for name, reason in sorted({**tool_loader.catalogue.withheld, **tool_loader.unaccepted()}.items()):
+        if reason != NO_CONTRACT:  # it is chosen, or an error below
+            click.echo(f"warning: {name} is withheld: {reason}", err=True)
+    for sentence in idle_rules(settings, tool_loader.catalogue, tool_loader.troubles):
+        click.echo(f"warning: {sentence}", err=True)
     if tool_loader.binding.faults:
         raise ContractError(tool_loader.binding.faults)
     tool_loader.check_contracts()
@@ -112,6 +117,8 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     await keep_address(gateway_app.store, host, port)
     where = f"http://{host}:{port}"
     logger.info("Assent serves %d tools at %s/mcp (%s)", len(gateway_app.catalogue().tools), where, settings.mode)
+    for sentence in idle_rules(settings, gateway_app.catalogue(), gateway_app.troubles()):
+        logger.warning(sentence)
     if await has_no_credentials(settings, gateway_app.store):
         logger.warning("Nobody can call them yet: make a key (assent keys create), or say who may under `auth:`.")
     if doubts := await in_doubt(gateway_app.store, time.time()):

@@ -51,6 +51,12 @@ class Condition:
         except (RecursionError, MemoryError):
             raise ValueError(f"{source[:60]!r} is nested too deeply") from None
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The arguments that it reads."""
+        found = ast.walk(_parse(self.source.strip()))
+        return frozenset(node.id for node in found if isinstance(node, ast.Name))
+
     def holds(self, arguments: Mapping[str, Any]) -> bool:
         try:
             return bool(self._evaluate(arguments))

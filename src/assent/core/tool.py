@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from jsonschema_rs import ValidationErrorKind
 from assent.contract.documents import MOST_CHECKS_IN_ALL, schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
+from assent.contract.pointers import tokens
 from assent.contract.profiles import Profile, profile
 from assent.contract.wire import Claims
 from assent.contract.wire import definition as wire_definition
@@ -100,7 +101,7 @@ def compile_tool(
         definition=wire_definition(contract, profile, historic_names=historic_names, claims=claims, **parts),
         check_input=check_input,
         check_output=_checker(contract.name, "output", output) if output is not None else None,
-        spelling=Spelling([given, raw.get("inputSchema")], ours),
+        spelling=Spelling([given, raw.get("inputSchema"), _named_by(contract)], ours),
         step_up_when=_condition(contract),
         rehearses=rehearses,
         takes_key=contract.idempotency.argument in understood if contract.idempotency.argument else False,
@@ -132,6 +133,23 @@ def _own_arguments(contract: Contract, declared: Mapping[str, Any]) -> dict[str,
     if argument and argument not in declared:
         ours[argument] = {"type": "string", "minLength": 1, "maxLength": 255, "description": "Idempotency key."}
     return ours
+
+
+def _named_by(contract: Contract) -> dict[str, Any]:
+    """A schema of the arguments that the contract itself reads, for tools whose own schema does not name them."""
+    condition = _condition(contract)
+    by = contract.natural.by if contract.natural else ()
+    names = (*contract.selects, *by, *(condition.names if condition else ()))
+    paths: list[tuple[str, ...]] = [(name,) for name in names]
+    paths += [tokens(contract.cost.amount)] if contract.cost else []
+    return {"allOf": [_path_schema(path) for path in paths]}
+
+
+def _path_schema(path: Sequence[str]) -> dict[str, Any]:
+    if not path:
+        return {}
+    below = _path_schema(path[1:])
+    return {"properties": {path[0]: below}} | ({"items": below} if path[0] == "*" or path[0].isdecimal() else {})
 
 
 def _listed_schema(schema: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:

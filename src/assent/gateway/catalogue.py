@@ -35,6 +35,9 @@ from assent.upstreams.openapi.link import OpenApiLink
 
 logger = logging.getLogger(__name__)
 
+MOST_NAMED = 20
+"""How many withheld tools are named in the log at a time."""
+
 LOAD_WITHIN = 10.0
 SLICE = 20
 """How many definitions are compiled before everything else has a turn."""
@@ -189,13 +192,25 @@ class ToolCatalogueLoader:
         taken = [one for _, _, one in self._taken.values()]
         withheld = {name: why for one in taken for name, why in one.withheld.items()}
         catalogue = catalogue_that_holds([tool for one in taken for tool in one.tools], withheld)
-        for name in catalogue.withheld.keys() - withheld.keys() - self.catalogue.withheld.keys():
-            logger.error("%s is withheld: %s", name, catalogue.withheld[name])
+        self._tell_withheld(catalogue)
         self._tell_faults()
         differs = _shown(catalogue) != _shown(self.catalogue)
         self.catalogue = catalogue
         if differs:
             self._on_changed()
+
+    def _tell_withheld(self, catalogue: Catalogue) -> None:
+        """Name every tool that is withheld from now on, or for another reason, but for those already named."""
+        named, before = self.unaccepted(), self.catalogue.withheld
+        new = {
+            name: why
+            for name, why in sorted(catalogue.withheld.items())
+            if before.get(name) != why and name not in named and why != NO_CONTRACT
+        }
+        for name, why in list(new.items())[:MOST_NAMED]:
+            logger.error("%s is withheld: %s", name, why)
+        if len(new) > MOST_NAMED:
+            logger.error("%d more tools are withheld; `assent serve --check` names them", len(new) - MOST_NAMED)
 
     def check_contracts(self) -> None:
         """Raise where a tool has no contract and the settings call that an error."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from assent.core.call import Call
 from assent.core.match import Match
+from assent.core.member_names import fold
 
 Denial = tuple[str, str]
 
@@ -16,13 +18,17 @@ Denial = tuple[str, str]
 class GuardRule(BaseModel):
     """A configured rule on arguments. `fields` names the arguments that it checks; none means all of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 
     name: ClassVar[str]
     texts_alone: ClassVar[bool] = False
     """Whether it checks only texts when it looks at all arguments."""
     match: Match = Match()
     fields: tuple[str, ...] = Field(default=())
+
+    @cached_property
+    def _field_spellings(self) -> frozenset[str]:
+        return frozenset(map(fold, self.fields))
 
     @property
     def rule(self) -> str:
@@ -35,7 +41,7 @@ class GuardRule(BaseModel):
         """Return the first objection. Most calls have none, so paths are built only once there is one."""
         looked_at: Iterable[Any] = arguments.values()
         if self.fields:
-            looked_at = [arguments[name] for name in self.fields if name in arguments]
+            looked_at = [value for name, value in arguments.items() if fold(name) in self._field_spellings]
         passed = _NO_TEXTS if self.texts_alone and not self.fields else _NONE
         return self._first_denial(arguments) if _any_objection(looked_at, self.objection, passed) else None
 
@@ -54,7 +60,7 @@ class GuardRule(BaseModel):
         """Every scalar in the checked fields, with its path. Keys of free-form objects count."""
         found: list[tuple[str, Any]] = []
         for name, value in arguments.items():
-            if not self.fields or name in self.fields:
+            if not self.fields or fold(name) in self._field_spellings:
                 _gather_named(name, value, found)
         return found
 

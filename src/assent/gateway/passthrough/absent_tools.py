@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Any
 
 import orjson
 
 from assent.core.tool_mentions import Mentions
+from assent.upstreams.errors import Oversized
 from assent.web.asgi import Message, Send
 
 CLEANED = frozenset(
@@ -17,17 +19,22 @@ CLEANED = frozenset(
     }
 )
 """The methods whose answers describe the server; they are short, so that an answer can be held until it is whole."""
+LARGEST = 16 * 1024 * 1024
 
 
 def no_mentions(_caller: Hashable) -> Mentions:
     return Mentions(())
 
 
+_EVENT_END = re.compile(rb"((?:\r\n|(?<!\r)\n|\r(?!\n)){2,})")
+
+
 class Cleaned:
     """A way to send one answer: held until it is whole, then sent without the mentions."""
 
-    def __init__(self, send: Send, mentions: Mentions) -> None:
-        self._send, self._mentions = send, mentions
+    def __init__(self, send: Send, mentions: Mentions, upstream: str) -> None:
+        self._send, self._mentions, self._upstream = send, mentions, upstream
+        self._size = 0
         self._start: Message | None = None
         self._parts: list[bytes] = []
 
@@ -36,6 +43,9 @@ class Cleaned:
             self._start = message
             return
         self._parts.append(message.get("body", b""))
+        self._size += len(self._parts[-1])
+        if self._size > LARGEST:
+            raise Oversized(self._upstream, "described itself with more than 16 MB", sent=True)
         if message.get("more_body", False):
             return
         assert self._start is not None
@@ -48,10 +58,16 @@ class Cleaned:
         """A JSON document, or the data lines of a stream of events; anything else stays as it is."""
         if body.lstrip()[:1] == b"{":
             return self._document(body)
-        return b"".join(
-            b"data: " + self._document(line[5:].strip()) + b"\r\n" if line.startswith(b"data:") else line
-            for line in body.splitlines(keepends=True)
-        )
+        return b"".join(self._event(event) for event in _EVENT_END.split(body))
+
+    def _event(self, event: bytes) -> bytes:
+        """One event, or what separates two. The data of an event is one document, on however many lines it stands."""
+        lines = event.splitlines()
+        data = b"\n".join(line[5:].strip() for line in lines if line.startswith(b"data:"))
+        if not data:
+            return event
+        others = [line for line in lines if not line.startswith(b"data:")]
+        return b"\r\n".join([*others, *(b"data: " + line for line in self._document(data).splitlines())])
 
     def _document(self, text: bytes) -> bytes:
         try:

@@ -114,7 +114,7 @@ class SingleUpstreamRelay:
 
     async def _relay(self, exchange: HttpExchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
         if isinstance(message, dict) and message.get("method") in CLEANED and (absent := self.absent(exchange.caller)):
-            send = Cleaned(send, absent)
+            send = Cleaned(send, absent, self.relay.calls.name)
         relay = self.test if getattr(exchange.caller, "mode", "live") == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)

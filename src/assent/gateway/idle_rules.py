@@ -1,0 +1,44 @@
+"""Finds guards, limits and budgets that match no tool, so that they never apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from assent.config.model import Settings
+from assent.core.catalogue import Catalogue
+from assent.core.match import Match
+
+
+def idle_rules(settings: Settings, catalogue: Catalogue, troubles: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each rule whose `match` names a tool or an upstream that is not there.
+
+    While an upstream does not answer, its tools are not known, so nothing is said of tools.
+    """
+    names = {name for tool in catalogue.tools.values() for name in (tool.name, tool.wire_name)} | {*catalogue.withheld}
+    names |= {f"{tool.upstream}_{tool.wire_name}" for tool in catalogue.tools.values()}
+    for where, match in _matches(settings):
+        if match.upstream is not None and not _any(settings.upstreams, match.upstream):
+            yield _sentence(where, "upstream", match.upstream, settings.upstreams)
+        elif match.tool is not None and not troubles and not _any(names, match.tool):
+            yield _sentence(where, "tool", match.tool, names)
+
+
+def _matches(settings: Settings) -> Iterator[tuple[str, Match]]:
+    for index, guard in enumerate(settings.rules()):
+        yield f"guards.{index}", guard.match
+    for index, limit in enumerate(settings.limits):
+        yield f"limits.{index}", limit.match
+    for index, budget in enumerate(settings.budgets):
+        yield f"budgets.{index}", budget.match
+
+
+def _any(names: Mapping[str, object] | set[str], pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names)
+
+
+def _sentence(where: str, kind: str, pattern: str, names: Mapping[str, object] | set[str]) -> str:
+    close = get_close_matches(pattern, sorted(names), 1)
+    meant = f"Did you mean {close[0]}?" if close else f"Correct its match, or remove it until there is such a {kind}"
+    return f"{where}: no {kind} matches {pattern!r}, so it never applies. {meant}"

@@ -1,0 +1,50 @@
+"""An answer in which a relayed server describes itself is cleaned however it is written, and held within a bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assent.core.tool_mentions import Mentions
+from assent.gateway.passthrough import absent_tools
+from assent.gateway.passthrough.absent_tools import Cleaned
+from assent.upstreams.errors import Oversized
+
+SECRET = "read_private_key"
+HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]}
+LINES = [b'{"jsonrpc":"2.0","id":1,', b'"result":{"instructions":', b'"Hello. Use read_private_key."}}']
+
+
+async def cleaned(*pieces: bytes) -> bytes:
+    sent: list[bytes] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("body", b""))
+
+    way = Cleaned(send, Mentions([SECRET]), "shop")
+    await way(HEAD)
+    for piece in pieces:
+        await way({"type": "http.response.body", "body": piece, "more_body": True})
+    await way({"type": "http.response.body", "body": b""})
+    return b"".join(sent)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+async def test_a_document_on_several_data_lines_is_cleaned(end: bytes) -> None:
+    event = end.join([b"event: message", b"id: 7", *(b"data: " + line for line in LINES)])
+    said = await cleaned(b": open" + end + end + event + end + end)
+    assert SECRET.encode() not in said
+    assert b"Hello." in said and b"id: 7" in said and b": open" in said
+    assert said.endswith(end + end)
+
+
+async def test_ordinary_events_stay_events() -> None:
+    said = await cleaned(b'id: 1\r\ndata: \r\n\r\nevent: message\r\ndata: {"a":1}\r\n\r\n')
+    assert said == b'id: 1\r\ndata: \r\n\r\nevent: message\r\ndata: {"a":1}\r\n\r\n'
+
+
+async def test_an_endless_answer_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(absent_tools, "LARGEST", 1000)
+    with pytest.raises(Oversized, match="more than 16 MB"):
+        await cleaned(*[b"x" * 100] * 11)
