@@ -170,7 +170,7 @@ async def test_while_an_upstream_is_down_a_contract_is_a_warning_and_checked_whe
         gateway_app = await open_gateway(load_settings(configure(tmp_path, upstreams, contracts)))
         try:
             await gateway_app.reload("billing")
-            gateway_app.tool_loader.tell_unchecked()
+            gateway_app.tool_loader.log_unchecked_contracts()
             assert [one.levelname for one in caplog.records if "list_invoice" in one.getMessage()] == ["WARNING"]
             await gateway_app.reload("crm")
             assert "Did you mean list_invoices?" in caplog.text

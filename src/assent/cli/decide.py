@@ -20,7 +20,7 @@ from assent.core.catalogue import Catalogue
 from assent.core.principal import KINDS, Principal
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
-from assent.gateway.catalogue_preview import survey
+from assent.gateway.catalogue_preview import preview_catalogue
 from assent.pipeline.explain import Explanation, explain
 from assent.testing.decisions import run_cases
 
@@ -80,7 +80,7 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
     Where one of them does not answer, what contracts say of the tool is all there is.
     """
-    tool_loader = await survey(settings)
+    tool_loader = await preview_catalogue(settings)
     found, troubles = tool_loader.catalogue, tool_loader.troubles
     for name, trouble in troubles.items():
         click.echo(f"upstream {name}: {visible(trouble)}", err=True)

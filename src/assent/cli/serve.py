@@ -23,8 +23,8 @@ from assent.console.start import console_in_front, keep_address
 from assent.errors import ContractError, Fault, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.catalogue_preview import survey
-from assent.gateway.metrics import observed
+from assent.gateway.catalogue_preview import preview_catalogue
+from assent.gateway.metrics import summarize_observed
 from assent.gateway.reload import ConfigReloader, Signature, signature, watched_files
 from assent.gateway.status_pages import StatusPages
 from assent.stores.inspect import check_store, in_doubt
@@ -74,7 +74,7 @@ async def _check(settings: Settings) -> None:
     gateway_app = await open_gateway(settings.model_copy(update={"store": "memory://"}))
     await gateway_app.stop()
     logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())  # it is said below instead
-    tool_loader = await survey(settings, within=_ANSWERS_WITHIN)
+    tool_loader = await preview_catalogue(settings, within=_ANSWERS_WITHIN)
     for name, trouble in tool_loader.troubles.items():
         click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
     for one in tool_loader.binding.unchecked:
@@ -125,7 +125,7 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     await asyncio.gather(serving, waiting, return_exceptions=True)
     left = await gateway_app.stop()
     if gateway_app.settings.mode == "observe":
-        for line in observed(gateway_app.tally):
+        for line in summarize_observed(gateway_app.tally):
             logger.info("%s", line)
     if left:
         logger.warning("Stopped. %d calls were left in doubt: see `assent claims list`.", left)

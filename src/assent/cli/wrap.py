@@ -23,7 +23,7 @@ from assent.contract.durations import parse_duration
 from assent.errors import Fault, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.metrics import observed
+from assent.gateway.metrics import summarize_observed
 from assent.gateway.stdio.streams import StandardStreams
 from assent.gateway.stdio.wrap import StdioGateway
 from assent.ports import no_command
@@ -123,7 +123,7 @@ async def run(settings: Settings, config: Path | None) -> int:
     finally:
         left = await gateway_app.stop(within=1.0)
         if settings.mode == "observe" and gateway_app.tally.would:
-            click.echo("\n".join(f"assent wrap: {line}" for line in observed(gateway_app.tally)), err=True)
+            click.echo("\n".join(f"assent wrap: {line}" for line in summarize_observed(gateway_app.tally)), err=True)
         if left:
             click.echo(f"assent wrap: {left} calls were left in doubt", err=True)
 

@@ -1,4 +1,4 @@
-"""Whose is this key, by the store, without asking it for every call?"""
+"""API keys in the store, with a short cache."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from assent.gateway.auth.api_keys import PREFIX, digest_key
 from assent.ports import Store
 
 FRESH = 0.5
-"""Seconds that a key is believed without looking: what another process revokes ends within them."""
+"""Seconds for which a key is cached: a revocation by another process takes effect within this time."""
 MOST_CACHED = 10_000
 MOST_KEY = 256
 
 
 class StoredApiKeys:
-    """The keys in the store. Only known ones are remembered, so strangers cannot push anybody out."""
+    """Looks up keys in the store. Only valid keys are cached, so unknown keys cannot evict them."""
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store, self._now = store, now
         self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
 
     async def find(self, key: str) -> Principal | None:
-        """The principal of a key that is kept and not revoked; anything that cannot be one costs no look."""
+        """The principal of a stored key that is not revoked; a text that cannot be a key costs no lookup."""
         if not key.startswith(PREFIX) or len(key) > MOST_KEY:
             return None
         digest, now = digest_key(key), self._now()
@@ -40,7 +40,7 @@ class StoredApiKeys:
         return record.principal
 
     async def revoke(self, digest: str, at: float, entry: Entry) -> KeyRecord | None:
-        """Revoke a key here: from now on this process does not believe it."""
+        """Revokes a key; this process stops accepting it at once."""
         try:
             return await self._store.revoke_key(digest, at, entry)
         finally:

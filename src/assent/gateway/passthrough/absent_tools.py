@@ -1,4 +1,4 @@
-"""Answers of a relayed upstream without mentions of tools that do not exist for the caller."""
+"""Removes mentions of hidden tools from the answers of a relayed upstream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLEANED = frozenset(
         *("resources/list", "resources/templates/list"),
     }
 )
-"""The methods whose answers describe the server; they are short, so that an answer can be held until it is whole."""
+"""The methods whose answers describe the server. They are short, so an answer can be buffered."""
 
 
 def no_mentions(_caller: Hashable) -> Mentions:
@@ -24,7 +24,7 @@ def no_mentions(_caller: Hashable) -> Mentions:
 
 
 class Cleaned:
-    """A way to send one answer: held until it is whole, then sent without the mentions."""
+    """Buffers one response and sends it without the mentions."""
 
     def __init__(self, send: Send, mentions: Mentions) -> None:
         self._send, self._mentions = send, mentions
@@ -45,7 +45,7 @@ class Cleaned:
         await self._send({"type": "http.response.body", "body": body})
 
     def _clean(self, body: bytes) -> bytes:
-        """A JSON document, or the data lines of a stream of events; anything else stays as it is."""
+        """Cleans a JSON document or the data lines of an event stream; anything else stays unchanged."""
         if body.lstrip()[:1] == b"{":
             return self._document(body)
         return b"".join(

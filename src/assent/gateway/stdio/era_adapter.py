@@ -1,4 +1,4 @@
-"""Answers a client of the modern era from a server of the handshake era."""
+"""Answers requests of a modern-era client from a handshake-era server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALIKE = _CACHED | {"prompts/get", "completion/complete"}
 
 
 async def adapt(parsed_request: ParsedRequest, server: StdioUpstream, stream_listener: StreamListener) -> bytes:
-    """The result of a modern request from a server that knows only the methods both eras have."""
+    """The result of a modern request, for the methods that exist in both eras."""
     if parsed_request.method not in _ALIKE:
         raise RpcError(METHOD_NOT_FOUND, "Method not found", parsed_request.method)
     meta = {name: value for name, value in parsed_request.params.get("_meta", {}).items() if name not in _ENVELOPE}

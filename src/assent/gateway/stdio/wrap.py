@@ -1,7 +1,7 @@
 """Governs the calls of one client to one server, both on standard streams.
 
-Calls and lists of tools are governed. The other messages of the protocol pass both ways, ids included. The ids of our
-own requests are random, so that neither side can guess them.
+Tool calls and lists are governed. Other messages of the protocol pass unchanged in both directions. The ids of the
+gateway's own requests are random, so that neither side can guess them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Write = Callable[[bytes], None]
 
 
 class StdioGateway:
-    """One client, one server. The client's first request that is not a probe decides the era of the connection."""
+    """One client and one server. The client's first request that is not a probe decides the protocol era."""
 
     def __init__(
         self,
@@ -58,30 +58,30 @@ class StdioGateway:
         self._reload = reload
         self._session = McpSession("stdio", principal)
         self._era: Era | None = None
-        self._greeted, self._opened, self._loaded = asyncio.Event(), asyncio.Event(), False
-        self._turn = asyncio.Lock()
-        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
-        self._questions: set[RequestId] = set()
+        self._initialize_seen, self._opened, self._loaded = asyncio.Event(), asyncio.Event(), False
+        self._lock = asyncio.Lock()
+        self._own_questions: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._server_questions: set[RequestId] = set()
         self._passed: set[RequestId] = set()
         self._streams: set[RequestId] = set()
-        self._heard = asyncio.Event()
-        self._over = "the server is gone"
+        self._answered = asyncio.Event()
+        self._stop_reason = "the server is gone"
         self._tasks: set[asyncio.Task[Any]] = set()
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Why the server cannot be used, once that is known."""
-        server.listen = self._hear
-        server.is_asking = lambda: bool(self._questions)
+        """The reason why the server cannot be used, once it is known."""
+        server.listen = self._on_server_message
+        server.is_asking = lambda: bool(self._server_questions)
 
     async def serve(self, lines: AsyncIterator[bytes]) -> None:
-        """Take every line of the client until it closes its end, then finish what it asked for."""
+        """Handles every line of the client until it closes its end, then finishes its running requests."""
         async for line in lines:
             try:
                 message = rebuild(strict_json.parse(line))
             except Malformed as error:
                 self._write(malformed_body(error))
                 continue
-            self._spawn(self._take(message))
-        for answer in self._asked.values():
+            self._spawn(self._on_message(message))
+        for answer in self._own_questions.values():
             answer.set_exception(CannotAsk("the client has left"))
         with suppress(TimeoutError):
             async with asyncio.timeout(FINISHES_WITHIN):
@@ -92,12 +92,12 @@ class StdioGateway:
             if self._tasks:
                 await asyncio.wait(list(self._tasks))
             else:
-                self._heard.clear()
-                await self._heard.wait()
+                self._answered.clear()
+                await self._answered.wait()
 
     async def stop(self, reason: str) -> None:
-        """Nothing more is answered by the server: say so to whoever waits."""
-        self._over = reason
+        """Cancels everything and answers waiting requests with this reason."""
+        self._stop_reason = reason
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -107,13 +107,13 @@ class StdioGateway:
 
     # From the client
 
-    async def _take(self, message: Any) -> None:
+    async def _on_message(self, message: Any) -> None:
         if is_request(message):
             await self._request(message)
         elif is_response(message) and self._settle(message):
             return
         elif is_response(message) or is_notification(message):
-            await self._aside(message)
+            await self._on_notification(message)
         else:
             self._write(error_body(None, INVALID_REQUEST, "not a JSON-RPC message"))
 
@@ -130,10 +130,10 @@ class StdioGateway:
                 self.failed.set_result(fault.detail)
         except asyncio.CancelledError:
             if not self._session.was_cancelled(request_id):
-                self._write(error_body(request_id, UPSTREAM_FAULT, self._over))
+                self._write(error_body(request_id, UPSTREAM_FAULT, self._stop_reason))
                 raise
         except Exception:
-            logger.exception("a request could not be answered")
+            logger.exception("a request failed with an unexpected error")
             self._write(error_body(request_id, INTERNAL_ERROR, "Internal server error"))
 
     async def _dispatch(self, message: dict[str, Any]) -> None:
@@ -159,21 +159,20 @@ class StdioGateway:
             await self._pass(message)
 
     async def _pass(self, message: dict[str, Any]) -> None:
-        # A subscription is answered when it is over: nobody waits for that.
+        # A subscription is answered when it ends, so the gateway does not wait for it before it stops.
         (self._streams if message["method"] == "subscriptions/listen" else self._passed).add(message["id"])
         await self._server.send(message)
 
     async def _discover(self, message: dict[str, Any]) -> None:
-        """Answer a probe once the server's era is known, or once the client has chosen the handshake meanwhile.
+        """Answers a probe once the server's era is known, or once the client has started the handshake.
 
-        A server that only speaks the handshake has no such method: the client is to initialize it, so that the server
-        can ask it questions.
+        For a handshake-only server the probe fails, so that the client initializes and the server can ask it questions.
         """
         probing = asyncio.ensure_future(self._server.speaks_modern())
-        greeting = asyncio.ensure_future(self._greeted.wait())
+        greeting = asyncio.ensure_future(self._initialize_seen.wait())
         try:
             await asyncio.wait([probing, greeting], return_when=asyncio.FIRST_COMPLETED)
-            if self._greeted.is_set() or not await probing:
+            if self._initialize_seen.is_set() or not await probing:
                 raise RpcError(METHOD_NOT_FOUND, "Method not found", message["method"])
             await self._pass(message)
         finally:
@@ -182,14 +181,14 @@ class StdioGateway:
             await asyncio.gather(probing, greeting, return_exceptions=True)
 
     async def _open(self, message: dict[str, Any]) -> None:
-        """Take the first request: the client's own `initialize` as it is, or ours where the client sends none."""
+        """Handles the first request: passes on the client's `initialize`, or sends one if the client does not."""
         if message["method"] == "initialize":
-            self._greeted.set()
+            self._initialize_seen.set()
             params = message.get("params") or {}
             try:
                 result = await self._server.open(params)
             except RpcError:
-                self._era = None  # nothing has begun: the client may greet in another way
+                self._era = None  # Nothing has started: the client may try another handshake.
                 raise
             capabilities = params.get("capabilities")
             self._session.capabilities = capabilities if isinstance(capabilities, dict) else {}
@@ -230,86 +229,87 @@ class StdioGateway:
         )  # fmt: skip
 
     async def _load(self) -> None:
-        async with self._turn:
+        async with self._lock:
             if not self._loaded:
                 await self._reload()
                 self._loaded = True
 
-    async def _aside(self, message: dict[str, Any]) -> None:
-        """A notification, or the answer to a question that was the server's."""
+    async def _on_notification(self, message: dict[str, Any]) -> None:
+        """Handles a notification, or the answer to a question of the server."""
         if message.get("method") == "notifications/cancelled":
             params = message.get("params") or {}
             if self._session.cancel(params.get("requestId")):
                 return
-            self._done(params.get("requestId"))
+            self._mark_answered(params.get("requestId"))
         if not is_relayed(message):
-            return  # a request without an id, for example: the server might run it, and nobody has governed it
-        if "method" not in message and not self._is_asked(message.get("id")):
-            return  # the server asked no such question, or has its answer already
+            return  # For example a request without an id, which the server could run ungoverned.
+        if "method" not in message and not self._is_open_question(message.get("id")):
+            return  # The server has no such open question.
         await self._opened.wait()
         if message.get("method") == "notifications/initialized" and self._server.is_modern:
             return
         await self._server.send(message)
 
-    def _is_asked(self, question_id: Any) -> bool:
-        """Whether a question of the server waits for this answer; it does so no longer."""
-        waits = question_id.__class__ in (int, str) and question_id in self._questions
-        self._questions.discard(question_id if waits else "")
+    def _is_open_question(self, question_id: Any) -> bool:
+        """Whether the server waits for this answer; marks it as answered."""
+        waits = question_id.__class__ in (int, str) and question_id in self._server_questions
+        self._server_questions.discard(question_id if waits else "")
         return waits
 
     # From the server
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _on_server_message(self, message: dict[str, Any]) -> None:
         if self._era is Era.MODERN and not self._server.is_modern and "method" in message:
             return self._server.answer_alone(message)
         if message.get("method") == "notifications/tools/list_changed":
             return self._spawn(self._changed(message))
         if "method" in message and "id" in message:
-            self._questions.add(message["id"])
-        elif "id" in message and not self._done(message["id"]):
-            return  # calls and lists are ours to answer: the server was not asked this by the client
+            self._server_questions.add(message["id"])
+        elif "id" in message and not self._mark_answered(message["id"]):
+            return  # Not a request that was passed on: calls and lists are answered by the gateway.
         strip_response(message)
         self._write(orjson.dumps(own_members(message)))
 
-    def _done(self, request_id: RequestId | None) -> bool:
-        """Note that a request the server was passed has its answer; False for any other."""
+    def _mark_answered(self, request_id: RequestId | None) -> bool:
+        """Marks a passed-on request as answered; returns False if there is none with this id."""
         for asked in (self._passed, self._streams):
             if request_id in asked:
                 asked.remove(request_id)
-                self._heard.set()
+                self._answered.set()
                 return True
         return False
 
     async def _changed(self, message: dict[str, Any]) -> None:
-        """The client may ask for the list as soon as it hears of the change: ours is the new one by then."""
-        async with self._turn:
+        """Reloads the tools before the client hears of the change and asks for the list."""
+        async with self._lock:
             if self._loaded:
                 await self._reload()
         self._write(orjson.dumps(message))
 
-    # Our own questions
+    # Questions of the gateway
 
     async def ask(self, method: str, params: dict[str, Any], within: float) -> dict[str, Any]:
-        """Ask the client, which must be of the handshake era and able to answer."""
+        """Asks the client, which must be of the handshake era and able to answer."""
         if self._era is Era.MODERN or not can_answer(self._session.capabilities, method):
             raise CannotAsk(method)
-        question_id = f"assent-{secrets.token_urlsafe(16)}"  # the server must not guess it, or it collects our answer
+        # A guessable id would let the server receive the answer.
+        question_id = f"assent-{secrets.token_urlsafe(16)}"
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._asked[question_id] = answer
+        self._own_questions[question_id] = answer
         self.tell({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
         try:
             async with asyncio.timeout(within):
                 return await answer
         except TimeoutError:
-            cancelled = {"requestId": question_id, "reason": "nobody answered"}
+            cancelled = {"requestId": question_id, "reason": "no answer in time"}
             self.tell({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
             raise CannotAsk(method) from None
         finally:
-            self._asked.pop(question_id, None)
+            self._own_questions.pop(question_id, None)
 
     def _settle(self, response: dict[str, Any]) -> bool:
         question_id = response.get("id")
-        answer = self._asked.pop(question_id, None) if isinstance(question_id, str) else None
+        answer = self._own_questions.pop(question_id, None) if isinstance(question_id, str) else None
         if answer is None or answer.done():
             return False
         error, result = response.get("error"), response.get("result")
@@ -331,7 +331,7 @@ class StdioGateway:
 
 
 class StdioChannel:
-    """The way back to the client while one of its requests is under way."""
+    """The channel to the client while one of its requests runs."""
 
     __slots__ = ("_wrap",)
     ask_within = 300.0
@@ -340,13 +340,13 @@ class StdioChannel:
         self._wrap = wrap
 
     async def open(self) -> None:
-        """There is one stream, and it is open."""
+        """Does nothing: the only stream is already open."""
 
     async def prime(self, retry: int | None) -> None:
-        """Nothing is resumed here."""
+        """Does nothing: standard streams cannot be resumed."""
 
     async def pause(self) -> None:
-        """Nor interrupted."""
+        """Does nothing: standard streams are not interrupted."""
 
     async def notify(self, message: dict[str, Any]) -> None:
         self._wrap.tell(message)
@@ -355,7 +355,7 @@ class StdioChannel:
         return await self._wrap.ask(method, params, self.ask_within)
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
-        """The server's own questions pass by themselves."""
+        """Returns None: the server's own questions are passed on separately."""
         return None
 
 
