@@ -191,7 +191,7 @@ async def test_check_asks_the_upstreams_that_answer(tmp_path: Path) -> None:
     assert "Did you mean list_invoices?" in str(bad.exception)
     assert good.exit_code == 0
     assert "upstream crm did not answer" in good.stderr and "list_people" in good.stderr
-    assert "The configuration holds." in good.stderr
+    assert "The configuration is valid." in good.stderr
 
 
 async def test_check_refuses_an_upstream_that_is_not_configured(tmp_path: Path) -> None:

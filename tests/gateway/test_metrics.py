@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from assent.core.outcome import Answer, Refusal
-from assent.gateway.metrics import CallCounters, GatewayStatus, summarize_observed, render
+from assent.gateway.metrics import CallCounters, GatewayStatus, render, summarize_observed
 from support.gateways import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
 
 _SAMPLE = re.compile(r'^[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[+-]?\d+)?$')
@@ -86,11 +86,11 @@ def test_what_observing_let_pass_is_summed_up_by_tool_and_code() -> None:
     tally.count_call("list", Answer({}), [])
     tally.count_call(None, Refusal("discover.unknown_tool"), [])
     assert summarize_observed(tally) == [
-        "Observed 4 calls. Enforcing would have stopped:",
+        "Observed 4 calls. Enforce mode would have stopped:",
         "       2  pay  confirm.confirmation_required",
         "       1  pay  guard.denied",
     ]
-    assert summarize_observed(CallCounters()) == ["Observed 0 calls: none would have been asked about or refused."]
+    assert summarize_observed(CallCounters()) == ["Observed 0 calls. Enforce mode would have stopped none of them."]
 
 
 async def test_observed_calls_are_counted_where_they_would_have_been_stopped(tmp_path: Path) -> None:

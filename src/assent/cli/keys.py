@@ -1,4 +1,4 @@
-"""`assent keys`: who is let in, and who no longer?"""
+"""`assent keys`: creates, lists and revokes API keys."""
 
 from __future__ import annotations
 
@@ -28,20 +28,23 @@ MOST_NAME = 128
 
 @click.group()
 def keys() -> None:
-    """Make, list and revoke the keys by which callers are known."""
+    """Create, list and revoke API keys.
+
+    Example: assent keys list -c assent.yaml
+    """
 
 
 @keys.command()
 @click.argument("name")
-@click.option("--kind", type=click.Choice(KINDS), required=True, help="An agent, a human or a service.")
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="The kind of caller.")
 @click.option("--tenant", default="local", show_default=True)
-@click.option("--scope", "scopes", multiple=True, help="What it may do, such as orders:*; may be repeated.")
+@click.option("--scope", "scopes", multiple=True, help="A scope, such as orders:*; may be repeated.")
 @click.option(
     "--role",
     "roles",
     multiple=True,
     type=click.Choice(ROLES),
-    help="What a person may decide and see; may be repeated.",
+    help="A role in the API and the console; may be repeated.",
 )
 @click.option("--mode", type=click.Choice(["live", "test"]), default="live", show_default=True)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -56,14 +59,17 @@ def create(
     form: str,
     config: Path | None,
 ) -> None:
-    """Make a key for NAME. It is shown this once: only its digest is kept."""
+    """Create a key for NAME. It is shown only now: the store keeps its digest.
+
+    Example: assent keys create ci --kind agent --scope 'orders:*'
+    """
     for what, words in {"NAME": [name], "--tenant": [tenant], "--scope": scopes}.items():
         for word in words:
-            _check_word(what, word)
+            _check_text(what, word)
     who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode)
     key = make_key()
     record = record_key(key, who, time.time())
-    _with_lasting_store(config)
+    _check_store_is_durable(config)
 
     async def adding(ports: Ports) -> None:
         await ports.store.add_key(record, _entry("key.created", record))
@@ -73,16 +79,19 @@ def create(
         click.echo(json.dumps({"key": key, **_as_json(record)}, indent=2, ensure_ascii=False))
         return
     click.echo(key)
-    scoped = "" if scopes else " It has no scopes, and may call only what needs none."
-    click.echo(f"This is the key of {name}; it is not shown again.{scoped}", err=True)
+    scoped = "" if scopes else " It has no scopes, so it may call only tools that need none."
+    click.echo(f"This is the key of {name}. It is not shown again.{scoped}", err=True)
 
 
 @keys.command("list")
-@click.option("--all", "everything", is_flag=True, help="Revoked ones too.")
+@click.option("--all", "everything", is_flag=True, help="Include revoked keys.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def list_(everything: bool, form: str, config: Path | None) -> None:
-    """List the keys in the store. Those in the configuration file are not among them."""
+    """List the keys in the store. Keys in the configuration file are not listed.
+
+    Example: assent keys list --all
+    """
 
     async def found(ports: Ports) -> list[KeyRecord]:
         return [one for one in await ports.store.keys(limit=100_000) if everything or not one.revoked]
@@ -91,7 +100,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     if form == "json":
         click.echo(json.dumps([_as_json(one) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
-        click.echo("There are no keys in the store.", err=True)
+        click.echo("The store has no keys.", err=True)
     else:
         _print_table(listed)
 
@@ -100,7 +109,10 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 @click.argument("start", metavar="KEY")
 @config_option
 def revoke(start: str, config: Path | None) -> None:
-    """Revoke the key that begins with KEY, or the only one of that name. It cannot be taken back."""
+    """Revoke the key that starts with KEY, or the only key of that name. This cannot be undone.
+
+    Example: assent keys revoke assent_3fa1
+    """
 
     async def revoking(ports: Ports) -> KeyRecord | None:
         record = await _chosen(start, ports)
@@ -110,34 +122,34 @@ def revoke(start: str, config: Path | None) -> None:
 
     revoked = with_ports(config, revoking)
     if revoked is None:
-        click.echo("No key in the store that is still good begins so, or has this name.", err=True)
+        click.echo("No active key in the store has this start or this name.", err=True)
         raise click.exceptions.Exit(1)
     click.echo(f"{revoked.start} ({visible(revoked.principal.id)}) is revoked.")
 
 
 async def _chosen(start: str, ports: Ports) -> KeyRecord | None:
-    """The one key that is meant. A whole key is recognised by the part of it that is kept."""
+    """The only matching key. A whole key is recognised by the part that is stored."""
     good = [one for one in await ports.store.keys(limit=100_000) if not one.revoked]
     named = [one for one in good if one.principal.id == start]
-    meant = named or [one for one in good if start and (one.start.startswith(start) or start.startswith(one.start))]
-    if len(meant) > 1:
-        many = ", ".join(one.start for one in meant[:5])
-        raise click.UsageError(f"{len(meant)} keys are meant by this: {many}. Write more of the one.")
-    return meant[0] if meant else None
+    matching = named or [one for one in good if start and (one.start.startswith(start) or start.startswith(one.start))]
+    if len(matching) > 1:
+        many = ", ".join(one.start for one in matching[:5])
+        raise click.UsageError(f"{len(matching)} keys match: {many}. Write more characters of the key.")
+    return matching[0] if matching else None
 
 
-def _with_lasting_store(config: Path | None) -> None:
+def _check_store_is_durable(config: Path | None) -> None:
     if find_settings(config).store.startswith("memory:"):
-        raise SettingsError(Fault("keys in memory are gone with this command", "Name a store that lasts", "store"))
+        raise SettingsError(Fault("a memory store loses its keys when this command ends", "Configure a store", "store"))
 
 
-def _check_word(what: str, word: str) -> None:
+def _check_text(what: str, word: str) -> None:
     if not word.isprintable() or not 1 <= len(word) <= MOST_NAME or word != word.strip():
         raise click.UsageError(f"{what} must be 1 to {MOST_NAME} printable characters.")
 
 
 def _entry(event: str, record: KeyRecord) -> Entry:
-    """What is written down: who made or revoked which key, whose it is, and what it lets them do."""
+    """The audit entry: who created or revoked which key, and what it allows."""
     who = record.principal
     whose = {"name": who.id, "for_kind": who.kind, "for_tenant": who.tenant, "for_mode": who.mode}
     granted = {"scopes": sorted(who.scopes), "roles": sorted(who.roles)}

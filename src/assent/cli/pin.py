@@ -1,4 +1,4 @@
-"""`assent pin`: records the definitions of upstream tools as a person accepts them, and finds what differs later."""
+"""`assent pin`: records the tool definitions that a person accepts, and finds later changes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Listed = dict[str, list[dict[str, Any]]]
 """Definitions by upstream; those of a TARGET under the empty name."""
 Pins = dict[str, dict[str, Pin]]
 Wanted = set[tuple[str, str]] | None
-"""The tools to accept, each with its upstream; None: all of them."""
+"""The tools to accept, each with its upstream; None means all."""
 
 
 class Source(NamedTuple):
-    """Where definitions come from, where pins of them are kept, and whether asking again starts the servers anew."""
+    """Where definitions come from, the lock file, and whether listing again starts the servers again."""
 
     ask: Callable[[], Listed]
     place: Path
@@ -39,9 +39,9 @@ class Source(NamedTuple):
 
 @click.command(cls=TargetCommand)
 @click.argument("target", required=False)
-@click.option("--check", is_flag=True, help="Compare with the lock file; the default.")
-@click.option("--write", is_flag=True, help="Accept the definitions as they are now, once you have seen them.")
-@click.option("--yes", is_flag=True, help="With --write: do not ask.")
+@click.option("--check", is_flag=True, help="Compare with the lock file. This is the default.")
+@click.option("--write", is_flag=True, help="Accept the current definitions.")
+@click.option("--yes", is_flag=True, help="With --write: do not ask for confirmation.")
 @click.option(
     "--tool",
     "only",
@@ -52,12 +52,12 @@ class Source(NamedTuple):
 @click.option(
     "--by",
     type=click.Choice(["definition", "effect"]),
-    help="With --write: what may not change, the whole definition or only the name and the effect; else as before.",
+    help="With --write: pin the whole definition, or only name and effect. Default: as pinned before.",
 )
 @click.option(
-    "--lock", type=click.Path(path_type=Path, dir_okay=False), help="The lock file; else the configuration's."
+    "--lock", type=click.Path(path_type=Path, dir_okay=False), help="The lock file. Default: the configuration's."
 )
-@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL.")
+@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header to send to a URL.")
 @config_option
 @click.pass_context
 def pin(
@@ -72,51 +72,55 @@ def pin(
     headers: tuple[str, ...],
     config: Path | None,
 ) -> None:
-    """Record or check the digests of whole tool definitions, annotations included.
+    """Record or check the digests of tool definitions, including annotations.
 
-    Looks at the upstreams of the configuration, at the one that TARGET names, or at TARGET itself (a URL, a file of
-    definitions, or a command after `--`). Exit code 0: equal; 1: something changed, is new or is gone.
+    Reads the upstreams of the configuration, the one that TARGET names, or TARGET itself (a URL, a file of
+    definitions, or a command after `--`). Exit code 0: no difference; 1: a tool changed, is new or is gone.
+
+    Example: assent pin --write -c assent.yaml
     """
     if check and write:
         raise click.UsageError("--check and --write exclude each other.", ctx)
     for given, option in ((only, "--tool"), (by, "--by"), (yes, "--yes")):
         if given and not write:
-            raise click.UsageError(f"{option} says how definitions are accepted: it goes with --write.", ctx)
+            raise click.UsageError(f"{option} needs --write.", ctx)
     source = _source(ctx, target, headers, config)
     place = lock or source.place
     known = load_pins(place)
     if known is None and not write:
-        raise SettingsError(Fault("there is no lock file", "Write it with `assent pin --write`", file=str(place)))
+        raise SettingsError(Fault("there is no lock file", "Create it with `assent pin --write`", file=str(place)))
     pins, listed = known or {}, source.ask()
-    asked = set(listed)
-    if names_nothing(ctx, target):  # of an upstream that left the configuration all is gone
-        listed |= {name: [] for name in pins if name and name not in asked}
+    asked_upstreams = set(listed)
+    if names_nothing(ctx, target):  # All tools of a removed upstream are gone.
+        listed |= {name: [] for name in pins if name and name not in asked_upstreams}
     changes = {name: compare(pins.get(name, {}), found, attacks_in) for name, found in listed.items()}
     wanted = _wanted(only, listed, pins) if only else None
     if write:
         _check_single(listed, wanted)
-    meant = {name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()}
-    _print(meant, listed)
+    shown_changes = {
+        name: [one for one in found if _is_wanted(wanted, name, one.tool)] for name, found in changes.items()
+    }
+    _print(shown_changes, listed)
     if not write:
         if any(changes.values()):
-            _tell_restless(source, listed, pins)
+            _warn_unstable(source, listed, pins)
         ctx.exit(1 if any(changes.values()) else 0)
     now = {name: _accepted(name, pins.get(name, {}), found, wanted, by) for name, found in listed.items()}
-    accepted = {name: found for name, found in {**pins, **now}.items() if found or name in asked}
-    _tell_restless(source, listed, accepted)
+    accepted = {name: found for name, found in {**pins, **now}.items() if found or name in asked_upstreams}
+    _warn_unstable(source, listed, accepted)
     if known is None or pins_text(accepted) != pins_text(known):
-        _tell_withheld(source, place, changes, wanted)
+        _warn_withheld(source, place, changes, wanted)
         if to_be_asked(yes) and not click.confirm("Accept these definitions?", err=True):
             click.echo("Nothing was written.", err=True)
             ctx.exit(1)
         written_to(place, pins_text(accepted), "--lock")
-    left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
+    left = sum(not _is_wanted(wanted, name, one.tool) for name, found in changes.items() for one in found)
     others = f"; {left} changes of other tools are not" if left else ""
     click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
 
 
-def _tell_restless(source: Source, listed: Listed, pins: Pins) -> None:
-    """Start the servers a second time and name those that list other definitions than a moment ago."""
+def _warn_unstable(source: Source, listed: Listed, pins: Pins) -> None:
+    """Starts the servers a second time and names those that list different definitions."""
     if not source.restarts:
         return
     for name, again in source.ask().items():
@@ -127,50 +131,49 @@ def _tell_restless(source: Source, listed: Listed, pins: Pins) -> None:
         if found:
             tools = visible(", ".join(found[:10])) + (", ..." if len(found) > 10 else "")
             click.echo(
-                f"{name or 'The server'} lists other definitions at every start: {tools}. Pinned by their whole"
-                " definition, these tools are withheld from the next start on. Pin them by name and effect:"
+                f"{name or 'The server'} lists other definitions at every start: {tools}. If the whole definition is"
+                " pinned, the gateway withholds these tools after the next start. Pin them by name and effect:"
                 f" `assent pin --write --by effect {name or 'TARGET'}`",
                 err=True,
             )
 
 
-def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChange]], wanted: Wanted) -> None:
-    """Say what a gateway withholds once this is written."""
+def _warn_withheld(source: Source, place: Path, changes: dict[str, list[PinChange]], wanted: Wanted) -> None:
+    """Tells what a gateway withholds once the lock file is written."""
     settings = source.settings
     if settings is None or settings.pins is None or Path(settings.pins).resolve() != place.resolve():
-        click.echo(f"No configuration that was read here uses {place}: no gateway withholds a tool by it.", err=True)
+        click.echo(f"No configuration here uses {place}, so no gateway withholds a tool because of it.", err=True)
         return
     click.echo(
-        f"From now on the gateway withholds every tool that is not in {place}, or not as it says there,"
-        " until you accept it.",
+        f"From now on the gateway withholds every tool that is not in {place} or differs from it, until you accept it.",
         err=True,
     )
     left = [
         f"{name}:{one.tool}"
         for name, found in changes.items()
         for one in found
-        if one.kind != "gone" and not _meant(wanted, name, one.tool)
+        if one.kind != "gone" and not _is_wanted(wanted, name, one.tool)
     ]
     if left:
         click.echo(f"Withheld now: {visible(', '.join(left))}", err=True)
 
 
 def _check_single(listed: Listed, wanted: Wanted) -> None:
-    """Refuse to accept one of two definitions of the same name: nobody knows which of them will be called."""
+    """Refuses to accept one of two definitions with the same name, because it is unknown which one is called."""
     twice = [
         (upstream, name)
         for upstream, found in listed.items()
         for name, number in Counter(str(one.get("name")) for one in found).items()
-        if number > 1 and _meant(wanted, upstream, name)
+        if number > 1 and _is_wanted(wanted, upstream, name)
     ]
     if twice:
-        remedy = "Have its server list it once; what is listed twice cannot be accepted"
+        remedy = "Make its server list it once; a tool that is listed twice cannot be accepted"
         heads = [f"{upstream}:{name}" if upstream else name for upstream, name in twice]
         raise SettingsError([Fault("it is listed twice", remedy, visible(head)) for head in heads])
 
 
 def _wanted(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str, str]]:
-    """The tools that were named, by their own name where only one upstream has it, else as `upstream:name`."""
+    """The named tools: by their own name if only one upstream has it, otherwise as `upstream:name`."""
     known = {
         (upstream, name)
         for upstream, found in listed.items()
@@ -179,21 +182,21 @@ def _wanted(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str,
     wanted: set[tuple[str, str]] = set()
     faults: list[Fault] = []
     for given in only:
-        # A tool's own name may hold a colon too.
+        # A tool's own name may contain a colon.
         fitting = {one for one in known if given in (one[1], f"{one[0]}:{one[1]}")}
         if len(fitting) == 1:
             wanted |= fitting
         elif fitting:
             names = " or ".join(sorted(f"{upstream}:{name}" for upstream, name in fitting))
-            faults.append(Fault("several upstreams have a tool of this name", f"Write {names}", given))
+            faults.append(Fault("several upstreams have a tool with this name", f"Write {names}", given))
         else:
-            faults.append(Fault("no tool has this name", "Write it as its own upstream does, without a prefix", given))
+            faults.append(Fault("no tool has this name", "Write the upstream's own name, without a prefix", given))
     if faults:
         raise SettingsError(faults)
     return wanted
 
 
-def _meant(wanted: Wanted, upstream: str, tool: str) -> bool:
+def _is_wanted(wanted: Wanted, upstream: str, tool: str) -> bool:
     return wanted is None or (upstream, tool) in wanted
 
 
@@ -204,7 +207,7 @@ def _count(wanted: Wanted, accepted: Pins) -> str:
 def _accepted(
     upstream: str, pins: dict[str, Pin], found: list[dict[str, Any]], wanted: Wanted, by: By | None
 ) -> dict[str, Pin]:
-    """The pins after the write: a tool stays pinned as it was, a new one as the others of its upstream."""
+    """The pins after writing: a tool keeps its kind of pin, a new one gets that of its upstream's other tools."""
     usual: By = "effect" if any(one.by == "effect" for one in pins.values()) else "definition"
     named = {str(one.get("name")): one for one in found}
     now = {name: Pin.of(one, by or (pins[name].by if name in pins else usual)) for name, one in named.items()}
@@ -220,13 +223,13 @@ def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], co
         return _target_source(ctx, target, headers)
     settings = settings or find_settings(config)
     if not settings.upstreams:
-        raise SettingsError(Fault("there are no upstreams", "Name some, or a TARGET", "upstreams"))
+        raise SettingsError(Fault("no upstreams are configured", "Add some, or name a TARGET", "upstreams"))
     named = {name: one for name, one in settings.upstreams.items() if target in (None, name)}
     servers = {name: one for name, one in named.items() if one.openapi is None}
-    # An API description is a file of the operator's own; whoever keeps it keeps its history.
+    # An OpenAPI document is chosen by the operator and versioned elsewhere.
     apis: Listed = {name: [] for name in named.keys() - servers.keys()}
     for name in apis:
-        click.echo(f"{name}: an API description is not pinned", err=True)
+        click.echo(f"{name}: OpenAPI documents are not pinned", err=True)
 
     def ask() -> Listed:
         found: Listed = {name: list(list_tools(name, one)) for name, one in servers.items()}
@@ -244,7 +247,7 @@ def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, .
         read = what.read()
         if read.target.configuration or any(one.partial or one.method for one in read.target.subjects):
             remedy = "Name a configuration with -c, or a URL, a file of definitions or a command"
-            raise SettingsError(Fault("it holds no definitions of a server to be pinned", remedy, file=target or ""))
+            raise SettingsError(Fault("it contains no server definitions to pin", remedy, file=target or ""))
         found = [dict(subject.definition) for subject in read.target.subjects]
         check_tools(found, read.target.name)
         return {"": found}
@@ -252,13 +255,13 @@ def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, .
     is_file = target == "-" or (target is not None and Path(target).is_file())
     beside = Path("assent.yaml")
     settings = None
-    with suppress(SettingsError):  # a configuration of its own trouble is not what was named here
+    with suppress(SettingsError):  # Errors of an unrelated configuration do not matter here.
         settings = find_settings(beside) if beside.exists() else None
     return Source(ask, Path(LOCK), settings, restarts=not is_file)
 
 
 def _print(changes: dict[str, list[PinChange]], listed: Listed) -> None:
-    """What differs, and of what is new or changed everything that looks like an attack."""
+    """Prints the differences, and the suspicious texts of new or changed tools."""
     for upstream, found in changes.items():
         head = f"{upstream}: " if upstream else ""
         definitions = {str(one.get("name")): one for one in listed.get(upstream, [])}
