@@ -371,7 +371,7 @@ def test_definitions_come_from_the_standard_input_too(tmp_path: Path) -> None:
     result = CliRunner().invoke(lint, ["-"], input=written(tmp_path, LIAR).read_bytes())
     assert result.exit_code == 1 and result.stdout.startswith("delete_notes (standard input:1)\n")
     unreadable = CliRunner().invoke(lint, ["-"], input=b"\xff")
-    assert str(unreadable.exception) == "standard input: it is not UTF-8 text. Convert it"
+    assert str(unreadable.exception) == "standard input: it is not UTF-8 text. Convert it to UTF-8"
 
 
 def test_a_list_of_tools_may_be_yaml_and_is_not_fixed_there(tmp_path: Path) -> None:

@@ -150,4 +150,4 @@ async def test_a_gateway_that_would_let_nobody_in_says_so(tmp_path: Path) -> Non
         file = tmp_path / "assent.yaml"
         file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, auth={}))
         async with commanded("serve", "-c", str(file), "--port", "0") as command:
-            await command.said("Nobody can call them yet: make a key")
+            await command.said("No caller can authenticate yet: create a key")

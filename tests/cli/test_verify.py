@@ -87,7 +87,7 @@ def test_a_lie_is_found_over_a_pipe_and_nothing_is_deleted(program: Path) -> Non
     result = run("--tool", "delete_notes", "--format", "json", "--snapshot", show, "--", sys.executable, program)
     assert json.loads(result.stdout)["checked"][0]["skipped"].startswith("it may have an effect")
     assert not program.with_suffix(".deleted").exists()
-    assert "Only tools that claim to read are called" in result.stderr
+    assert "Only read-only tools are called" in result.stderr
 
 
 def test_effects_need_to_be_asked_for(program: Path) -> None:

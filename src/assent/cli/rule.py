@@ -20,7 +20,7 @@ from assent.lint.docs_table import rules_table
 def rule(name: str | None, markdown: bool) -> None:
     """Explain a lint rule or a guard; without NAME, list all of them.
 
-    Example: assent rule read-only-missing
+    Example: assent rule hints-missing
     """
     if markdown:
         click.echo(rules_table())
