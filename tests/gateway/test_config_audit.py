@@ -11,7 +11,7 @@ from assent.config.model import Settings
 from assent.core.audit import Entry
 from assent.core.pins import pins_of, pins_text
 from assent.errors import StoreError
-from assent.gateway.config_audit import MOST, ConfigAuditLog, Said
+from assent.gateway.config_audit import MOST, ConfigAuditLog, ListedTools
 from support.gateways import Shop, configuration, gateway
 from support.transports import over_http
 
@@ -26,11 +26,11 @@ def settings_of(text: str) -> Settings:
     return parse_settings(f"auth: {{api_keys: [{{name: ci, key: {SECRET}, kind: agent}}]}}\n{text}")
 
 
-def said(withheld: dict[str, str] | None = None, **tools: str) -> Said:
+def said(withheld: dict[str, str] | None = None, **tools: str) -> ListedTools:
     return [{"name": name, "description": text} for name, text in tools.items()], withheld or {}
 
 
-def facts_of(before: Said | None, after: Said, folder: Path) -> list[dict[str, Any]]:
+def facts_of(before: ListedTools | None, after: ListedTools, folder: Path) -> list[dict[str, Any]]:
     written: list[Entry] = []
     config_log(folder, written).record_tools("shop", before, after)
     return [entry.facts for entry in written]
