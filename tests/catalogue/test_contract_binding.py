@@ -170,7 +170,7 @@ async def test_while_an_upstream_is_down_a_contract_is_a_warning_and_checked_whe
         gateway_app = await open_gateway(load_settings(configure(tmp_path, upstreams, contracts)))
         try:
             await gateway_app.reload("billing")
-            gateway_app.tool_loader.tell_unchecked()
+            gateway_app.tool_loader.log_unchecked_contracts()
             assert [one.levelname for one in caplog.records if "list_invoice" in one.getMessage()] == ["WARNING"]
             await gateway_app.reload("crm")
             assert "Did you mean list_invoices?" in caplog.text
@@ -191,7 +191,7 @@ async def test_check_asks_the_upstreams_that_answer(tmp_path: Path) -> None:
     assert "Did you mean list_invoices?" in str(bad.exception)
     assert good.exit_code == 0
     assert "upstream crm did not answer" in good.stderr and "list_people" in good.stderr
-    assert "The configuration holds." in good.stderr
+    assert "The configuration is valid." in good.stderr
 
 
 async def test_check_refuses_an_upstream_that_is_not_configured(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_lint_refuses_a_client_configuration_of_which_nothing_was_checked(folder
 
 def test_lint_of_a_configuration_says_that_its_upstreams_were_not_asked(folder: Path) -> None:
     result = run("lint", configure(folder))
-    assert "its upstreams were not asked; lint them by name: `assent lint books notes`" in result.stderr
+    assert "its upstreams were not checked; lint them by name: `assent lint books notes`" in result.stderr
 
 
 def names(result: Result) -> list[str]:
@@ -167,4 +167,4 @@ def test_classify_takes_the_targets_that_lint_takes(folder: Path) -> None:
 
 def test_classify_refuses_contracts(folder: Path) -> None:
     (folder / "c.yaml").write_text("tools: {a: {side_effect: read}}\n")
-    assert "there are no tool definitions in it" in str(run("classify", folder / "c.yaml").exception)
+    assert "it contains no tool definitions" in str(run("classify", folder / "c.yaml").exception)

@@ -74,7 +74,7 @@ def run(*arguments: str) -> Result:
 def test_nothing_waiting_says_so_on_the_error_stream(folder: Path) -> None:
     result = run("list")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "Nothing waits" in result.stderr
+    assert "No approval waits" in result.stderr
 
 
 def test_what_waits_is_listed_plainly_and_as_json(folder: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_full_disk_is_told_in_a_sentence() -> None:
             command, input=f"{line(1)}\n", stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert ended.returncode == 2
-    assert ended.stderr == "error: not everything could be written: No space left on device. Make room and try again\n"
+    assert ended.stderr == "error: the output is incomplete: No space left on device. Free some space and try again\n"
 
 
 def test_annotations_are_believed_by_every_process() -> None:

@@ -193,7 +193,7 @@ def test_without_a_target_the_configurations_contracts_are_kept_equal_to_the_pag
 def test_a_configuration_without_contracts_is_no_empty_table(tmp_path: Path) -> None:
     config = tmp_path / "assent.yaml"
     config.write_text("upstreams: {shop: {url: 'http://127.0.0.1:9/mcp'}}")
-    assert "the configuration names no contracts" in str(run(config).exception)
+    assert "the configuration lists no contracts" in str(run(config).exception)
 
 
 def test_a_configuration_is_said_by_the_profile_it_names_unless_another_is_asked_for(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def test_a_call_that_would_be_answered_ends_with_0_and_one_that_would_wait_with_
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"key": 5}, "key: a key is text"),
-        ({"can_ask": "no"}, "can_ask: it is true or false"),
+        ({"key": 5}, "key: the key must be text"),
+        ({"can_ask": "no"}, "can_ask: it must be true or false"),
         ({"principal": AGENT | {"scopes": 5}}, "principal.scopes: a list of texts is expected"),
         ({"principal": AGENT | {"scopes": "orders:write"}}, "principal.scopes: a list of texts is expected"),
         ({"principal": AGENT | {"actors": 5}}, "principal.actors: a list of principals is expected"),
@@ -51,8 +51,8 @@ def test_a_caller_who_is_not_configured_is_named(tmp_path: Path) -> None:
     keys = [{"name": "ci", "key": "a-key-for-ci", **AGENT}]
     ended = decide(tmp_path, {"tool": "look"}, "--as", "bob", auth={"api_keys": keys})
     assert ended.returncode == 2
-    assert ended.stderr.startswith("error: --as: there is no key named bob in the configuration.")
-    assert "--as one of: ci" in ended.stderr
+    assert ended.stderr.startswith("error: --as: no configured key has the name bob.")
+    assert "use --as with one of: ci" in ended.stderr
     assert decide(tmp_path, {"tool": "look", "arguments": {}}, "--as", "ci", auth={"api_keys": keys}).returncode == 0
 
 

@@ -70,7 +70,7 @@ def test_a_submission_names_what_it_leaves_out(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     result = CliRunner().invoke(hosts, [str(path), "--submission", "openai"])
-    assert result.stderr == "Left out, since nobody is shown them: drop_notes\n"
+    assert result.stderr == "Left out, because they are hidden from agents: drop_notes\n"
     assert set(json.loads(result.stdout)["tools"]) == {"list_notes"}
 
 
@@ -78,7 +78,7 @@ def test_a_target_without_tools_is_no_table(tmp_path: Path) -> None:
     path = tmp_path / "assent.yaml"
     path.write_text("upstreams: {shop: {url: http://127.0.0.1:9/mcp}}", encoding="utf-8")
     result = CliRunner().invoke(hosts, [str(path)])
-    assert isinstance(result.exception, SettingsError) and "there are no tools in it" in str(result.exception)
+    assert isinstance(result.exception, SettingsError) and "it contains no tools" in str(result.exception)
 
 
 @pytest.mark.parametrize(("form", "code"), [("html", 2), ("text", 2), ("json", 0)])

@@ -34,7 +34,7 @@ def test_the_changed_file_is_shown_and_nothing_is_written(tmp_path: Path) -> Non
     assert Path(shown["mcpServers"]["files"]["command"]).is_absolute()
     assert shown["mcpServers"]["files"]["env"] == {"A": "1"}
     assert shown["mcpServers"]["far"] == SERVERS["far"]
-    assert "far is behind a URL" in result.stderr
+    assert "far has a URL" in result.stderr
     assert path.read_text() == before
 
 
@@ -47,7 +47,7 @@ def test_writing_keeps_a_copy_and_a_second_time_changes_nothing(tmp_path: Path) 
     again = CliRunner().invoke(init, ["--client", str(path), "--write"])
     assert path.read_text() == first != before
     assert path.stat().st_mode & 0o777 == 0o600
-    assert "Nothing to change" in again.stderr
+    assert "No change is needed" in again.stderr
     kept = tmp_path / "client.json.before-assent"
     assert (kept.read_text(), kept.stat().st_mode & 0o777) == (before, 0o600), "it holds the same secrets"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["client.json", "client.json.before-assent"]

@@ -363,7 +363,7 @@ def test_a_line_that_is_no_message_is_told_in_a_sentence_and_the_tools_are_liste
     assert (ended.returncode, ended.stdout.splitlines()[0]) == (1, "delete_notes")
     assert (
         ended.stderr
-        == f"{sys.executable}: a line on its standard output is no message; logs belong on standard error\n"
+        == f"{sys.executable}: a line on its standard output is not a message; write logs to standard error\n"
     )
 
 
@@ -371,7 +371,7 @@ def test_definitions_come_from_the_standard_input_too(tmp_path: Path) -> None:
     result = CliRunner().invoke(lint, ["-"], input=written(tmp_path, LIAR).read_bytes())
     assert result.exit_code == 1 and result.stdout.startswith("delete_notes (standard input:1)\n")
     unreadable = CliRunner().invoke(lint, ["-"], input=b"\xff")
-    assert str(unreadable.exception) == "standard input: it is not UTF-8 text. Convert it"
+    assert str(unreadable.exception) == "standard input: it is not UTF-8 text. Convert it to UTF-8"
 
 
 def test_a_list_of_tools_may_be_yaml_and_is_not_fixed_there(tmp_path: Path) -> None:
@@ -401,10 +401,10 @@ def test_operations_that_get_no_tool_are_not_passed_over_in_silence(tmp_path: Pa
 
 def test_a_target_without_tools_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     result = run(written(tmp_path), written(tmp_path))
-    assert result.exit_code == 0 and result.stderr.endswith("tools.json: there are no tools in it\n")
+    assert result.exit_code == 0 and result.stderr.endswith("tools.json: it contains no tools\n")
 
 
 def test_a_name_at_which_nobody_can_look_is_told_in_a_sentence() -> None:
-    said = "cannot be read: File name too long. Correct the path; the text of a file is given to `-`"
+    said = "cannot be read: File name too long. Correct the path; to pass the text of a file, use `-`"
     for options in ((), ("--fix",)):
         assert str(run(json.dumps([LIAR] * 20), *options).exception).endswith(said)

@@ -24,7 +24,7 @@ CONTRACTS = {
     "orders.delete": {"side_effect": "destructive", "activity": "Deleted {id}", "idempotency": {"key": "auto"}},
     "orders.list": {"side_effect": "read", "confirmation": {"by": "user"}, "title": "List orders"},
 }
-STOPPED = "enforcing would have stopped it: confirm.confirmation_required"
+STOPPED = "enforce mode would have stopped it: confirm.confirmation_required"
 
 
 def configured(folder: Path) -> Path:
@@ -95,7 +95,7 @@ async def test_wrap_sums_up_at_its_end_what_enforcing_would_have_stopped(tmp_pat
         assert (await wrapped.hear())["id"] == 1
         code, said = await wrapped.end()
     assert code == 0
-    assert "assent wrap: Observed 1 call. Enforcing would have stopped:" in said
+    assert "assent wrap: Observed 1 call. Enforce mode would have stopped:" in said
     assert "delete_thing  confirm.confirmation_required" in said
 
 

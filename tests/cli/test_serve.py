@@ -31,7 +31,7 @@ async def test_observing_ends_with_a_summary_of_what_enforcing_would_have_stoppe
                 await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": str(number)}))
             await post(url, rpc("tools/call", name="list_orders", arguments={}))
             command.process.send_signal(signal.SIGTERM)
-            await command.said("Observed 4 calls. Enforcing would have stopped:")
+            await command.said("Observed 4 calls. Enforce mode would have stopped:")
             await command.said("     3  delete_order  confirm.confirmation_required")
             await command.said("Stopped")
 
@@ -65,7 +65,7 @@ def checked(tmp_path: Path, *options: str, **more: object) -> Result:
 
 def test_a_check_makes_and_changes_nothing(tmp_path: Path) -> None:
     result = checked(tmp_path)
-    assert result.exit_code == 0 and result.stderr.endswith("The configuration holds.\n")
+    assert result.exit_code == 0 and result.stderr.endswith("The configuration is valid.\n")
     assert "upstream dead did not answer" in result.stderr and "the contract place_order" in result.stderr
     assert {file.name for file in tmp_path.iterdir()} == {"assent.yaml", "contracts.yaml"}
 
@@ -97,7 +97,7 @@ def test_a_check_finds_keys_that_cannot_be_made_or_read(tmp_path: Path) -> None:
     (tmp_path / "keys" / "sealing.key").chmod(0o644)
     open_to_all = checked(tmp_path, secrets={"directory": "keys"})
     assert isinstance(open_to_all.exception, SettingsError)
-    assert "can be read by others" in str(open_to_all.exception)
+    assert "other users can read" in str(open_to_all.exception)
 
 
 @pytest.mark.parametrize("broken", [b"{broken", b"\xff\xfe{}"])
@@ -150,4 +150,4 @@ async def test_a_gateway_that_would_let_nobody_in_says_so(tmp_path: Path) -> Non
         file = tmp_path / "assent.yaml"
         file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, auth={}))
         async with commanded("serve", "-c", str(file), "--port", "0") as command:
-            await command.said("Nobody can call them yet: make a key")
+            await command.said("No caller can authenticate yet: create a key")

@@ -39,7 +39,7 @@ def test_an_older_schema_is_found_by_check_and_brought_up_to_date_by_migrate(tmp
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.close()
     found = run(tmp_path, "check")
-    assert f"schema 1, and {NEWEST} is current: assent store migrate" in found.output
+    assert f"the schema is 1 and {NEWEST} is current: run assent store migrate" in found.output
     assert found.return_value == 1
     assert run(tmp_path, "migrate").output == f"schema 1 -> {NEWEST}\n"
     assert "is current" in run(tmp_path, "check").output

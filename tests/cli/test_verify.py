@@ -87,7 +87,7 @@ def test_a_lie_is_found_over_a_pipe_and_nothing_is_deleted(program: Path) -> Non
     result = run("--tool", "delete_notes", "--format", "json", "--snapshot", show, "--", sys.executable, program)
     assert json.loads(result.stdout)["checked"][0]["skipped"].startswith("it may have an effect")
     assert not program.with_suffix(".deleted").exists()
-    assert "Only tools that claim to read are called" in result.stderr
+    assert "Only read-only tools are called" in result.stderr
 
 
 def test_effects_need_to_be_asked_for(program: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_tool_that_never_answers_is_given_up_and_named(tmp_path: Path) -> None
     result = run("--timeout", "0.1", "--", sys.executable, path)
     assert result.exit_code == 1, result.output
     assert "list_notes: promised that it fails only as declared" in result.stdout
-    assert "it did not answer: nothing came within 0.1 s" in result.stdout
+    assert "it did not answer: no answer came within 0.1 s" in result.stdout
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon"])
@@ -141,7 +141,7 @@ def test_a_snapshot_command_that_cannot_be_split_is_named(program: Path) -> None
 def test_an_empty_snapshot_command_is_refused(program: Path) -> None:
     result = run("--snapshot", "", "--", sys.executable, program)
     assert isinstance(result.exception, SettingsError)
-    assert "--snapshot: there is no command" in str(result.exception)
+    assert "--snapshot: the command is empty" in str(result.exception)
 
 
 def test_a_server_that_ends_when_it_is_called_is_a_broken_promise(program: Path) -> None:

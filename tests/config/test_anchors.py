@@ -28,11 +28,11 @@ def test_anchors_are_told_apart_by_number_or_name() -> None:
 @pytest.mark.parametrize(
     ("anchor", "said"),
     [
-        ({}, "this is not an anchor"),
-        ({"directory": "a", "git": "b"}, "this is not an anchor"),
-        ({"directory": "a", "remote": "b"}, "this is not an anchor"),
-        ({"directory": 7}, "every part of an anchor is a text"),
-        ({"directory": "a", "name": "../up"}, "is no name"),
+        ({}, "this entry does not describe an anchor"),
+        ({"directory": "a", "git": "b"}, "this entry does not describe an anchor"),
+        ({"directory": "a", "remote": "b"}, "this entry does not describe an anchor"),
+        ({"directory": 7}, "every value of an anchor must be text"),
+        ({"directory": "a", "name": "../up"}, "is not a valid anchor name"),
         ({"webhook": "ftp://example.com"}, "audit.anchors.0"),
     ],
 )
@@ -51,7 +51,7 @@ def test_places_are_taken_from_where_the_configuration_lies(tmp_path: Path) -> N
 
 
 def test_two_of_one_name_are_refused() -> None:
-    with pytest.raises(SettingsError, match="two anchors are called x"):
+    with pytest.raises(SettingsError, match="two anchors have the name x"):
         anchors_of(settings_of({"directory": "a", "name": "x"}, {"git": "b", "name": "x"}))
 
 

@@ -55,7 +55,7 @@ def test_a_malformed_reference_to_the_environment_is_refused_and_not_taken_as_it
         parse_settings(
             f'upstreams: {{a: {{url: "http://x/mcp", headers: {{K: "{written}"}}}}}}', "assent.yaml", {"X": "1"}
         )
-    assert "assent.yaml:1: upstreams.a.headers.K: what follows ${ is no name of a variable" in str(caught.value)
+    assert "assent.yaml:1: upstreams.a.headers.K: the text after ${ is not a variable name" in str(caught.value)
     assert written not in str(caught.value)
 
 

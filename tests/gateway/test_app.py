@@ -214,7 +214,7 @@ async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(
             definitions = await gateway_app.links["shop"].load()  # type: ignore[attr-defined]
             assert "place_order" in gateway_app.catalogue().tools
         said = [record.getMessage() for record in caplog.records if str(lock) in record.getMessage()]
-        assert said == [f"{lock} is not there: nothing is withheld until `assent pin --write`"]
+        assert said == [f"the lock file {lock} does not exist: nothing is pinned until you run `assent pin --write`"]
         lock.write_text(pins_text({"shop": pins_of(definitions)}))
         shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
         async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, gateway_app):
@@ -270,7 +270,7 @@ async def test_a_foreign_host_or_origin_is_turned_away(tmp_path: Path) -> None:
 def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="anonymous"):
         check_bind(parse_settings(configuration(tmp_path, {})), host)
-    with pytest.raises(SettingsError, match="can be reached by others"):
+    with pytest.raises(SettingsError, match="other machines can reach"):
         check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host)
     keyed = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
     check_bind(parse_settings(configuration(tmp_path, {}, auth=keyed)), host)

@@ -11,7 +11,7 @@ from assent.config.model import Settings
 from assent.core.audit import Entry
 from assent.core.pins import pins_of, pins_text
 from assent.errors import StoreError
-from assent.gateway.config_audit import MOST, ConfigAuditLog, Said
+from assent.gateway.config_audit import MOST, ConfigAuditLog, ListedTools
 from support.gateways import Shop, configuration, gateway
 from support.transports import over_http
 
@@ -26,13 +26,13 @@ def settings_of(text: str) -> Settings:
     return parse_settings(f"auth: {{api_keys: [{{name: ci, key: {SECRET}, kind: agent}}]}}\n{text}")
 
 
-def said(withheld: dict[str, str] | None = None, **tools: str) -> Said:
+def said(withheld: dict[str, str] | None = None, **tools: str) -> ListedTools:
     return [{"name": name, "description": text} for name, text in tools.items()], withheld or {}
 
 
-def facts_of(before: Said | None, after: Said, folder: Path) -> list[dict[str, Any]]:
+def facts_of(before: ListedTools | None, after: ListedTools, folder: Path) -> list[dict[str, Any]]:
     written: list[Entry] = []
-    config_log(folder, written).said("shop", before, after)
+    config_log(folder, written).record_tools("shop", before, after)
     return [entry.facts for entry in written]
 
 
@@ -40,8 +40,8 @@ def test_a_configuration_is_known_again_by_its_digest_and_not_guessed_from_it(tm
     written: list[Entry] = []
     ours, theirs = config_log(tmp_path / "ours", written), config_log(tmp_path / "theirs", written)
     for settings in (settings_of(""), settings_of(""), settings_of("profile: spec\nmode: observe")):
-        ours.configured(settings, "configuration.started", 3)
-    theirs.configured(settings_of(""), "configuration.started", 3)
+        ours.record_settings(settings, "configuration.started", 3)
+    theirs.record_settings(settings_of(""), "configuration.started", 3)
     first, again, other, elsewhere = [entry.facts for entry in written]
     assert first == again and first["count"] == 3
     assert first["configuration"] != other["configuration"] and first["policy"] != other["policy"]
@@ -53,7 +53,7 @@ def test_what_is_no_policy_changes_the_configuration_alone(tmp_path: Path) -> No
     written: list[Entry] = []
     ours = config_log(tmp_path, written)
     for text in ("", "audit: {heartbeat: 5m}"):
-        ours.configured(settings_of(text), "configuration.changed", 0)
+        ours.record_settings(settings_of(text), "configuration.changed", 0)
     assert written[0].facts["policy"] == written[1].facts["policy"]
     assert written[0].facts["configuration"] != written[1].facts["configuration"]
 
@@ -71,7 +71,7 @@ def test_tools_that_change_come_and_go_are_written_down_with_both_digests(tmp_pa
 def test_a_tool_is_withheld_with_its_reason_and_accepted_again(tmp_path: Path) -> None:
     before, after = said(a="one"), said({"a": "its definition changed"}, a="other")
     written: list[Entry] = []
-    config_log(tmp_path, written).said("shop", before, after)
+    config_log(tmp_path, written).record_tools("shop", before, after)
     assert [entry.facts["event"] for entry in written] == ["definition.changed", "definition.withheld"]
     assert written[1].values == {"reason": "its definition changed"}
     [accepted] = facts_of(after, said(a="other"), tmp_path)
@@ -89,7 +89,7 @@ def test_a_store_that_cannot_take_it_does_not_stop_the_gateway(tmp_path: Path, c
     def refuse(entry: Entry) -> None:
         raise StoreError("The disk is full.")
 
-    ConfigAuditLog(refuse, lambda: 0.0, Keyring(tmp_path).keyed_hash).configured(
+    ConfigAuditLog(refuse, lambda: 0.0, Keyring(tmp_path).keyed_hash).record_settings(
         settings_of(""), "configuration.started", 0
     )
     assert "The disk is full." in caplog.text

@@ -97,5 +97,5 @@ async def test_an_estimate_whose_definition_changed_is_not_called_until_somebody
 async def test_an_estimate_that_a_reload_made_more_than_a_read_is_not_called() -> None:
     wipe = compile_tool(read_contract("wipe", {"side_effect": "destructive"}), upstream="priced")
     bound: Any = SimpleNamespace(tool=compile_tool(read_contract("place", PLACE), upstream="priced"))
-    with pytest.raises(NotReached, match="no read 'wipe'"):
+    with pytest.raises(NotReached, match="no read tool 'wipe'"):
         await UpstreamForCall({}, catalogue_of([wipe]), None, {}).read("wipe", {}, bound)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from assent.core.outcome import Answer, Refusal
-from assent.gateway.metrics import CallCounters, GatewayStatus, observed, render
+from assent.gateway.metrics import CallCounters, GatewayStatus, render, summarize_observed
 from support.gateways import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
 
 _SAMPLE = re.compile(r'^[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[+-]?\d+)?$')
@@ -75,26 +75,26 @@ async def test_counters_are_for_operators_and_for_this_machine(
 
 def test_labels_are_escaped() -> None:
     tally = CallCounters()
-    tally.see('a"b\\c\nd', Answer({}), [])
+    tally.count_call('a"b\\c\nd', Answer({}), [])
     assert b'tool="a\\"b\\\\c\\nd"' in render(tally, GatewayStatus(0, 0, {}))
 
 
 def test_what_observing_let_pass_is_summed_up_by_tool_and_code() -> None:
     tally = CallCounters()
-    tally.see("pay", Answer({}), ["confirm.confirmation_required", "guard.denied"])
-    tally.see("pay", Answer({}), ["confirm.confirmation_required"])
-    tally.see("list", Answer({}), [])
-    tally.see(None, Refusal("discover.unknown_tool"), [])
-    assert observed(tally) == [
-        "Observed 4 calls. Enforcing would have stopped:",
+    tally.count_call("pay", Answer({}), ["confirm.confirmation_required", "guard.denied"])
+    tally.count_call("pay", Answer({}), ["confirm.confirmation_required"])
+    tally.count_call("list", Answer({}), [])
+    tally.count_call(None, Refusal("discover.unknown_tool"), [])
+    assert summarize_observed(tally) == [
+        "Observed 4 calls. Enforce mode would have stopped:",
         "       2  pay  confirm.confirmation_required",
         "       1  pay  guard.denied",
     ]
-    assert observed(CallCounters()) == ["Observed 0 calls: none would have been asked about or refused."]
+    assert summarize_observed(CallCounters()) == ["Observed 0 calls. Enforce mode would have stopped none of them."]
 
 
 async def test_observed_calls_are_counted_where_they_would_have_been_stopped(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path, mode="observe") as (url, gateway_app, _shop):
         done: Any = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}))
         assert done.json()["result"]["structuredContent"] == {"deleted": "1"}
-        assert observed(gateway_app.tally)[1:] == ["       1  delete_order  confirm.confirmation_required"]
+        assert summarize_observed(gateway_app.tally)[1:] == ["       1  delete_order  confirm.confirmation_required"]

@@ -16,7 +16,7 @@ KEYS = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
-        ("/", 404, "MCP is spoken at /mcp"),
+        ("/", 404, "The MCP endpoint is /mcp"),
         ("/.well-known/oauth-protected-resource", 404, "auth.jwt"),
         ("/metrics", 403, "the role operator"),
     ],

@@ -82,7 +82,7 @@ async def refused(session: ToolCaller) -> tuple[type[Exception], str]:
 async def test_an_answer_that_cannot_be_read_is_told_at_once(kind: str) -> None:
     command = (sys.executable, str(ROOT / "tests" / "support" / "forging_server.py"), kind)
     async with calling(command=command, patience=600) as caller:
-        with pytest.raises(UnansweredError, match="what it answered could not be read"):
+        with pytest.raises(UnansweredError, match="its answer could not be read"):
             await caller.call("list_things", {})
         assert await caller.responds()
 

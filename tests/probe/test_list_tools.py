@@ -63,7 +63,7 @@ async def test_the_pages_of_a_server_object_must_end() -> None:
 
 
 def test_an_answer_that_cannot_be_read_is_no_silence() -> None:
-    assert why_unlisted(TimeoutError(), [ValueError("no message")]) == "what it answered could not be read"
+    assert why_unlisted(TimeoutError(), [ValueError("no message")]) == "its answer could not be read"
     assert why_unlisted(TimeoutError(), []) == "it took too long"
     assert why_unlisted(OSError("gone"), [ValueError("no message")]) == "gone"
 

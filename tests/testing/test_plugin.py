@@ -60,7 +60,7 @@ def test_a_tool_that_never_answers_is_given_up_and_named(assent_verify: Callable
         await asyncio.Event().wait()
         return {}
 
-    with pytest.raises(AssertionError, match=r"list_stock: promised that .* nothing came within 0.1 s"):
+    with pytest.raises(AssertionError, match=r"list_stock: promised that .* no answer came within 0.1 s"):
         assent_verify(server, timeout=0.1)
 
 

@@ -179,7 +179,8 @@ async def test_nobody_else_and_no_other_call_can_answer_a_question(tmp_path: Pat
         mine = await call(url, "get_name", retry, authorization=f"Bearer {CI}")
         again = await call(url, "get_name", retry, authorization=f"Bearer {CI}")
     for refused in (other, elsewhere):
-        assert refused["error"]["message"] == "requestState: it is not of this call, or too old; call again without it"
+        expected = "requestState: it belongs to another call or expired; call again without it"
+        assert refused["error"]["message"] == expected
     assert again["error"]["message"] == "requestState: no call waits for this answer; call again without it"
     assert mine["result"]["content"][0]["text"] == "Ann"
 

@@ -435,7 +435,7 @@ async def test_a_read_that_failed_from_the_start_and_no_longer_does_shows_a_chan
 
 
 async def test_after_a_server_that_no_longer_answers_no_other_tool_is_called_or_accused() -> None:
-    silent = {"side_effect": "read"}, lambda given: SilentError("nothing came within 3 s")
+    silent = {"side_effect": "read"}, lambda given: SilentError("no answer came within 3 s")
     given = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
     server = Server(get_hang=silent, get_other=lists({}))
     server.responsive = False

@@ -1,4 +1,4 @@
-"""What can be done from a command line?"""
+"""The `assent` command line."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import click
 
 from assent.errors import AssentError, FaultsError
 
-# Each command lives in a module of its own and is imported when it is called.
+# Each command has a module of its own, which is imported when the command runs.
 COMMANDS = {
-    "approvals": "See and decide what waits for a person.",
-    "audit": "Read the log, prove what it says, and find out whether it was altered.",
-    "classify": "Say what tools probably do, from their definitions.",
-    "claims": "See what was started, and settle what is in doubt.",
+    "approvals": "List and decide the calls that wait for a person.",
+    "audit": "Read, verify and export the audit log.",
+    "classify": "Infer what tools do from their definitions.",
+    "claims": "List started calls and settle those in doubt.",
     "console": "Print a link that signs you in to the console.",
-    "contract": "Show contracts, and the schema of contract files.",
+    "contract": "Show, draft and document contracts.",
     "init": "Put assent wrap before the servers of a desktop client.",
-    "keys": "Make, list and revoke the keys by which callers are known.",
-    "serve": "Govern every call to the configured upstreams.",
-    "wrap": "Govern one server on standard streams, as a client starts it.",
-    "demo": "A demo upstream and the gateway in front of it, ready to try.",
+    "keys": "Create, list and revoke API keys.",
+    "serve": "Run the gateway over HTTP.",
+    "wrap": "Govern one server on standard input and output.",
+    "demo": "Run a demo server with the gateway in front of it.",
     "decide": "Explain one call, stage by stage, without running it.",
-    "store": "Bring the store's schema up to date, and check what it holds.",
-    "hosts": "Say what each host and each directory will make of every tool.",
-    "lint": "Find what is missing, contradictory or wrong in what tools say of themselves.",
+    "store": "Migrate and check the store.",
+    "hosts": "Show how hosts and directories will treat each tool.",
+    "lint": "Find missing, contradictory or wrong tool metadata.",
     "pin": "Record or check the digests of tool definitions.",
     "rule": "Explain a lint rule or a guard.",
-    "verify": "Call tools and compare what happened with what was promised.",
+    "verify": "Call tools and check that they keep their promises.",
 }
 
 
 class Commands(click.Group):
-    """The commands, found by name."""
+    """The commands by name, imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -54,11 +54,14 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="assent")
 def cli() -> None:
-    """Tool contracts for the Model Context Protocol: declared once, derived everywhere, enforced on every call."""
+    """Tool contracts for the Model Context Protocol: declared once, enforced on every call.
+
+    Example: assent serve -c assent.yaml --port 8420
+    """
 
 
 def main() -> None:
-    """Run a command. Exit codes: 0 clean, 1 findings or refusals, 2 wrong usage or configuration."""
+    """Runs a command. Exit codes: 0 clean, 1 findings or refusals, 2 wrong usage or configuration."""
     try:
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -78,16 +81,16 @@ def main() -> None:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        _write_no_more()
+        _discard_output()
         sys.exit(0)
     except OSError as error:
         if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
-        _write_no_more()
-        click.echo(f"error: not everything could be written: {error.strerror}. Make room and try again", err=True)
+        _discard_output()
+        click.echo(f"error: the output is incomplete: {error.strerror}. Free some space and try again", err=True)
         sys.exit(2)
 
 
-def _write_no_more() -> None:
-    """Keep the interpreter from trying once more at its end."""
+def _discard_output() -> None:
+    """Avoids a second error when standard output is flushed at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

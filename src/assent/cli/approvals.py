@@ -1,4 +1,4 @@
-"""`assent approvals`: list the calls that wait for a person, and decide them."""
+"""`assent approvals`: lists the calls that wait for a person, and decides them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,21 @@ _WORDS: dict[Verdict, str] = {"approve": "approve", "decline": "deny", "reopen":
 
 @click.group()
 def approvals() -> None:
-    """See and decide what waits for a person."""
+    """List and decide the calls that wait for a person.
+
+    Example: assent approvals list -c assent.yaml
+    """
 
 
 @approvals.command("list")
-@click.option("--all", "everything", is_flag=True, help="Decided and expired ones too.")
+@click.option("--all", "everything", is_flag=True, help="Include decided and expired approvals.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def list_(everything: bool, form: str, config: Path | None) -> None:
-    """List what waits for a decision."""
+    """List the approvals that wait for a decision.
+
+    Example: assent approvals list --all --format json
+    """
     now = time.time()
 
     async def found(ports: Ports) -> list[Approval]:
@@ -44,7 +50,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     if form == "json":
         click.echo(json.dumps([_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
-        click.echo("Nothing waits for a decision.", err=True)
+        click.echo("No approval waits for a decision.", err=True)
     else:
         _print_table(listed, now)
 
@@ -53,7 +59,10 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 @click.argument("approval_id", metavar="ID")
 @config_option
 def show(approval_id: str, config: Path | None) -> None:
-    """Show everything an approval is about."""
+    """Show one approval with the whole call.
+
+    Example: assent approvals show 01J9
+    """
 
     async def found(ports: Ports) -> Approval:
         return await find(operator(), await _whole_id(approval_id, ports), ports)
@@ -61,44 +70,56 @@ def show(approval_id: str, config: Path | None) -> None:
     _print_whole(with_ports(config, found), time.time())
 
 
-@approvals.command(short_help="Say yes, once, to exactly what `show` prints.")
+@approvals.command(short_help="Approve one call, exactly as `show` prints it.")
 @click.argument("approval_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask; needs the whole ID.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; needs the whole ID.")
 @config_option
 def approve(approval_id: str, yes: bool, config: Path | None) -> None:
-    """Say yes, once, to exactly what `show` prints. Without a terminal this needs --yes and the whole ID."""
+    """Approve one call, once, exactly as `show` prints it. Without a terminal, give --yes and the whole ID.
+
+    Example: assent approvals approve 01J9
+    """
     asking = to_be_asked(yes)
     _decide(approval_id, "approve", asking, config, whole=not asking)
 
 
 @approvals.command()
 @click.argument("approval_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask again.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def deny(approval_id: str, yes: bool, config: Path | None) -> None:
-    """Say no. `reopen` takes it back."""
+    """Deny a call. `assent approvals reopen` reverts it.
+
+    Example: assent approvals deny 01J9
+    """
     _decide(approval_id, "decline", not yes and sys.stdin.isatty(), config)
 
 
-@approvals.command(short_help="Take back a no: the call waits for a decision again.")
+@approvals.command(short_help="Revert a denial: the call waits for a decision again.")
 @click.argument("approval_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask; needs the whole ID.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; needs the whole ID.")
 @config_option
 def reopen(approval_id: str, yes: bool, config: Path | None) -> None:
-    """Take back a no: the call waits for a decision again, until the question expires. Approves nothing."""
+    """Revert a denial: the call waits for a decision again, until the approval expires. This approves nothing.
+
+    Example: assent approvals reopen 01J9
+    """
     asking = to_be_asked(yes)
     _decide(approval_id, "reopen", asking, config, whole=not asking)
 
 
-@approvals.command(short_help="Show each question as it comes in, and ask at a terminal.")
-@click.option("--once", is_flag=True, help="Stop when nothing waits any more.")
+@approvals.command(short_help="Show each approval as it arrives, and ask for a decision.")
+@click.option("--once", is_flag=True, help="Stop when no approval waits.")
 @config_option
 def watch(once: bool, config: Path | None) -> None:
-    """Show each question as it comes in, and ask for the decision if a terminal is attached. Ctrl-C stops."""
+    """Show each approval as it arrives, and ask for a decision if a terminal is attached. Ctrl-C stops.
+
+    Example: assent approvals watch -c assent.yaml
+    """
     seen: set[str] = set()
 
     async def watching(ports: Ports) -> None:
-        click.echo("Waiting for questions; Ctrl-C stops.", err=True)
+        click.echo("Waiting for approvals; Ctrl-C stops.", err=True)
         while True:
             waiting = await ports.store.approvals(pending_at=time.time(), limit=1000)
             for approval in reversed([one for one in waiting if one.id not in seen]):
@@ -144,12 +165,13 @@ def _decide(approval_id: str, verdict: Verdict, asking: bool, config: Path | Non
 
 
 async def _whole_id(start: str, ports: Ports, *, given: bool = False) -> str:
-    """The id that begins so, if there is exactly one; with `given`, the whole id must be written."""
+    """The only id with this prefix; with `given`, the whole id must be written."""
     if await ports.store.approval(start) is not None:
         return start
     found = [one.id for one in await ports.store.approvals(limit=1000) if one.id.startswith(start)] if start else []
     if found and given:
-        raise click.UsageError(f"{start} is only the beginning of an id. Nobody is asked here, so write the whole id.")
+        message = f"{start} is only the start of an id. Without a confirmation you must write the whole id."
+        raise click.UsageError(message)
     if len(found) > 1:
         raise click.UsageError(f"{len(found)} approvals begin with {start}; write more of the id.")
     return found[0] if found else start
@@ -186,7 +208,7 @@ def _print_whole(approval: Approval, now: float) -> None:
     click.echo(f"approval {approval.id}: {approval.state_at(now)}, by {approval.by}, {_left(approval, now)} left")
     click.echo(approval.text)
     for decision in approval.decisions:
-        click.echo(f"{visible(decision.person)} said {decision.verdict} ({decision.channel})")
+        click.echo(f"{visible(decision.person)} decided {decision.verdict} ({decision.channel})")
 
 
 def _left(approval: Approval, now: float) -> str:

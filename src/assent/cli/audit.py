@@ -1,4 +1,4 @@
-"""`assent audit`: what was done, and how can anybody tell that the log still says so?"""
+"""`assent audit`: reads, verifies, proves and exports the audit log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from assent.core.render import visible
 
 @click.group()
 def audit() -> None:
-    """Read the log, prove what it says, and find out whether anybody has altered it."""
+    """Read, verify and export the audit log.
+
+    Example: assent audit verify -c assent.yaml
+    """
 
 
 audit.add_command(tail)
@@ -36,21 +39,24 @@ audit.add_command(show)
 audit.add_command(export_)
 
 
-@audit.command(short_help="Find out whether anything in the log was altered.")
+@audit.command(short_help="Check that nothing in the log was altered.")
 @click.argument("bundle", type=click.Path(path_type=Path, exists=True), required=False)
 @click.option(
     "--kept",
     type=click.Path(path_type=Path, exists=True),
     multiple=True,
-    help="A file of checkpoints that you kept yourself, or a directory of them; may be repeated.",
+    help="A checkpoint file that you kept, or a directory of them; may be repeated.",
 )
 @click.option("--key", "keys", multiple=True, help="A public key you trust, or a file of them; may be repeated.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], form: str, config: Path | None) -> None:
-    """Hold every entry against every checkpoint that was kept, here and at the anchors; ends with 1 if something is
-    wrong, and says what and where. With BUNDLE, an exported log instead of the configured store, or the .tlog-proof of
-    one entry, with its .leaf beside it."""
+    """Check every entry against every checkpoint, here and at the anchors. Exit code 1: something is wrong; the output
+    says what and where. With BUNDLE, check an exported log instead of the configured store, or the .tlog-proof of one
+    entry, with its .leaf file beside it.
+
+    Example: assent audit verify bundle.zip --key audit-keys.txt
+    """
     held = [(path.name, path.read_bytes()) for one in kept for path in _files(one)]
     trusted = [key for given in keys for key in _keys(given)]
 
@@ -64,7 +70,7 @@ def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], f
     if bundle is None:
         report = with_ledger(config, verifying)
     elif bundle.suffix == ".tlog-proof":
-        report = _proved(bundle, trusted or with_ledger(config, _own_keys))
+        report = _verify_proof_file(bundle, trusted or with_ledger(config, _own_keys))
     else:
         try:
             report = asyncio.run(inspect_bundle(BundleFiles(bundle), held, trusted))
@@ -79,7 +85,7 @@ async def _own_keys(log_signer: AuditLogSigner, settings: Settings) -> list[str]
     return [key.text for key in log_signer.keys().public]
 
 
-def _proved(path: Path, trusted: Sequence[str]) -> LogReport:
+def _verify_proof_file(path: Path, trusted: Sequence[str]) -> LogReport:
     try:
         return verify_proof(path.read_bytes(), path.with_suffix(".leaf").read_bytes(), trusted)
     except OSError as error:
@@ -91,13 +97,13 @@ def _files(path: Path) -> list[Path]:
 
 
 def _keys(given: str) -> list[str]:
-    """The keys of a file, or the one that is given itself."""
+    """The keys of a file, or the given key itself."""
     path = Path(given)
     try:
         found = path.read_text("utf-8").split() if path.is_file() else [given]
         return [PublicKey.parse(key).text for key in found]
     except (BadKey, OSError, UnicodeDecodeError):
-        raise click.UsageError(f"--key {given}: a public key is written name+id+base64, one to a line.") from None
+        raise click.UsageError(f"--key {given}: write a public key as name+id+base64, one per line.") from None
 
 
 def _print(report: LogReport, form: str) -> None:
@@ -112,8 +118,8 @@ def _print(report: LogReport, form: str) -> None:
         click.echo(f"{fault.code}: {visible(fault.place)}: {visible(fault.detail)}")
     erased = f", values erased: {report.erased}" if report.erased else ""
     many = len(report.faults)
-    said = "as signed" if report.ok else "1 thing is wrong" if many == 1 else f"{many} things are wrong"
-    click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {said}")
+    result = "no problems found" if report.ok else "1 problem found" if many == 1 else f"{many} problems found"
+    click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {result}")
 
 
 @audit.command(short_help="Write a proof that an entry is in the log.")
@@ -122,11 +128,14 @@ def _print(report: LogReport, form: str) -> None:
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: entry-INDEX.tlog-proof.")
 @config_option
 def prove(index: int | None, since: Path | None, output: Path | None, config: Path | None) -> None:
-    """Write a proof that an entry is in the log, as C2SP tlog-proof; the entry's leaf goes beside it as .leaf. With
-    --since, a proof that the log as signed in that checkpoint is the beginning of what it is now, as a witness takes
-    it (C2SP tlog-witness), to `growth.tlog-witness`."""
+    """Write a proof that an entry is in the log (C2SP tlog-proof), and the entry's leaf beside it as .leaf. With
+    --since, write a proof that the log of that checkpoint is a prefix of the current log (C2SP tlog-witness), to
+    `growth.tlog-witness`.
+
+    Example: assent audit prove 42
+    """
     if (index is None) == (since is None):
-        raise click.UsageError("Name the entry to be proved, or --since a checkpoint.")
+        raise click.UsageError("Give the index of an entry, or --since with a checkpoint.")
 
     async def proving(log_signer: AuditLogSigner, settings: Settings) -> tuple[bytes, bytes | None]:
         if since is not None:
@@ -142,11 +151,14 @@ def prove(index: int | None, since: Path | None, output: Path | None, config: Pa
     click.echo(f"{path} {path.with_suffix('.leaf')}" if leaf is not None else f"{path}")
 
 
-@audit.command(short_help="Sign the log as it is now, and hand it to the anchors.")
+@audit.command(short_help="Sign the log now and send the checkpoint to the anchors.")
 @config_option
 def anchor(config: Path | None) -> None:
-    """Sign the log as it is now, hand the checkpoint to the configured anchors, and print it: keep it where nobody of
-    this machine can change it."""
+    """Sign the log now, send the checkpoint to the configured anchors, and print it. Keep a copy where this machine
+    cannot change it.
+
+    Example: assent audit anchor > checkpoint.txt
+    """
 
     async def anchoring(log_signer: AuditLogSigner, settings: Settings) -> tuple[Checkpoint, dict[str, str], int]:
         signed = await log_signer.sign(always=True)
@@ -156,9 +168,9 @@ def anchor(config: Path | None) -> None:
     signed, failed, anchors = with_ledger(config, anchoring)
     click.echo(signed.note.decode(), nl=False)
     for name, why in failed.items():
-        click.echo(f"The anchor {name} has not got it: {why}.", err=True)
+        click.echo(f"The anchor {name} did not get the checkpoint: {why}.", err=True)
     if not anchors:
-        click.echo("No anchors are configured (audit.anchors): keep what is printed above yourself.", err=True)
+        click.echo("No anchors are configured (audit.anchors): keep the printed checkpoint yourself.", err=True)
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -166,15 +178,18 @@ def anchor(config: Path | None) -> None:
 @audit.command()
 @click.argument("index", type=click.IntRange(0))
 @click.argument("fields", metavar="FIELD...", nargs=-1, required=True)
-@click.option("--because", required=True, help="Why; this is recorded, and can be erased in turn.")
-@click.option("--yes", is_flag=True, help="Do not ask again.")
+@click.option("--because", required=True, help="The reason; it is recorded and can be erased later.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config: Path | None) -> None:
-    """Erase values of an entry, such as arguments or principal. Every proof stays valid, and the log says who erased
-    what, and why."""
+    """Erase values of an entry, such as arguments or principal. Every proof stays valid, and the log records who
+    erased what, and why.
+
+    Example: assent audit redact 42 arguments --because "erasure request 17"
+    """
     named = sorted(set(fields))
     if to_be_asked(yes):
-        click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be taken back.", abort=True, err=True)
+        click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be undone.", abort=True, err=True)
 
     async def erasing(log_signer: AuditLogSigner, settings: Settings) -> set[str]:
         facts = {"action": "redact", "entry": index, "fields": named}
@@ -187,16 +202,19 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
     left = with_ledger(config, erasing)
     click.echo(f"entry {index}: {', '.join(named)} erased")
     if "arguments" in named and "call" in left:
-        click.echo("Its `call` is still there, a digest from which short arguments can be guessed.", err=True)
+        click.echo("The entry still has `call`, a digest from which short arguments can be guessed.", err=True)
 
 
 @audit.command()
-@click.option("--because", default="", help="Why; this is recorded, and can be erased in turn.")
-@click.option("--yes", is_flag=True, help="Do not ask again.")
+@click.option("--because", default="", help="The reason; it is recorded and can be erased later.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def rotate(because: str, yes: bool, config: Path | None) -> None:
-    """Sign with a new key from now on. An entry names it, the old key and the new one sign that entry, and the old
-    secret is deleted; what the old key signed stays valid. Prints the new public key: give it to those who verify."""
+    """Sign with a new key from now on. An entry names the new key, both keys sign that entry, and the old secret is
+    deleted; what the old key signed stays valid. Prints the new public key: give it to everyone who verifies.
+
+    Example: assent audit rotate --because "yearly rotation"
+    """
     if to_be_asked(yes):
         click.confirm("Sign with a new key from now on?", abort=True, err=True)
 
@@ -208,4 +226,4 @@ def rotate(because: str, yes: bool, config: Path | None) -> None:
     key, failed = with_ledger(config, rotating)
     click.echo(key)
     for name, why in failed.items():
-        click.echo(f"The anchor {name} has not got the new checkpoint: {why}.", err=True)
+        click.echo(f"The anchor {name} did not get the new checkpoint: {why}.", err=True)

@@ -1,4 +1,4 @@
-"""`assent audit tail|show|export`: print the entries of the log."""
+"""`assent audit tail|show|export`: prints entries of the audit log."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ Show = Callable[[RawLogRow], str | None]
 
 
 @click.command()
-@click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many.")
-@click.option("--follow", is_flag=True, help="Go on as entries come in. Ctrl-C stops.")
-@click.option("--feed", "as_feed", is_flag=True, help="One sentence per call that ended.")
+@click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many entries.")
+@click.option("--follow", is_flag=True, help="Keep printing new entries. Ctrl-C stops.")
+@click.option("--feed", "as_feed", is_flag=True, help="Print one sentence per finished call.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @selecting
 @config_option
@@ -51,7 +51,10 @@ def tail(
     config: Path | None,
     **wanted: Any,
 ) -> None:
-    """Print the newest entries of the log, oldest first."""
+    """Print the newest entries of the log, oldest first.
+
+    Example: assent audit tail --follow --tool 'orders_*'
+    """
     chosen = selection(**wanted)
 
     async def tailing(log_signer: AuditLogSigner, settings: Settings) -> None:
@@ -71,7 +74,7 @@ def tail(
 
 
 async def _print_last(log_signer: AuditLogSigner, lines: int, show: Show) -> int:
-    """Print that many of what is shown; the place of the last entry looked at."""
+    """Prints the last lines and returns the index of the last entry read."""
     end = await log_signer.store.length()
     last, shown = max(-1, end - LOOK_BACK - 1), list[str]()
     while rows := await log_signer.store.sealed(after=last, limit=CHUNK):
@@ -94,33 +97,33 @@ def _entries_as(form: str, chosen: Selection) -> Show:
     return show
 
 
-def readable(said: Mapping[str, Any], indent: int | None = None) -> str:
-    """JSON in which letters are letters, and whatever cannot be seen, or moves what can be, is written out."""
-    text = json.dumps(said, indent=indent, ensure_ascii=False)
+def readable(value: Mapping[str, Any], indent: int | None = None) -> str:
+    """JSON with readable letters, in which invisible and control characters are escaped."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
     return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
 def _text(row: EntryView) -> str:
     who = row.who or ("[erased]" if row.erased else "-")
     tool, tier = row.fact("tool") or "-", row.fact("tier") or "-"
-    parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, tool, tier, _how(row))
+    parts = (row.index, timestamp(row.leaf.at), row.leaf.kind, tool, tier, _outcome_of(row))
     return "\t".join([*map(str, parts), visible(str(who))])
 
 
-def _how(row: EntryView) -> str:
-    """How it ended; of what is no call, what happened, and how often if it was counted."""
-    said = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action")
+def _outcome_of(row: EntryView) -> str:
+    """The outcome of a call, or the event of another entry with its count."""
+    value = row.fact("state") or row.fact("code") or row.fact("verdict") or row.fact("action")
     if would := row.fact("would"):
-        return f"{said or 'observed'}; {stopped_by(would)}"
+        return f"{value or 'observed'}; {stopped_by(would)}"
     kind, _, event = str(row.fact("event") or "").rpartition(".")
-    if said or kind != row.leaf.kind:
-        return str(said or "-")
+    if value or kind != row.leaf.kind:
+        return str(value or "-")
     return f"{event} ({row.fact('count')})" if row.fact("count") else event
 
 
 def stopped_by(would: Sequence[str]) -> str:
-    """What enforcing would have done to a call that was only observed."""
-    return f"enforcing would have stopped it: {', '.join(would)}"
+    """What enforce mode would have done to an observed call."""
+    return f"enforce mode would have stopped it: {', '.join(would)}"
 
 
 def _feed_of(settings: Settings, chosen: Selection) -> Show:
@@ -139,7 +142,7 @@ def _feed_of(settings: Settings, chosen: Selection) -> Show:
 
 
 def _templates(settings: Settings) -> dict[str, FeedTemplate]:
-    """The activity line of each contract, by every name that its tool may have on our wire."""
+    """The activity template of each contract, by every wire name its tool may have."""
     found: dict[str, FeedTemplate] = {}
     for one in load_written(contract_paths(settings.contracts)):
         try:
@@ -151,11 +154,14 @@ def _templates(settings: Settings) -> dict[str, FeedTemplate]:
     return found
 
 
-@click.command(short_help="Print everything one entry says.")
+@click.command(short_help="Print one entry.")
 @click.argument("index", type=click.IntRange(0))
 @config_option
 def show(index: int, config: Path | None) -> None:
-    """Print everything one entry says; ends with 1 if its values are not those that were recorded."""
+    """Print one entry. Exit code 1: its values differ from the recorded ones.
+
+    Example: assent audit show 42
+    """
 
     async def looking(log_signer: AuditLogSigner, settings: Settings) -> RawLogRow | None:
         found = await log_signer.store.sealed(after=index - 1, limit=1)
@@ -168,15 +174,15 @@ def show(index: int, config: Path | None) -> None:
     values, salts = unpack(sealed.vals)
     click.echo(readable(json_line(read_row(index, sealed.leaf, sealed.vals)), indent=2))
     if wrong := check(sealed.leaf, values, salts):
-        click.echo(f"Not the values that were recorded: {', '.join(wrong)}.", err=True)
+        click.echo(f"These values differ from the recorded ones: {', '.join(wrong)}.", err=True)
         raise click.exceptions.Exit(1)
 
 
-@click.command("export", short_help="Write entries out, or all that an auditor needs.")
+@click.command("export", short_help="Export entries, or a bundle for an auditor.")
 @click.option("--format", "form", type=click.Choice(["jsonl", "ocsf", "bundle"]), default="jsonl", show_default=True)
-@click.option("--after", "cursor", metavar="CURSOR", help="Go on where an earlier export stopped.")
-@click.option("--output", type=click.Path(path_type=Path), help="The bundle: a new directory, or a .zip file.")
-@click.option("--without-values", is_flag=True, help="A bundle of leaves alone: no names, no arguments.")
+@click.option("--after", "cursor", metavar="CURSOR", help="Continue where an earlier export stopped.")
+@click.option("--output", type=click.Path(path_type=Path), help="Where to write the bundle: a new directory or .zip.")
+@click.option("--without-values", is_flag=True, help="A bundle without names and arguments.")
 @selecting
 @config_option
 def export_(
@@ -187,18 +193,21 @@ def export_(
     config: Path | None,
     **wanted: Any,
 ) -> None:
-    """Write entries as JSON lines or OCSF events to the standard output, and the cursor to go on after them to the
-    standard error; or write everything an auditor needs into a bundle."""
+    """Write entries as JSON lines or OCSF events to standard output, and the cursor for the next export to standard
+    error; or write a bundle with everything an auditor needs.
+
+    Example: assent audit export --format bundle --output bundle.zip
+    """
     if form == "bundle":
         if output is None:
-            raise click.UsageError("A bundle needs --output: a new directory, or a .zip file.")
+            raise click.UsageError("A bundle needs --output: a new directory or a .zip file.")
         if cursor or any(wanted.values()):
-            raise click.UsageError("A bundle is the whole log: it takes no cursor and no selection.")
+            raise click.UsageError("A bundle holds the whole log: leave out the cursor and the filters.")
         size = with_ledger(config, lambda log_signer, _: _bundle(log_signer, output, values=not without_values))
         click.echo(f"{output}: {size} entries", err=True)
         return
     if output or without_values:
-        raise click.UsageError("--output and --without-values are for bundles; lines go to the standard output.")
+        raise click.UsageError("--output and --without-values are for bundles; other formats go to standard output.")
     chosen = selection(**wanted)
     with_ledger(config, lambda log_signer, _: _lines(log_signer, form, cursor, chosen))
 
@@ -216,13 +225,13 @@ async def _lines(log_signer: AuditLogSigner, form: str, cursor: str | None, chos
                 lines, cursor = await export(entries, cursor, selection=chosen, shape=shape, callers=callers)
                 _write("".join(f"{line.decode()}\n" for line in lines))
                 done = cursor
-    finally:  # interrupted or not: what has left by then is known
+    finally:  # Print the cursor even after an interrupt, so that the export can continue.
         if done is not None:
             click.echo(f"cursor: {done}", err=True)
 
 
 def _write(text: str) -> None:
-    """In pieces that a pipe takes whole: of a longer one, an unbuffered output loses the rest at a signal."""
+    """Writes in small pieces, because a signal can cut off the rest of a longer write to a pipe."""
     for at in range(0, len(text), PIECE):
         sys.stdout.write(text[at : at + PIECE])
     sys.stdout.flush()
@@ -243,12 +252,12 @@ async def _bundle(log_signer: AuditLogSigner, output: Path, *, values: bool) -> 
 
 @contextmanager
 def _new_sink(output: Path) -> Iterator[Sink]:
-    """Where a bundle goes; what could not be finished is not left lying."""
+    """A sink for the bundle; an unfinished bundle is deleted."""
     if output.suffix == ".zip":
         try:
-            output.touch(0o600, exist_ok=False)  # a bundle holds names and arguments: only its owner reads it
+            output.touch(0o600, exist_ok=False)  # A bundle holds names and arguments, so only its owner may read it.
         except FileExistsError:
-            raise BadBundle(f"{output} is there already; name a new file") from None
+            raise BadBundle(f"{output} already exists; choose a new file") from None
         archive = zipfile.ZipFile(output, "w")
         sink: Sink = ZipSink(archive)
     else:

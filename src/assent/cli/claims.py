@@ -1,4 +1,4 @@
-"""`assent claims`: what became of the calls that were started, and what does an operator say of those in doubt?"""
+"""`assent claims`: lists started calls and settles those in doubt."""
 
 from __future__ import annotations
 
@@ -26,15 +26,21 @@ _UNSETTLED = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
 
 @click.group()
 def claims() -> None:
-    """See what was started, and settle what is in doubt."""
+    """List started calls and settle those in doubt.
+
+    Example: assent claims list -c assent.yaml
+    """
 
 
 @claims.command("list")
-@click.option("--all", "everything", is_flag=True, help="Those that have ended or are under way, too.")
+@click.option("--all", "everything", is_flag=True, help="Include running and finished calls.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def list_(everything: bool, form: str, config: Path | None) -> None:
-    """List the claims that are in doubt."""
+    """List the claims in doubt.
+
+    Example: assent claims list --all
+    """
     now = time.time()
 
     async def found(ports: Ports) -> tuple[list[ClaimRecord], Callable[[str], str]]:
@@ -45,7 +51,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     if form == "json":
         click.echo(json.dumps([_as_json(one, now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
-        click.echo("Nothing is in doubt.", err=True)
+        click.echo("No claim is in doubt.", err=True)
     else:
         _print_table(listed, now)
 
@@ -53,21 +59,24 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 @claims.command("settle")
 @click.argument("claim_id", metavar="ID")
 @click.option(
-    "--as", "finding", type=click.Choice(["done", "not-done", "failed"]), required=True, help="What you found."
+    "--as", "finding", type=click.Choice(["done", "not-done", "failed"]), required=True, help="How the call ended."
 )
 @click.option(
     "--result",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="A JSON file with the tool's result, for retries; with --as done or failed.",
+    help="A JSON file with the tool's result, for retries; only with --as done or failed.",
 )
-@click.option("--no-secrets", is_flag=True, help="The result holds none; where no contract is here to say what is one.")
-@click.option("--yes", is_flag=True, help="Do not ask again.")
+@click.option("--no-secrets", is_flag=True, help="State that the result has no secrets, if no contract is available.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def settle_(
     claim_id: str, finding: Finding, result: Path | None, no_secrets: bool, yes: bool, config: Path | None
 ) -> None:
-    """Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly; what the tool's
-    contract declares a secret is taken out of the result first."""
+    """Say how a claim in doubt ended, after you have checked. Retries with its key get this answer. Values that the
+    tool's contract declares secret are removed from the result first.
+
+    Example: assent claims settle 3fa1 --as done --result result.json
+    """
     given = _read_result(result, finding) if result else None
     asking = to_be_asked(yes)
 
@@ -79,7 +88,7 @@ def settle_(
                 click.echo(
                     f"{record.tool}, called by {visible(record.principal)} of {visible(record.tenant)}", err=True
                 )
-            click.confirm(f"Settle {whole[:12]} as {finding}? This cannot be taken back.", abort=True, err=True)
+            click.confirm(f"Settle {whole[:12]} as {finding}? This cannot be undone.", abort=True, err=True)
         return await settle(operator(), whole, finding, ports, given, no_secrets=no_secrets)
 
     settled: ClaimRecord = with_ports(config, settling, deciding_ports if result else operator_ports)
@@ -87,9 +96,9 @@ def settle_(
 
 
 def _read_result(path: Path, finding: Finding) -> dict[str, Any]:
-    """A whole result, or the structured part of one."""
+    """A whole result, or the structured content of one, from a file."""
     if finding == "not-done":
-        raise click.UsageError("What was not done has no result; leave --result out.")
+        raise click.UsageError("A call that was not done has no result; leave out --result.")
     try:
         value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -98,12 +107,12 @@ def _read_result(path: Path, finding: Finding) -> dict[str, Any]:
         raise click.UsageError(f"{path} must hold a JSON object: a tool's result, or its structured content.")
     whole = value if {"content", "structuredContent"} & value.keys() else {"structuredContent": value}
     text = json.dumps(whole.get("structuredContent"), ensure_ascii=False)
-    said = {"content": [{"type": "text", "text": text}], **whole}
-    return {**said, "isError": True} if finding == "failed" else said
+    full = {"content": [{"type": "text", "text": text}], **whole}
+    return {**full, "isError": True} if finding == "failed" else full
 
 
 async def _whole_id(start: str, ports: Ports) -> str:
-    """The id that begins so, if there is exactly one."""
+    """The only id with this prefix."""
     if len(start) < 4 or await ports.store.recall(start) is not None:
         return start
     found = [one.id for one in await ports.store.claims(limit=10 * MOST) if one.id.startswith(start)]

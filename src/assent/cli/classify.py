@@ -21,17 +21,19 @@ from assent.lint.sources import kind_of
 
 @click.command(cls=TargetCommand)
 @click.argument("target", required=False)
-@click.option("--trust-annotations", is_flag=True, help="Believe declared hints instead of ignoring them.")
-@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL.")
+@click.option("--trust-annotations", is_flag=True, help="Trust the declared hints.")
+@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header to send to a URL.")
 @click.pass_context
 def classify(ctx: click.Context, target: str | None, trust_annotations: bool, headers: tuple[str, ...]) -> None:
     """Infer the effect of tools from their definitions.
 
-    TARGET (or standard input) has one tool definition or one page of a tools/list result per line, or is such a result
-    over several lines; or it is any other target of `assent lint`: a URL, an OpenAPI document, a client's
-    configuration, package.module:server, a configured upstream, or a command after `--`. One JSON object is written
-    for each tool, in the same order: name, tier, risk, read_only, destructive, overwrites, open_world, confidence,
-    reasons and labels.
+    TARGET (or standard input) is a file of tool definitions: one definition or one page of a tools/list result per
+    line, or one result over several lines. It can also be any target of `assent lint`: a URL, an OpenAPI document, a
+    client's configuration, package.module:server, a configured upstream, or a command after `--`. The output is one
+    JSON object per tool, in the same order: name, tier, risk, read_only, destructive, overwrites, open_world,
+    confidence, reasons and labels.
+
+    Example: assent classify https://example.com/mcp
     """
     if target is None and names_nothing(ctx, target):
         target = "-"
@@ -46,10 +48,10 @@ def classify(ctx: click.Context, target: str | None, trust_annotations: bool, he
 def _answers(
     ctx: click.Context, target: str | None, trust_annotations: bool, headers: tuple[str, ...]
 ) -> Iterator[list[str]]:
-    """The answers about a stream of definitions as they come; about any other target all at once."""
+    """The answers for a stream of definitions as they arrive; for any other target all at once."""
     if target is not None and _is_stream(target):
         with click.open_file(target, "rb") as file:
-            yield from _judge(cast("BinaryIO", file), trust_annotations)
+            yield from _classify_stream(cast("BinaryIO", file), trust_annotations)
         return
     reads = chosen(ctx, target, "spec", (), headers).read_all()
     for read in reads:
@@ -57,8 +59,8 @@ def _answers(
             click.echo(f"{visible(read.target.name)}: not classified: {visible(read.unchecked)}", err=True)
     subjects = [one for read in reads for one in read.target.subjects]
     if any(one.partial for one in subjects) or not subjects:
-        remedy = "Name a server, or a file with definitions"
-        raise SettingsError(Fault("there are no tool definitions in it", remedy, file=target or ""))
+        remedy = "Name a server, or a file with tool definitions"
+        raise SettingsError(Fault("it contains no tool definitions", remedy, file=target or ""))
     lines = (json.dumps(one.definition) for one in subjects)
     yield list(classify_lines(lines, trust_annotations=trust_annotations))
     if any(read.unchecked for read in reads):
@@ -66,7 +68,7 @@ def _answers(
 
 
 def _is_stream(target: str) -> bool:
-    """Whether the target is read line by line: standard input, a pipe, or a file that holds definitions."""
+    """Whether the target is read line by line: standard input, a pipe, or a file of definitions."""
     path = Path(target)
     if target == "-" or (path.exists() and not path.is_file()):
         return True
@@ -75,11 +77,11 @@ def _is_stream(target: str) -> bool:
     try:
         return kind_of(path.read_text(encoding="utf-8-sig"), target)[0] == "definitions"
     except (FaultsError, UnicodeDecodeError, OSError):
-        return True  # reading it says what is wrong, and in which line
+        return True  # Reading it reports the error and its line.
 
 
-def _judge(file: BinaryIO, trust_annotations: bool) -> Iterator[list[str]]:
-    """The answers as they are ready: whoever sends definitions one by one may wait for each."""
+def _classify_stream(file: BinaryIO, trust_annotations: bool) -> Iterator[list[str]]:
+    """The answers as soon as they are ready, because a sender may wait for each."""
     shares = read_shares(file)
     first = next((share for share in shares if share), [])
     shares = chain([first], shares)

@@ -1,4 +1,4 @@
-"""How are definitions that come faster than one core judges them shared among all cores, in the order they come?"""
+"""Classifies a stream of definitions on several cores, in input order."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from assent.infer import classify_line
 
 # A line and its number.
 Line = tuple[int, str]
-# What became of a share: its lines, and what ended it.
-Judged = tuple[list[str], Sequence[Fault]]
+# The result of a share: its output lines, and the faults that ended it.
+ShareResult = tuple[list[str], Sequence[Fault]]
 
-# So many lines are judged before others are called to help, and so many shares wait for each of them.
+# How many lines are classified before worker processes start, and how many shares are queued per worker.
 _ALONE: Final = 120
 _AHEAD: Final = 4
-# As much as a pipe holds: some forty definitions.
+# The capacity of a pipe: about forty definitions.
 _PIECE: Final = 65536
 
 
 def count_cores() -> int:
-    """How many may help: one where processes cannot be copied, since to start them anew takes longer than to judge."""
+    """The number of workers: one where processes cannot be forked, because starting them takes longer than the work."""
     copied = "fork" in get_all_start_methods()
     return len(os.sched_getaffinity(0)) if copied and hasattr(os, "sched_getaffinity") else 1
 
 
 def read_shares(file: BinaryIO) -> Iterator[list[Line]]:
-    """The lines of each piece of the input as it arrives, and an empty share before one that has to be waited for."""
+    """The lines of each piece of input as it arrives; an empty share marks that the next piece must be waited for."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8-sig")(), translate=True)
     number, begun, data = 0, [""], b"-"
     while data:
-        if not _is_at_hand(file):
+        if not _has_input(file):
             yield []
         data = file.read1(_PIECE)  # type: ignore[attr-defined]
         first, *others = decoder.decode(data, final=not data).split("\n")
@@ -55,37 +55,37 @@ def read_shares(file: BinaryIO) -> Iterator[list[Line]]:
             number += len(lines)
 
 
-def _is_at_hand(file: BinaryIO) -> bool:
+def _has_input(file: BinaryIO) -> bool:
     try:
         return bool(select.select([file.fileno()], [], [], 0)[0])
-    except (OSError, ValueError):  # no file at all, or one that cannot be asked
+    except (OSError, ValueError):  # Not a file, or one that cannot be polled.
         return True
 
 
 def classify_shares(shares: Iterable[list[Line]], *, trust_annotations: bool, cores: int) -> Iterator[list[str]]:
-    """The answers to each share, in order; an empty share stands for a pause, before which everything is answered."""
-    waiting: deque[Callable[[], Judged]] = deque()
+    """The answers to each share, in order; at an empty share everything so far is answered first."""
+    waiting: deque[Callable[[], ShareResult]] = deque()
     alone = _ALONE
     with ExitStack() as stack:
-        helpers: ProcessPoolExecutor | None = None
+        workers: ProcessPoolExecutor | None = None
         for share in shares:
-            if helpers is None and (cores < 2 or alone > 0):
+            if workers is None and (cores < 2 or alone > 0):
                 alone -= len(share)
-                yield from _tell(judge_share(share, trust_annotations))
+                yield from _yield_answers(classify_share(share, trust_annotations))
                 continue
-            if helpers is None:
-                helpers = _call(cores)
-                stack.callback(helpers.shutdown, cancel_futures=True)
+            if workers is None:
+                workers = _start_workers(cores)
+                stack.callback(workers.shutdown, cancel_futures=True)
             if share:
-                waiting.append(_hand_over(helpers, share, trust_annotations))
+                waiting.append(_submit(workers, share, trust_annotations))
             while waiting and (not share or len(waiting) >= _AHEAD * cores):
-                yield from _tell(waiting.popleft()())
+                yield from _yield_answers(waiting.popleft()())
         while waiting:
-            yield from _tell(waiting.popleft()())
+            yield from _yield_answers(waiting.popleft()())
 
 
-def judge_share(share: list[Line], trust_annotations: bool) -> Judged:
-    """What is answered to these lines, up to one that cannot be read."""
+def classify_share(share: list[Line], trust_annotations: bool) -> ShareResult:
+    """Classifies lines, up to the first that cannot be read."""
     answers: list[str] = []
     for number, line in share:
         try:
@@ -95,35 +95,35 @@ def judge_share(share: list[Line], trust_annotations: bool) -> Judged:
     return answers, ()
 
 
-def _hand_over(helpers: ProcessPoolExecutor, share: list[Line], trust_annotations: bool) -> Callable[[], Judged]:
-    """Give a share to whoever is free; what a helper that ended leaves behind is judged here."""
+def _submit(workers: ProcessPoolExecutor, share: list[Line], trust_annotations: bool) -> Callable[[], ShareResult]:
+    """Gives a share to a worker; if the worker pool breaks, it is classified here."""
     try:
-        answer = helpers.submit(judge_share, share, trust_annotations)
+        answer = workers.submit(classify_share, share, trust_annotations)
     except BrokenProcessPool:
-        return partial(judge_share, share, trust_annotations)
+        return partial(classify_share, share, trust_annotations)
 
-    def collect() -> Judged:
+    def collect() -> ShareResult:
         try:
             return answer.result()
         except BrokenProcessPool:
-            return judge_share(share, trust_annotations)
+            return classify_share(share, trust_annotations)
 
     return collect
 
 
-def _tell(judged: Judged) -> Iterator[list[str]]:
+def _yield_answers(judged: ShareResult) -> Iterator[list[str]]:
     answers, faults = judged
     yield answers
     if faults:
         raise FaultsError(faults)
 
 
-def _call(cores: int) -> ProcessPoolExecutor:
-    """Helpers that are copies of this process."""
-    return ProcessPoolExecutor(cores, mp_context=get_context("fork"), initializer=_settle)
+def _start_workers(cores: int) -> ProcessPoolExecutor:
+    """Workers that are forks of this process."""
+    return ProcessPoolExecutor(cores, mp_context=get_context("fork"), initializer=_prepare_worker)
 
 
-def _settle() -> None:
-    """Leave it to the first process to be interrupted, and look for no cycles: what is judged has none."""
+def _prepare_worker() -> None:
+    """Prepares a worker: only the first process handles interrupts, and there are no cycles to collect."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()

@@ -27,26 +27,34 @@ from assent.upstreams.openapi.api import ApiDescription
 
 @click.group()
 def contract() -> None:
-    """Show contracts, and the schema of contract files."""
+    """Show, draft and document contracts.
+
+    Example: assent contract show contracts.yaml
+    """
 
 
 @contract.command()
 def schema() -> None:
     """Print the JSON Schema of contract files, for editors.
 
-    Save it and put `# yaml-language-server: $schema=FILE` on the first line of a contract file.
+    Save it, and put `# yaml-language-server: $schema=FILE` on the first line of a contract file.
+
+    Example: assent contract schema > contract.schema.json
     """
     click.echo(json.dumps(contract_schema(), indent=2, ensure_ascii=False))
 
 
-@contract.command(short_help="Print contracts with all that was derived.")
+@contract.command(short_help="Print contracts with all derived values.")
 @click.argument("target", required=False)
 @click.option("--tool", "names", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
-@click.option("--excluded", is_flag=True, help="The operations of an OpenAPI document without a tool, and why.")
+@click.option("--excluded", is_flag=True, help="Print the OpenAPI operations that get no tool, and why.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, config: Path | None) -> None:
-    """Print the contracts of TARGET (a contract file, a pattern or an OpenAPI document), or of the configuration."""
+    """Print the contracts of TARGET (a contract file, a pattern or an OpenAPI document), or of the configuration.
+
+    Example: assent contract show contracts.yaml --tool place_order
+    """
     check_name(target or "")
     api = api_of(Path(target)) if target else None
     if excluded:
@@ -58,8 +66,8 @@ def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, 
     )
     known = {one.name for _, one in found}
     if missing := [name for name in names if name not in known]:
-        remedy = f"There are {', '.join(sorted(known)) or 'none at all'}"
-        raise ContractError([Fault("there is no contract of this name", remedy, name) for name in missing])
+        remedy = f"The contracts are: {', '.join(sorted(known)) or 'none'}"
+        raise ContractError([Fault("no contract has this name", remedy, name) for name in missing])
     chosen = [(upstream, one) for upstream, one in found if not names or one.name in names]
     if form == "json":
         click.echo(json.dumps(_file_of(chosen), indent=2, ensure_ascii=False))
@@ -68,7 +76,7 @@ def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, 
 
 
 def _file_of(chosen: Sequence[tuple[str, Contract]]) -> dict[str, Any]:
-    """The contracts as a contract file would say them, those of each upstream in a section of its own."""
+    """The contracts as a contract file, with one section per upstream."""
     parts: dict[str, dict[str, Any]] = {}
     for upstream, one in chosen:
         parts.setdefault(upstream, {})[one.name] = one.as_json()
@@ -82,7 +90,7 @@ def _patterns(target: str | None, config: Path | None) -> list[str]:
 
 def _print_excluded(api: ApiDescription | None, form: str) -> None:
     if api is None:
-        raise click.UsageError("--excluded is about an OpenAPI document: name one.")
+        raise click.UsageError("--excluded needs an OpenAPI document as TARGET.")
     if form == "json":
         click.echo(json.dumps([asdict(one) for one in api.excluded], indent=2, ensure_ascii=False))
         return

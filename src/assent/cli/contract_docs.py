@@ -1,4 +1,4 @@
-"""`assent contract docs`: does a server's page still say what its tools say?"""
+"""`assent contract docs`: prints a Markdown table of tools and keeps pages up to date with it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from assent.lint.markdown_table import drift, placed, table
 _File = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(cls=TargetCommand, short_help="Print or keep up to date a table of tools in Markdown.")
+@click.command(cls=TargetCommand, short_help="Print a Markdown table of tools, or keep a page up to date.")
 @target_options
-@click.option("--check", type=_File, help="Exit with 1 if this page has another table between its marks.")
-@click.option("--write", type=_File, help="Put the table between the marks of this page.")
+@click.option("--check", type=_File, help="Exit with 1 if the table in this page differs.")
+@click.option("--write", type=_File, help="Write the table into this page.")
 @config_option
 @click.pass_context
 def docs(
@@ -32,10 +32,12 @@ def docs(
     write: Path | None,
     config: Path | None,
 ) -> None:
-    """Print the table of TARGET's tools in Markdown, or keep a page equal to it.
+    """Print the table of TARGET's tools in Markdown, or check or write it in a page.
 
-    Without TARGET it is that of the configuration's contracts.
-    The table stands between the lines `<!-- assent:tools -->` and `<!-- /assent:tools -->`, each alone and once.
+    Without TARGET, the table shows the contracts of the configuration. In a page, the table is between the lines
+    `<!-- assent:tools -->` and `<!-- /assent:tools -->`; each must be alone on its line and occur once.
+
+    Example: assent contract docs contracts.yaml --write README.md
     """
     if check is not None and write is not None:
         raise click.UsageError("--check and --write exclude each other.", ctx)
@@ -43,8 +45,8 @@ def docs(
         target = str(find_file(config))
     read = chosen(ctx, target, profile, contracts, headers).read().target
     if read.configuration and not read.subjects:
-        remedy = "Name them under `contracts:`, or name a server: a URL or a command after `--`"
-        raise SettingsError(Fault("the configuration names no contracts", remedy, file=target or ""))
+        remedy = "List contract files under `contracts:`, or name a server: a URL or a command after `--`"
+        raise SettingsError(Fault("the configuration lists no contracts", remedy, file=target or ""))
     made = table(read.subjects)
     if check is not None:
         lines = drift(_page(check), made, str(check))

@@ -1,4 +1,4 @@
-"""`assent contract init`: prints a contract file for the tools of a server, for a person to review."""
+"""`assent contract init`: drafts a contract file for the tools of a server, for a person to review."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assent.upstreams.openapi.api import ApiTool
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One tool's contract as we would write it, why, and whether a person should look at it first."""
+    """The drafted contract of one tool, the reasons for it, and whether a person should check it first."""
 
     name: str
     fields: Mapping[str, Any]
@@ -41,9 +41,9 @@ class Draft:
     doubtful: bool
 
 
-@click.command(cls=TargetCommand, short_help="Print a contract file to begin with.")
+@click.command(cls=TargetCommand, short_help="Print a draft of a contract file.")
 @target_options
-@click.option("--from-log", is_flag=True, help="Say beside each tool what was seen of it while observing.")
+@click.option("--from-log", is_flag=True, help="Add to each tool what observe mode recorded about it.")
 @config_option
 @click.pass_context
 def init(
@@ -55,15 +55,15 @@ def init(
     from_log: bool,
     config: Path | None,
 ) -> None:
-    """Print a contract file for the tools of TARGET: the doubtful ones first, the reasons as comments.
+    """Print a contract file for the tools of TARGET: doubtful tools first, reasons as comments.
 
-    TARGET may be the name of a configured upstream; then the file is bound to it.
+    If TARGET is the name of a configured upstream, the file is bound to it.
+
+    Example: assent contract init https://example.com/mcp > contracts.yaml
     """
     settings = settings_naming(target, config) if target is not None else None
     if config is not None and not from_log and settings is None:
-        message = (
-            "-c says whose log is read, or whose upstream is meant: it goes with --from-log or an upstream's name."
-        )
+        message = "-c names the configuration of a log or an upstream: use it with --from-log or an upstream's name."
         raise click.UsageError(message, ctx)
     what = chosen(ctx, target, profile, contracts, headers, config)
     upstream = what.target or "" if settings is not None else ""
@@ -71,44 +71,45 @@ def init(
     seen = seen_in(with_ports(config, _entries)) if from_log else {}
     if settings is not None:
         seen = {one.name: seen[name] for one in drafts if (name := settings.wire_name(upstream, one.name)) in seen}
-    click.echo(written(drafts, seen, upstream), nl=False)
+    click.echo(contract_file(drafts, seen, upstream), nl=False)
     left = left_out(drafts)
     doubts = sum(one.doubtful for one in drafts if one.name not in left)
-    first = "; these stand first" if doubts else ""
+    first = "; they come first" if doubts else ""
     click.echo(f"{len(drafts)} tools, {doubts} of them doubtful{first}.", err=True)
     if left:
         click.echo(f"{counted(len(left), 'name')} left out; comments in the file say why.", err=True)
 
 
 def _drafts(what: Chosen) -> list[Draft]:
-    """The drafts of a target, as the server or the API description says it."""
+    """The drafts of a target, from the server or the OpenAPI document."""
     api = api_of(Path(what.target)) if what.target is not None else None
     if api is not None:
         return [draft_operation(tool) for tool in api.tools.values()]
     read = what.read()
     if read.target.configuration:
-        remedy = f"Name one of them: `assent contract init NAME -c {what.target}`"
-        raise SettingsError(Fault("the upstreams of a configuration are not asked", remedy, file=what.target or ""))
-    return _drafted([one.definition for one in read.target.subjects], read.server)
+        remedy = f"Name one upstream: `assent contract init NAME -c {what.target}`"
+        message = "a configuration is not a server, and its upstreams are not contacted"
+        raise SettingsError(Fault(message, remedy, file=what.target or ""))
+    return _draft_all([one.definition for one in read.target.subjects], read.server)
 
 
 def _drafts_of(name: str, upstream: UpstreamSettings) -> list[Draft]:
-    """The drafts of a configured upstream; contracts that are written already change nothing."""
+    """The drafts of a configured upstream; existing contracts are ignored."""
     if upstream.openapi is not None:
         return [draft_operation(tool) for tool in read_description(upstream.openapi).tools.values()]
     found = list_tools(name, upstream)
-    return _drafted(found, found.server)
+    return _draft_all(found, found.server)
 
 
-def _drafted(definitions: Sequence[Mapping[str, Any]], server: str) -> list[Draft]:
+def _draft_all(definitions: Sequence[Mapping[str, Any]], server: str) -> list[Draft]:
     known = known_fields(server, definitions)
     return [draft(one, known.get(str(one.get("name")))) for one in definitions]
 
 
 def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Draft:
-    """The contract a tool would be held to now, as a file would say it. `known` is what we bring for its server."""
+    """Drafts the contract that a tool would get now. `known` is the contract that Assent ships for it, if any."""
     if known is not None:
-        return Draft(str(definition.get("name")), known, ("this is the contract that Assent brings for it",), False)
+        return Draft(str(definition.get("name")), known, ("this is the contract that Assent ships for it",), False)
     inference, claims = classify(definition), read_claims(definition)
     tier, risk = judge(inference, claims, trusted=False)
     fields: dict[str, Any] = {"side_effect": tier.value}
@@ -121,32 +122,32 @@ def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None)
     doubtful = inference.confidence < CONFIDENT or contradicts or risk is Risk.FORBIDDEN
     reasons = [_guess(inference)]
     if contradicts:
-        reasons.append(f"the server itself says readOnlyHint: {str(claims.read_only).lower()}; one of us is wrong")
+        reasons.append(f"the server declares readOnlyHint: {str(claims.read_only).lower()}; one of the two is wrong")
     elif tier is Tier.DESTRUCTIVE and tier != inference.tier:
-        reasons.append("the server itself says destructiveHint: true, and what it admits is believed")
+        reasons.append("the server declares destructiveHint: true, which is trusted")
     return Draft(str(definition.get("name")), fields, tuple(reasons), doubtful)
 
 
 def draft_operation(tool: ApiTool) -> Draft:
-    """The contract of an operation as its document gives it; only what its author did not say can be doubtful."""
+    """Drafts the contract of an OpenAPI operation; only values that its author did not set can be doubtful."""
     operation, inference = tool.operation, classify(tool.definition)
     place = f"{operation.method.upper()} {operation.path}"
     fields = {name: tool.fields[name] for name in ("side_effect", "overwrites", "risk") if name in tool.fields}
     if operation.extensions.get("x-side-effect") == fields["side_effect"]:
-        return Draft(tool.name, fields, (f"{place}: its author says so (x-side-effect)",), False)
+        return Draft(tool.name, fields, (f"{place}: set by its author (x-side-effect)",), False)
     differs = inference.tier != fields["side_effect"] and inference.confidence >= CONFIDENT
     unclear = operation.method == "post" and inference.confidence < CONFIDENT
-    reasons = (place, f"by its name and texts: {_guess(inference)}")
+    reasons = (place, f"from its name and texts: {_guess(inference)}")
     return Draft(tool.name, fields, reasons, differs or unclear or fields.get("risk") == Risk.FORBIDDEN.value)
 
 
 def _guess(inference: Inference) -> str:
-    return f"{inference.tier}, {inference.confidence:.0%} sure: {'; '.join(inference.reasons) or 'nothing says more'}"
+    return f"{inference.tier}, {inference.confidence:.0%} sure: {'; '.join(inference.reasons) or 'no further reason'}"
 
 
-def written(drafts: Iterable[Draft], seen: Mapping[str, str], upstream: str = "") -> str:
-    """The file: what a person must look at first, then the rest, each tool under why we think so."""
-    head = ["# Written by `assent contract init`. Review it, correct it, and name it under `contracts:`."]
+def contract_file(drafts: Iterable[Draft], seen: Mapping[str, str], upstream: str = "") -> str:
+    """The contract file: doubtful tools first, each tool under its reasons."""
+    head = ["# Written by `assent contract init`. Review it, correct it, and list it under `contracts:`."]
     head += [f"upstream: {json.dumps(upstream)}"] if upstream else []
     lines = [*head, "tools:"]
     drafts = list(drafts)
@@ -154,27 +155,27 @@ def written(drafts: Iterable[Draft], seen: Mapping[str, str], upstream: str = ""
     ordered = sorted((one for one in drafts if one.name not in left), key=lambda one: (not one.doubtful, one.name))
     for number, one in enumerate(ordered):
         if one.doubtful and number == 0:
-            lines.append("  # Doubtful: look at these first.")
+            lines.append("  # Doubtful: check these first.")
         if not one.doubtful and (number == 0 or ordered[number - 1].doubtful):
             lines.append("  # Clear.")
         notes = [*one.reasons, *([seen[one.name]] if one.name in seen else [])]
-        lines += [f"  # {_plain(note)}" for note in notes]
+        lines += [f"  # {_comment_text(note)}" for note in notes]
         body = yaml.safe_dump({one.name: dict(one.fields)}, sort_keys=False, allow_unicode=True)
         lines += [f"  {line}" for line in body.splitlines()]
     lines = lines if ordered else [*head, "tools: {}"]
-    return "\n".join([*lines, *(f"# Left out: {_plain(why)}" for why in left.values())]) + "\n"
+    return "\n".join([*lines, *(f"# Left out: {_comment_text(why)}" for why in left.values())]) + "\n"
 
 
 def left_out(drafts: Iterable[Draft]) -> dict[str, str]:
-    """The names that no contract file can hold, each with the reason: one of them makes the whole file unusable."""
+    """The names that a contract file cannot hold, each with the reason; one would make the whole file invalid."""
     number = Counter(one.name for one in drafts)
-    wrong = {name: "no contract can have this name" for name in number if not re.fullmatch(TOOL_NAME, name)}
+    wrong = {name: "this is not a valid contract name" for name in number if not re.fullmatch(TOOL_NAME, name)}
     twice = {name: "it is listed twice" for name in number if number[name] > 1}
     return {name: f"{why}: {visible(name)}" for name, why in sorted({**twice, **wrong}.items())}
 
 
 def seen_in(entries: Iterable[LogEntry]) -> dict[str, str]:
-    """What the log says of each tool: how often it was called, and what would have been asked or refused."""
+    """What the log says about each tool: how often it was called, and what enforce mode would have done."""
     calls: Counter[str] = Counter()
     would: dict[str, Counter[str]] = {}
     for logged in entries:
@@ -184,7 +185,7 @@ def seen_in(entries: Iterable[LogEntry]) -> dict[str, str]:
             would.setdefault(facts["tool"], Counter()).update(facts.get("would") or ())
     return {
         name: f"seen {_times(number)}"
-        + "".join(f"; {code} would have come {_times(n)}" for code, n in would[name].items())
+        + "".join(f"; {code} {_times(n)} in enforce mode" for code, n in would[name].items())
         for name, number in calls.items()
     }
 
@@ -200,6 +201,6 @@ async def _entries(ports: Ports) -> list[LogEntry]:
     return found
 
 
-def _plain(text: str) -> str:
-    """Text that cannot leave its comment."""
+def _comment_text(text: str) -> str:
+    """Text that cannot break out of its comment."""
     return "".join(character if character.isprintable() else " " for character in text)[:300]

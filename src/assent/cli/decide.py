@@ -1,4 +1,4 @@
-"""`assent decide`: what would happen to this call?"""
+"""`assent decide`: explains what would happen to a call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assent.core.catalogue import Catalogue
 from assent.core.principal import KINDS, Principal
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
-from assent.gateway.catalogue_preview import survey
+from assent.gateway.catalogue_preview import preview_catalogue
 from assent.pipeline.explain import Explanation, explain
 from assent.testing.decisions import run_cases
 
@@ -31,9 +31,9 @@ _PRINCIPAL_KEYS = {"id", "kind", "tenant", "scopes", "roles", "acr", "auth_time"
 @click.command()
 @click.argument("request_file", type=click.File("r", encoding="utf-8"), default="-", metavar="[REQUEST]")
 @click.option(
-    "--cases", type=click.Path(path_type=Path, exists=True), help="Run decision cases instead of one request."
+    "--cases", type=click.Path(path_type=Path, exists=True), help="Run a file or folder of decision cases instead."
 )
-@click.option("--as", "caller", metavar="NAME", help="The API key of the configuration to call as.")
+@click.option("--as", "caller", metavar="NAME", help="Call with the configured API key of this name.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 @click.pass_context
@@ -43,8 +43,10 @@ def decide(
     """Explain one call, stage by stage, without running it.
 
     REQUEST is a file (or standard input) with one JSON object: `tool`, `arguments`, optionally `principal`, `key`.
-    Upstreams are asked for their tools where no contract has the name and the input, or where definitions are pinned.
-    Exit code 0: it would be answered; 1: it would be refused or would wait for a person.
+    Upstreams are asked for their tools if no contract defines the tool and its input, or if definitions are pinned.
+    Exit code 0: the call would be answered; 1: it would be refused or would wait for a person.
+
+    Example: echo '{"tool": "place_order", "arguments": {}}' | assent decide --as ci
     """
     if cases is not None:
         ctx.exit(_run_cases(cases))
@@ -58,29 +60,29 @@ def decide(
 async def _explain(request: Request, settings: Settings) -> Explanation:
     ports = await deciding_ports(settings)
     try:
-        if settings.upstreams and (_depends(settings) or _says_too_little(ports.catalogue(), request.tool)):
+        if settings.upstreams and (_depends_on_upstreams(settings) or _needs_upstream(ports.catalogue(), request.tool)):
             ports = ports._replace(catalogue=await _catalogue(request.tool, ports.catalogue(), settings))
         return await explain(request, ports)
     finally:
         await ports.store.close()
 
 
-def _depends(settings: Settings) -> bool:
-    """Whether what upstreams list decides if a tool is served: pins, or names that several of them may have."""
+def _depends_on_upstreams(settings: Settings) -> bool:
+    """Whether the upstreams' lists decide if a tool is served: pins, or names that several upstreams may have."""
     return len(settings.upstreams) > 1 or (settings.pins is not None and Path(settings.pins).exists())
 
 
-def _says_too_little(contracts: Catalogue, tool: str) -> bool:
-    """Whether only the upstream can say if there is such a tool, and which arguments it takes."""
+def _needs_upstream(contracts: Catalogue, tool: str) -> bool:
+    """Whether only the upstream knows if the tool exists and which arguments it takes."""
     return tool not in contracts.tools or contracts.tools[tool].contract.input is None
 
 
 async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Callable[[], Catalogue]:
-    """What upstreams list: only they know of a tool without a contract, or that a definition changed.
+    """The catalogue of the upstreams, which know tools without a contract and changed definitions.
 
-    Where one of them does not answer, what contracts say of the tool is all there is.
+    If an upstream does not answer and the tool is unknown, the contracts alone are used.
     """
-    tool_loader = await survey(settings)
+    tool_loader = await preview_catalogue(settings)
     found, troubles = tool_loader.catalogue, tool_loader.troubles
     for name, trouble in troubles.items():
         click.echo(f"upstream {name}: {visible(trouble)}", err=True)
@@ -103,19 +105,19 @@ def _request(file: IO[str], settings: Settings, caller: str | None) -> Request:
     try:
         given = json.loads(file.read())
     except (ValueError, RecursionError) as error:
-        raise SettingsError(Fault(f"the request is not JSON: {error}", "Give one JSON object")) from None
+        raise SettingsError(Fault(f"the request is not JSON: {error}", "Write one JSON object")) from None
     if not isinstance(given, dict) or not isinstance(given.get("tool"), str):
         raise SettingsError(
-            Fault("the request names no tool", 'Give an object such as {"tool": "...", "arguments": {}}')
+            Fault("the request has no tool", 'Write an object such as {"tool": "...", "arguments": {}}')
         )
     unknown = sorted(set(given) - _KEYS)
     if unknown:
-        raise SettingsError(Fault("there is no such key", "The keys are " + ", ".join(sorted(_KEYS)), unknown[0]))
+        raise SettingsError(Fault("this key is unknown", "The keys are " + ", ".join(sorted(_KEYS)), unknown[0]))
     key, can_ask = given.get("key"), given.get("can_ask", False)
     if key is not None and not isinstance(key, str):
-        raise SettingsError(Fault("a key is text", "Write it in quotes", "key"))
+        raise SettingsError(Fault("the key must be text", "Put it in quotes", "key"))
     if not isinstance(can_ask, bool):
-        raise SettingsError(Fault("it is true or false", "Say true if the client can ask its user", "can_ask"))
+        raise SettingsError(Fault("it must be true or false", "Write true if the client can ask its user", "can_ask"))
     return Request(
         tool=given["tool"],
         arguments=given.get("arguments"),
@@ -126,7 +128,7 @@ def _request(file: IO[str], settings: Settings, caller: str | None) -> Request:
 
 
 def _principal(given: Any, settings: Settings, caller: str | None) -> Principal:
-    """Who calls: as the request says, as a configured key, or as the one local caller there is."""
+    """The caller: from the request, a configured key, or the configured local caller."""
     if given is not None:
         return principal_of(given)
     for key in settings.auth.api_keys:
@@ -136,23 +138,23 @@ def _principal(given: Any, settings: Settings, caller: str | None) -> Principal:
     if caller is None and local is not None:
         return principal_of(local.model_dump(exclude={"name"}) | {"id": local.name or "local"})
     names = ", ".join(key.name for key in settings.auth.api_keys) or "none"
-    remedy = f"Say `principal` in the request, or --as one of: {names}"
+    remedy = f"Add `principal` to the request, or use --as with one of: {names}"
     if caller is not None:
-        raise SettingsError(Fault(f"there is no key named {visible(caller)} in the configuration", remedy, "--as"))
-    raise SettingsError(Fault("nobody is calling", remedy, "principal"))
+        raise SettingsError(Fault(f"no configured key has the name {visible(caller)}", remedy, "--as"))
+    raise SettingsError(Fault("the request has no caller", remedy, "principal"))
 
 
 def principal_of(given: Any) -> Principal:
-    """A principal as JSON says it."""
+    """A principal from JSON."""
     if not isinstance(given, dict) or set(given) - _PRINCIPAL_KEYS or given.get("kind") not in KINDS:
         keys = ", ".join(sorted(_PRINCIPAL_KEYS))
         raise SettingsError(
-            Fault("this is no principal", f"Say kind: agent, human or service; the keys are {keys}", "principal")
+            Fault("this is not a principal", f"Set kind to agent, human or service; the keys are {keys}", "principal")
         )
     for key, value in given.items():
         fits, expected = _FORMS.get(key, _TEXT)
         if not fits(value):
-            raise SettingsError(Fault(f"{expected} is expected", "Correct it", f"principal.{key}"))
+            raise SettingsError(Fault(f"{expected} is expected", "Correct the value", f"principal.{key}"))
     return Principal(
         id=given.get("id", "caller"),
         kind=given["kind"],

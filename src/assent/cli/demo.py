@@ -1,4 +1,4 @@
-"""`assent demo`: a demo upstream and the gateway in front of it, with nothing to configure."""
+"""`assent demo`: runs a demo server with the gateway in front of it."""
 
 from __future__ import annotations
 
@@ -44,16 +44,19 @@ _OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl")
 @click.command()
 @click.option(
     "--folder", type=click.Path(path_type=Path, file_okay=False), default=Path(".assent-demo"), show_default=True,
-    help="Everything the demo writes lies here; it starts afresh each time.",
+    help="The folder of all demo files; the demo starts afresh each time.",
 )  # fmt: skip
 @click.option("--port", default=8420, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--once", is_flag=True, help="Tell the story and exit.")
+@click.option("--once", is_flag=True, help="Run the scripted calls and exit.")
 @click.option(
     "--browser/--no-browser", default=None,
     help="Open the console in a browser; default: if this machine has a display and output goes to a terminal.",
 )  # fmt: skip
 def demo(folder: Path, port: int, once: bool, browser: bool | None) -> None:
-    """A demo upstream and the gateway in front of it, ready to try. Ctrl-C stops."""
+    """Run a demo server with the gateway in front of it. Ctrl-C stops.
+
+    Example: assent demo --port 8420
+    """
     opens = has_display() and sys.stdout.isatty() if browser is None else browser
     asyncio.run(run(folder, port, once, opens and not once))
 
@@ -80,7 +83,7 @@ async def run(folder: Path, port: int, once: bool, opens: bool) -> None:
 
 async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.Event) -> None:
     async with AsyncExitStack() as stack:
-        _take(stack, folder)
+        _lock_folder(stack, folder)
         office = Office(folder / "book.jsonl")
         upstream = await _serve(stack, office.server.streamable_http_app(), _listener(0))
         listener = _listener(port)
@@ -102,7 +105,7 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
                 signature(watched_files(file, gateway_app.settings)),
             )
         )
-        click.echo(f"A demo office at {upstream}, and the gateway in front of it at {url}. Its files: {folder}/")
+        click.echo(f"A demo office runs at {upstream}; the gateway in front of it at {url}. Its files: {folder}/")
         story = Story(url, office, lambda: gateway_app.reload(UPSTREAM), click.echo)
         await story.tell()
         click.echo(next_steps(assent_command(), url, folder, story.pending))
@@ -115,8 +118,8 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
             await stop.wait()
 
 
-def _take(stack: AsyncExitStack, folder: Path) -> None:
-    """Have the folder to ourselves and start afresh, touching nothing that is not the demo's own."""
+def _lock_folder(stack: AsyncExitStack, folder: Path) -> None:
+    """Locks the folder and deletes the files of the last demo, but no others."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         held = os.open(folder, os.O_RDONLY)
@@ -125,7 +128,7 @@ def _take(stack: AsyncExitStack, folder: Path) -> None:
         _check_ours(folder)
         for name in _OURS:
             (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(folder / KEYS, ignore_errors=True)  # with what was signed of a log that is gone
+        shutil.rmtree(folder / KEYS, ignore_errors=True)  # The keys signed a log that no longer exists.
     except BlockingIOError:
         fault = Fault(f"a demo already runs in {folder}", "Stop it with Ctrl-C, or choose another --folder")
         raise SettingsError(fault) from None
@@ -134,18 +137,18 @@ def _take(stack: AsyncExitStack, folder: Path) -> None:
 
 
 def _check_ours(folder: Path) -> None:
-    """A folder of somebody else's may hold a store and a configuration under the same names."""
+    """Refuses a folder that holds files of another program."""
     file = folder / "assent.yaml"
     if any(folder.iterdir()) and not (file.exists() and file.read_text("utf-8", "replace").startswith(MARK)):
-        raise SettingsError(Fault(f"{folder} holds files that are not the demo's", "Choose another --folder"))
+        raise SettingsError(Fault(f"{folder} contains files that are not the demo's", "Choose another --folder"))
 
 
 def _listener(port: int) -> socket.socket:
-    """The port if it is free, otherwise any that is."""
+    """A socket on this port if it is free, otherwise on any free port."""
     try:
         return bind("127.0.0.1", port)
     except OSError:
-        click.echo(f"Port {port} is taken; another one is used.", err=True)
+        click.echo(f"Port {port} is in use; the demo uses another one.", err=True)
         return bind("127.0.0.1", 0)
 
 
@@ -164,7 +167,7 @@ async def _serve(stack: AsyncExitStack, app: App, listener: socket.socket) -> st
 
 
 def _write(folder: Path, upstream: str, gateway: str) -> Path:
-    """The gateway's configuration, and the one with which a client wraps the same office."""
+    """Writes the configuration of the gateway, and one for a client that wraps the same server."""
     common: dict[str, Any] = {"store": "sqlite:///assent.db", "mode": "enforce", "contracts": ["contracts.yaml"]}
     common |= {"secrets": {"directory": KEYS}}
     served = {
@@ -182,6 +185,6 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
 
 
 async def _accept(gateway_app: GatewayApp, folder: Path) -> None:
-    """What `assent pin --write` does: a person accepts the definitions as they are now."""
+    """Accepts the current definitions, as `assent pin --write` does."""
     definitions: list[dict[str, Any]] = await gateway_app.links[UPSTREAM].load()
     (folder / LOCK).write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`assent hosts`: what will each host and each directory make of every tool?"""
+"""`assent hosts`: shows how hosts and directories will treat each tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assent.lint.json_text import written
     "--submission",
     "directory",
     type=click.Choice(["anthropic", "openai"]),
-    help="Write what this directory wants to be handed: every hint with its justification.",
+    help="Print the JSON that this directory expects: every hint with its justification.",
 )
 @click.pass_context
 def hosts(
@@ -33,21 +33,23 @@ def hosts(
     form: str,
     directory: str | None,
 ) -> None:
-    """Say which hosts will run each tool of TARGET without asking, and what each directory's reviewer will say.
+    """Show which hosts will run each tool of TARGET without asking, and what each directory's reviewer will object to.
 
-    With --submission, the contracts of TARGET are said as that directory wants them.
+    With --submission, print the contracts of TARGET in the form that the directory expects.
+
+    Example: assent hosts contracts.yaml
     """
     if directory and form != "json" and ctx.get_parameter_source("form") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("A directory is handed JSON: leave --format away, or say json.", ctx)
+        raise click.UsageError("A submission is JSON: leave out --format, or use json.", ctx)
     given = chosen(ctx, target, directory or profile, contracts, headers).read().target
     if not given.subjects:
-        raise SettingsError(Fault("there are no tools in it", "Name a server, or a file with definitions or contracts"))
+        raise SettingsError(Fault("it contains no tools", "Name a server, or a file with definitions or contracts"))
     if directory is None:
         click.echo(FORMATS[form](given.name, matrix(given)))
         return
     unseen = [tool.name for tool in given.subjects if is_unseen(tool)]
     if unseen:
-        click.echo(f"Left out, since nobody is shown them: {visible(', '.join(unseen))}", err=True)
+        click.echo(f"Left out, because they are hidden from agents: {visible(', '.join(unseen))}", err=True)
     try:
         click.echo(written(submission(given, directory)))
     except SettingsError as error:

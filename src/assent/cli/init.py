@@ -1,4 +1,4 @@
-"""`assent init`: what must change in a desktop client's configuration, so that its servers are governed?"""
+"""`assent init`: puts `assent wrap` before the servers of a desktop client's configuration."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ from assent.files import draft
 @click.command()
 @click.option("--client", "file", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="The client's configuration: a JSON file with `mcpServers` (or `servers`).")  # fmt: skip
-@click.option("--write", is_flag=True, help="Change the file; the old one is kept beside it.")
+@click.option("--write", is_flag=True, help="Change the file; a copy of the old file is kept beside it.")
 def init(file: Path, write: bool) -> None:
-    """Show a desktop client's configuration with `assent wrap` before every command, or write it.
+    """Print a desktop client's configuration with `assent wrap` before every command, or write it.
 
-    A server that is wrapped already stays as it is; one behind a URL is named and left alone.
+    A server that is already wrapped stays unchanged. A server with a URL is reported and stays unchanged.
+
+    Example: assent init --client claude_desktop_config.json --write
     """
     text = _text_of(file)
     document = _document(text, file)
     changed = {name: wrapped(server) for name, server in _servers(document, file).items() if is_plain(server)}
     for name, server in _servers(document, file).items():
         if "url" in server:
-            click.echo(f"{name} is behind a URL: serve it with `assent serve`.", err=True)
+            click.echo(f"{name} has a URL: govern it with `assent serve`.", err=True)
         elif not isinstance(server.get("args") or [], list):
-            click.echo(f"{name} is left alone: its `args` are not a list.", err=True)
+            click.echo(f"{name} is not changed: its `args` are not a list.", err=True)
     document[_key(document)] = {**_servers(document, file), **changed}
     written = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if not write:
         click.echo(written, nl=False)
         return
     if not changed:
-        click.echo("Nothing to change: every server is wrapped already.", err=True)
+        click.echo("No change is needed: every server is already wrapped.", err=True)
         return
     many = "1 server is" if len(changed) == 1 else f"{len(changed)} servers are"
     click.echo(f"{many} wrapped now; the old file is {_replace(file, written)}.", err=True)
@@ -60,7 +62,7 @@ def is_plain(server: dict[str, Any]) -> bool:
 
 
 def assent_command() -> str:
-    """The whole path of this very command: clients start servers with an environment of their own."""
+    """The full path of this command, because clients start servers with their own environment."""
     beside = Path(sys.executable).with_name("assent")
     return str(beside) if beside.exists() else shutil.which("assent") or "assent"
 
@@ -87,7 +89,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise ValueError(f"{twice!r} stands twice in one object")
+        raise ValueError(f"{twice!r} occurs twice in one object")
     return found
 
 
@@ -98,24 +100,24 @@ def _key(document: dict[str, Any]) -> str:
 def _servers(document: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
     servers = document.get(_key(document))
     if not isinstance(servers, dict) or not all(isinstance(server, dict) for server in servers.values()):
-        raise SettingsError(Fault("it names no servers", "It has `mcpServers` at the top", "mcpServers", str(file)))
+        raise SettingsError(Fault("it lists no servers", "It has `mcpServers` at the top", "mcpServers", str(file)))
     return servers
 
 
 def _replace(link: Path, new: str) -> Path:
-    """Write the new text; the old file stays beside it under a name that is not taken, as readable as it was."""
-    file = link.resolve()  # a link stays one
+    """Writes the new text and keeps the old file under a free name, with the same permissions."""
+    file = link.resolve()  # A symbolic link stays a link.
     made: list[Path] = []
     try:
         made.append(draft(file, file.read_bytes()))
         made.append(draft(file, new.encode()))
-        kept = _free(file.with_name(f"{file.name}.before-assent"))
+        kept = _free_name(file.with_name(f"{file.name}.before-assent"))
         made[0].rename(kept)
         made[0] = kept
         made[1].replace(file)
         made.clear()
     except OSError as error:
-        remedy = "Nothing was changed; run it where you may write"
+        remedy = "Nothing was changed; check that you may write to this folder"
         raise SettingsError(Fault(f"cannot be written: {error.strerror}", remedy, file=str(link))) from None
     finally:
         for one in made:
@@ -123,7 +125,7 @@ def _replace(link: Path, new: str) -> Path:
     return kept
 
 
-def _free(wanted: Path) -> Path:
+def _free_name(wanted: Path) -> Path:
     path, number = wanted, 1
     while path.exists() or path.is_symlink():
         number += 1

@@ -1,4 +1,4 @@
-"""`assent lint`: finds what is missing, contradictory or wrong in what tools say of themselves."""
+"""`assent lint`: finds missing, contradictory or wrong tool metadata."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _File = click.Path(path_type=Path, dir_okay=False)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @reading_options
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
-@click.option("--suppressions", type=_File, help="A file of rules not applied to some tools, with reasons.")
-@click.option("--baseline", type=_File, help="Findings of this file do not count.")
-@click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline instead of failing.")
-@click.option("--least", type=click.Choice(SEVERITIES), default="note", show_default=True, help="What is shown.")
+@click.option("--suppressions", type=_File, help="A file of rules that are not applied to some tools, with reasons.")
+@click.option("--baseline", type=_File, help="Ignore the findings in this file.")
+@click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline file instead of failing.")
+@click.option("--least", type=click.Choice(SEVERITIES), default="note", show_default=True, help="Lowest level shown.")
 @click.option(
-    "--fail-on", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="What exits with 1."
+    "--fail-on", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="Lowest level that exits 1."
 )
-@click.option("--fix", is_flag=True, help="Write the fixes that are safe into the files, and show them.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--fix", is_flag=True, help="Write the safe fixes into the files and show them.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, without changing it.")
 @click.pass_context
 def lint(
     ctx: click.Context,
@@ -52,17 +52,19 @@ def lint(
     fix: bool,
     diff: bool,
 ) -> None:
-    """Find what is missing, contradictory or wrong in what tools say of themselves.
+    """Find missing, contradictory or wrong tool metadata.
 
     TARGET is a URL, a file of tool definitions, a contract file, an OpenAPI document, a configuration,
-    package.module:server or the name of a configured upstream; or a command after `--`. The servers that a client's
-    configuration names are started and asked. Exit code 1: there are findings (notes alone do not count), or a server
+    package.module:server or the name of a configured upstream; or a command after `--`. The servers of a client's
+    configuration are started and asked. Exit code 1: there are findings (notes alone do not count), or a server
     was not checked.
+
+    Example: assent lint contracts.yaml https://example.com/mcp
     """
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE.", ctx)
     if write_baseline and (fix or diff):
-        raise click.UsageError("--write-baseline writes findings down, --fix answers them: give one of them.", ctx)
+        raise click.UsageError("--write-baseline cannot be combined with --fix or --diff.", ctx)
     allowed = read_suppressions(suppressions, all_rules()) if suppressions is not None else []
     known = _known(baseline, write_baseline)
     targets = tuple(dict.fromkeys(targets))
@@ -88,12 +90,12 @@ def lint(
 
 
 def _notice(read: LintInput) -> str:
-    """What was not checked of a target, and how to have it checked."""
+    """What was not checked in a target, and how to check it."""
     if read.unchecked:
         return f"not checked: {read.unchecked}"
     if upstreams := _upstreams_in(read.target.configuration):
-        return f"its upstreams were not asked; lint them by name: `assent lint {' '.join(upstreams)}`"
-    return "" if read.target.subjects or read.target.configuration else "there are no tools in it"
+        return f"its upstreams were not checked; lint them by name: `assent lint {' '.join(upstreams)}`"
+    return "" if read.target.subjects or read.target.configuration else "it contains no tools"
 
 
 def _upstreams_in(configuration: str) -> list[str]:
@@ -103,7 +105,7 @@ def _upstreams_in(configuration: str) -> list[str]:
 
 
 def _known(baseline: Path | None, to_write: bool) -> Baseline | None:
-    """What the baseline has; what is to be written may be new or empty, but must be no other file."""
+    """The baseline; a baseline to be written may be missing or empty, but not another kind of file."""
     if baseline is None or (to_write and not (baseline.is_file() and baseline.stat().st_size)):
         return None
     return read_baseline(baseline)

@@ -1,4 +1,4 @@
-"""Which files does `assent lint --fix` change, and what does it show of that?"""
+"""Applies the fixes of `assent lint --fix` and shows them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from assent.lint.suppressions import Suppression
 
 
 def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], known: Baseline | None, *, write: bool) -> None:
-    """Show what is changed in the files of the targets and, unless it is only to be shown, change it."""
+    """Shows the changes to the files of the targets and, with `write`, makes them."""
     files = {file.resolve(): (file, one) for one in named for file in fixable_files(_file_of(one))}
-    mended = [_mended(file, profile(one.profile), allowed, known) for file, one in files.values()]
+    fixed_files = [_fix_one(file, profile(one.profile), allowed, known) for file, one in files.values()]
     if write:
-        write_all(mended)
-    for one in mended:
+        write_all(fixed_files)
+    for one in fixed_files:
         for line in one.diff:
             click.echo(visible(line), err=True)
-    fixed = sum(len(one.fixed) for one in mended)
-    changed = sum(one.after != one.before for one in mended)
-    said = "fixed" if write else "can be fixed"
-    click.echo(f"{counted(fixed, 'finding')} {said} in {counted(changed, 'file')}", err=True)
+    fixed = sum(len(one.fixed) for one in fixed_files)
+    changed = sum(one.after != one.before for one in fixed_files)
+    verb = "fixed" if write else "can be fixed"
+    click.echo(f"{counted(fixed, 'finding')} {verb} in {counted(changed, 'file')}", err=True)
 
 
 def _file_of(named: Chosen) -> Path:
-    """The file of a target; what is no file, or only goes out under contracts, has nothing that could be changed."""
+    """The file of a target; raises for a target that is not a file or whose definitions are derived."""
     target = named.target or " ".join(named.command)
     path = Path(named.target or "")
     if named.command or not path.is_file():
@@ -42,11 +42,11 @@ def _file_of(named: Chosen) -> Path:
         raise SettingsError(Fault(f"{target} is not a file: --fix changes files only", remedy, "--fix"))
     if named.contracts:
         remedy = "Lint the contract files themselves with --fix"
-        raise SettingsError(Fault("definitions under --contracts are derived, not written", remedy, "--fix"))
+        raise SettingsError(Fault("definitions under --contracts are derived and cannot be fixed", remedy, "--fix"))
     return path
 
 
-def _mended(file: Path, said_by: Profile, allowed: Sequence[Suppression], known: Baseline | None) -> FixedFile:
+def _fix_one(file: Path, said_by: Profile, allowed: Sequence[Suppression], known: Baseline | None) -> FixedFile:
     rules = all_rules()
 
     def look(text: str) -> tuple[Target, Sequence[Finding]]:

@@ -1,4 +1,4 @@
-"""`assent rule`: what does a lint rule or a guard mean?"""
+"""`assent rule`: explains a lint rule or a guard."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from assent.lint.docs_table import rules_table
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--markdown", is_flag=True, help="Print the table of lint rules that stands in the documentation.")
+@click.option("--markdown", is_flag=True, help="Print the table of lint rules for the documentation.")
 def rule(name: str | None, markdown: bool) -> None:
-    """Explain a lint rule or a guard; without NAME, list all of them."""
+    """Explain a lint rule or a guard; without NAME, list all of them.
+
+    Example: assent rule hints-missing
+    """
     if markdown:
         click.echo(rules_table())
         return
@@ -29,16 +32,16 @@ def rule(name: str | None, markdown: bool) -> None:
             click.echo(f"{guard}\tguard\t{_first_line(kind.__doc__)}")
         return
     if name in all_rules():
-        click.echo(_explained(all_rules()[name]))
+        click.echo(_explanation(all_rules()[name]))
     elif name in RULES:
         click.echo(f"{name} (guard)\n\n{inspect.cleandoc(RULES[name].__doc__ or '')}")
     else:
         close = difflib.get_close_matches(name, [*all_rules(), *RULES], n=1)
         remedy = f"Did you mean {close[0]}?" if close else "`assent rule` lists all of them"
-        raise SettingsError(Fault(f"there is no rule {name!r}", remedy))
+        raise SettingsError(Fault(f"{name!r} is not a rule or a guard", remedy))
 
 
-def _explained(one: Rule) -> str:
+def _explanation(one: Rule) -> str:
     under = f", under --profile {' or '.join(one.profiles)}" if one.profiles else ""
     return "\n".join(
         (
@@ -48,7 +51,7 @@ def _explained(one: Rule) -> str:
             "",
             f"Why: {one.why}",
             f"Fix: {one.fix}",
-            *(["`assent lint --fix` does it in files, where that is safe."] if one.mend else []),
+            *(["`assent lint --fix` fixes it in files, where that is safe."] if one.mend else []),
             "",
             "Found in:",
             *(f"  {json.dumps(example, ensure_ascii=True)}" for example in one.flags),

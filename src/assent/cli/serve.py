@@ -1,4 +1,4 @@
-"""`assent serve`: the gateway."""
+"""`assent serve`: runs the gateway over HTTP."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from assent.console.start import console_in_front, keep_address
 from assent.errors import ContractError, Fault, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.catalogue_preview import survey
+from assent.gateway.catalogue_preview import preview_catalogue
 from assent.gateway.idle_rules import idle_rules
-from assent.gateway.metrics import observed
+from assent.gateway.metrics import summarize_observed
 from assent.gateway.reload import ConfigReloader, Signature, signature, watched_files
 from assent.gateway.status_pages import StatusPages
 from assent.stores.inspect import check_store, in_doubt
@@ -44,16 +44,19 @@ _ANSWERS_WITHIN = 30.0
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )
-@click.option("--check", is_flag=True, help="Validate the configuration, ask the upstreams for their tools, and exit.")
+@click.option("--check", is_flag=True, help="Check the configuration and the upstreams' tools, then exit.")
 def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
-    """Govern every call to the configured upstreams, over HTTP at /mcp."""
+    """Run the gateway: govern every call to the configured upstreams, over HTTP at /mcp.
+
+    Example: assent serve -c assent.yaml --port 8420
+    """
     if check:
         asyncio.run(_check(_load(config, host)))
-        click.echo("The configuration holds.", err=True)
+        click.echo("The configuration is valid.", err=True)
         return
     logs.begin(log_format, log_level)
     logs.log_uncaught()
-    logger.setLevel(logging.INFO)  # where it serves and that it stopped is said at every level
+    logger.setLevel(logging.INFO)  # The start and stop lines are logged at every level.
     with logs.errors_as_json(log_format):
         asyncio.run(run(_load(config, host), host, port, find_file(config), lambda: find_settings(config)))
 
@@ -62,12 +65,12 @@ def _load(config: Path | None, host: str) -> Settings:
     settings = find_settings(config)
     check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
     if not settings.upstreams:
-        raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
+        raise SettingsError(Fault("no upstream is configured", "Add a server", "upstreams"))
     return settings
 
 
 async def _check(settings: Settings) -> None:
-    """Raise for everything that would stop a start or leave a contract without its tool; nothing is changed."""
+    """Raises for everything that would prevent a start or leave a contract without a tool; changes nothing."""
     await check_store(settings.store)
     Keyring(Path(settings.secrets.directory)).check()
     anchors_of(settings)
@@ -75,8 +78,9 @@ async def _check(settings: Settings) -> None:
         load_pins(Path(settings.pins))
     gateway_app = await open_gateway(settings.model_copy(update={"store": "memory://"}))
     await gateway_app.stop()
-    logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())  # it is said below instead
-    tool_loader = await survey(settings, within=_ANSWERS_WITHIN)
+    # The problems are printed below instead of logged.
+    logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
+    tool_loader = await preview_catalogue(settings, within=_ANSWERS_WITHIN)
     for name, trouble in tool_loader.troubles.items():
         click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
     for one in tool_loader.binding.unchecked:
@@ -92,8 +96,7 @@ async def _check(settings: Settings) -> None:
 
 
 async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
-    """Serve until a signal says stop; then finish what is under way. What `read` gives when a file has changed holds
-    from then on."""
+    """Serves until a signal, then finishes running calls. `read` loads the settings again when a file has changed."""
     seen = signature(watched_files(file, settings))
     try:
         listener = bind(host, port)
@@ -120,7 +123,7 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     for sentence in idle_rules(settings, gateway_app.catalogue(), gateway_app.troubles()):
         logger.warning(sentence)
     if await has_no_credentials(settings, gateway_app.store):
-        logger.warning("Nobody can call them yet: make a key (assent keys create), or say who may under `auth:`.")
+        logger.warning("No caller can authenticate yet: create a key (assent keys create), or configure `auth:`.")
     if doubts := await in_doubt(gateway_app.store, time.time()):
         logger.warning(doubts)
     waiting = asyncio.create_task(stop.wait())
@@ -132,16 +135,16 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     await asyncio.gather(serving, waiting, return_exceptions=True)
     left = await gateway_app.stop()
     if gateway_app.settings.mode == "observe":
-        for line in observed(gateway_app.tally):
+        for line in summarize_observed(gateway_app.tally):
             logger.info("%s", line)
     if left:
-        logger.warning("Stopped. %d calls were left in doubt: see `assent claims list`.", left)
+        logger.warning("Stopped. %d calls are in doubt: see `assent claims list`.", left)
     else:
         logger.info("Stopped.")
 
 
 def at_port(settings: Settings, host: str, port: int) -> Settings:
-    """The settings whose links lead here: on this machine, where none are configured, to the port that is in use."""
+    """The settings with `public_url` set to the actual local port, unless it is configured."""
     if host not in ("127.0.0.1", "localhost") or "public_url" in settings.model_fields_set:
         return settings
     return settings.model_copy(update={"public_url": f"http://127.0.0.1:{port}"})
@@ -151,21 +154,21 @@ def at_port(settings: Settings, host: str, port: int) -> Settings:
 async def following(
     gateway_app: GatewayApp, file: Path, read: Callable[[], Settings], host: str, port: int, seen: Signature
 ) -> AsyncIterator[None]:
-    """While the block runs, changed files are used, and SIGHUP has them read at once."""
+    """Applies changed files while the block runs; SIGHUP reloads them at once."""
 
     def load() -> Settings:
         settings = read()
         check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
         return at_port(settings, host, port)
 
-    reloading, asked = ConfigReloader(gateway_app, file, load, seen), asyncio.Event()
+    reloading, requested = ConfigReloader(gateway_app, file, load, seen), asyncio.Event()
 
     async def on_signal() -> None:
-        while await asked.wait():
-            asked.clear()
+        while await requested.wait():
+            requested.clear()
             await reloading.reload()
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, requested.set)
     tasks = [asyncio.create_task(reloading.keep()), asyncio.create_task(on_signal())]
     try:
         yield

@@ -1,4 +1,4 @@
-"""`assent store`: is the store there, is its schema current, and does what it holds fit together?"""
+"""`assent store`: migrates and checks the store."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ PAGE = 1000
 
 @click.group()
 def store() -> None:
-    """Bring the store's schema up to date, and check what it holds."""
+    """Migrate and check the store.
+
+    Example: assent store check -c assent.yaml
+    """
 
 
-@store.command(short_help="Take the steps to this version's schema.")
+@store.command(short_help="Migrate the schema to this version.")
 @config_option
 def migrate(config: Path | None) -> None:
-    """Take the steps to this version's schema; with none to take, change nothing."""
+    """Migrate the store's schema to this version. A current schema is not changed.
+
+    Example: assent store migrate -c assent.yaml
+    """
     url = find_settings(config).store
 
     async def migrating() -> tuple[int, int]:
@@ -38,16 +44,19 @@ def migrate(config: Path | None) -> None:
     click.echo(f"schema {after}: nothing to do" if before == after else f"schema {before} -> {after}")
 
 
-@store.command(short_help="Look whether something needs doing; change nothing.")
+@store.command(short_help="Check the store without changing it.")
 @config_option
 def check(config: Path | None) -> None:
-    """Look, and change nothing: schema, log without gaps, claims in doubt. Ends with 1 if something needs doing."""
+    """Check the schema, the log and the claims without changing anything. Exit code 1: something needs attention.
+
+    Example: assent store check -c assent.yaml
+    """
     url = find_settings(config).store
 
     async def checking() -> list[str]:
         version, newest = await schema_of(url)
         if version != newest:
-            return [f"schema {version}, and {newest} is current: assent store migrate"]
+            return [f"the schema is {version} and {newest} is current: run assent store migrate"]
         opened = await open_store(url)
         try:
             return await _findings(opened)
@@ -59,7 +68,7 @@ def check(config: Path | None) -> None:
         click.echo(finding)
     if found:
         raise click.exceptions.Exit(1)
-    click.echo("The store is current; its log has no gap; nothing is in doubt.")
+    click.echo("The schema is current, the log has no gap, and no claim is in doubt.")
 
 
 async def _findings(opened: Store) -> list[str]:
@@ -67,7 +76,7 @@ async def _findings(opened: Store) -> list[str]:
     while page := await opened.entries(after=after, limit=PAGE):
         places = [one.index for one in page]
         if places != list(range(after + 1, after + 1 + len(places))):
-            found.append(f"the log has a gap after entry {after}: somebody has altered the table")
+            found.append(f"the log has a gap after entry {after}: the table was altered")
         after = places[-1]
     if doubts := await in_doubt(opened, now):
         found.append(doubts)

@@ -1,4 +1,4 @@
-"""`assent verify`: do the tools of a server that you own do what they promise?"""
+"""`assent verify`: calls the tools of a server you own and checks that they keep their promises."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from assent.verify.run import Calls
     type=click.Choice(["reads", "all"]),
     default="reads",
     show_default=True,
-    help="Which tools are called. `all` has effects: use it on a server made for testing.",
+    help="Which tools to call. `all` has effects: use it on a test server.",
 )
-@click.option("--examples", type=click.IntRange(1, 200), default=5, show_default=True, help="Arguments tried per tool.")
+@click.option("--examples", type=click.IntRange(1, 200), default=5, show_default=True, help="Calls to try per tool.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 3600, min_open=True),
     default=PATIENCE,
     show_default=True,
     metavar="SECONDS",
-    help="How long a call may take before it is given up.",
+    help="The time limit of one call.",
 )
 @click.option("--tool", "only", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
 @click.option("--snapshot", metavar="COMMAND", help="A command that prints the server's state.")
@@ -70,21 +70,23 @@ def verify(
     database: str | None,
     form: str,
 ) -> None:
-    """Call the tools of TARGET with made-up arguments and compare what happened with what was promised.
+    """Call the tools of TARGET with generated arguments and check that they keep their promises.
 
-    TARGET is a URL, package.module:server, or a command after `--`: a server that you own. Tools that do not claim to
-    read only are left alone unless `--calls all` is given, for calling them has effects.
+    TARGET is a server that you own: a URL, package.module:server, or a command after `--`. Only tools that claim to
+    be read-only are called, unless you give `--calls all`, because calling the others has effects.
+
+    Example: assent verify --calls all -- python my_server.py
     """
     what = chosen(ctx, target, profile, contracts, headers)
-    # Whoever owns a server tells it by the environment which database it is to use.
+    # The owner of a server configures it through the environment, for example its database.
     read = what.read(env=os.environ)
     observers: list[Observer] = [Command(_words(snapshot))] if snapshot is not None else []
     observers += [database_at(database)] if database is not None else []
     promises = _promises(what, read.target, only)
     if calls == "all":
-        click.echo("Calling every tool of the server: this has effects.", err=True)
+        click.echo("Every tool of the server is called: this has effects.", err=True)
     else:
-        click.echo("Only tools that claim to read are called; --calls all calls the others, with effects.", err=True)
+        click.echo("Only read-only tools are called; --calls all calls the others too, with effects.", err=True)
     watch = HangGuard(timeout)
     run = partial(try_out, observers=observers, calls=calls, examples=examples, only=only)
 
@@ -107,7 +109,9 @@ def _words(command: str) -> list[str]:
         fault = Fault(f"the command cannot be read: {error}", "Close every quotation mark", "--snapshot")
         raise SettingsError(fault) from None
     if not words:
-        raise SettingsError(Fault("there is no command", "Name one that prints the server's state", "--snapshot"))
+        raise SettingsError(
+            Fault("the command is empty", "Name a command that prints the server's state", "--snapshot")
+        )
     return words
 
 
@@ -115,7 +119,7 @@ def _promises(what: Chosen, target: Target, only: tuple[str, ...]) -> list[Promi
     check_tools([tool.definition for tool in target.subjects], target.name)
     unknown = [name for name in only if name not in target.names]
     if unknown:
-        raise SettingsError([Fault("the server has no such tool", "Correct it", name) for name in unknown])
+        raise SettingsError([Fault("the server has no tool with this name", "Correct it", name) for name in unknown])
     laid_over = bool(what.contracts)
     declared = contracts_in(load_server(what.target or "")) if _is_object(what) else {}
     return [
@@ -143,12 +147,12 @@ def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[Too
 
 
 def _as_json(verdict: Verdict) -> str:
-    said = {
+    document = {
         "broken": [one.as_json() for one in verdict.broken],
         "checked": [{"tool": one.tool, "calls": one.calls, "skipped": one.skipped} for one in verdict.checked],
         "notes": list(verdict.notes),
     }
-    return json.dumps(said, indent=2, ensure_ascii=False)
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _as_text(verdict: Verdict) -> str:

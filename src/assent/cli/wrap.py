@@ -1,4 +1,4 @@
-"""`assent wrap`: govern one server on standard streams, by one changed line in a client's configuration."""
+"""`assent wrap`: governs one server on standard input and output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assent.contract.durations import parse_duration
 from assent.errors import Fault, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.metrics import observed
+from assent.gateway.metrics import summarize_observed
 from assent.gateway.stdio.streams import StandardStreams
 from assent.gateway.stdio.wrap import StdioGateway
 from assent.ports import no_command
@@ -42,19 +42,21 @@ _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "pyth
     "-c",
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The configuration file; without it the user's own, wherever the client starts this.",
+    help="The configuration file. Default: the user's own, independent of the current folder.",
 )
 @click.option(
     "--start-within", default=STARTS_WITHIN, show_default=True, metavar="DURATION",
     callback=lambda *given: _seconds(given[2]),
-    help="How long the server may take to its first answer.",
+    help="How long the server may take until its first answer.",
 )  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
 def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> None:
-    """Govern the calls to one server that COMMAND starts, over standard input and output.
+    """Govern the calls to the server that COMMAND starts, over standard input and output.
 
-    Put `assent wrap --` before the command in a client's configuration. Nothing is enforced until a configuration
-    says `mode: enforce`; without -c that is the user's own.
+    Put `assent wrap --` before the command in a client's configuration. Calls are only observed until the
+    configuration sets `mode: enforce`; without -c that is the user's own configuration.
+
+    Example: assent wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
     """
     logs.begin_brief("assent wrap")
     logs.log_uncaught()
@@ -71,17 +73,17 @@ def _seconds(text: str) -> int:
 
 
 def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -> Settings:
-    """The configuration with this command as its only upstream: observing unless it says otherwise itself."""
+    """The configuration with this command as its only upstream, in observe mode unless it sets `mode: enforce`."""
     settings = load_settings(config) if config is not None else user_settings()
-    said = "mode" in settings.model_fields_set and settings.mode == "enforce"
+    enforced = "mode" in settings.model_fields_set and settings.mode == "enforce"
     server = UpstreamSettings(command=command, env=dict(os.environ), timeout=start_within)
     stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
     known = _configured_as(command, settings)
-    # A lock file that only lies beside the configuration is about the upstreams in it.
+    # A lock file that is not configured but lies beside the configuration belongs to its upstreams.
     pinned = known is not None or "pins" in settings.model_fields_set
     return settings.model_copy(
         update={
-            "mode": "enforce" if said else "observe",
+            "mode": "enforce" if enforced else "observe",
             "upstreams": {known or name_of(command): server},
             "pins": settings.pins if pinned else None,
             "auth": settings.auth.model_copy(update={"stdio": stdio}),
@@ -90,24 +92,26 @@ def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -
 
 
 def _configured_as(command: tuple[str, ...], settings: Settings) -> str | None:
-    """The upstream that the configuration starts by the same command, whose contracts and pins are meant."""
+    """The configured upstream with the same command; its contracts and pins apply."""
     return next((name for name, one in settings.upstreams.items() if one.command == command), None)
 
 
 def name_of(command: tuple[str, ...]) -> str:
-    """What we call the server before it has said its own name: what is run, not what runs it."""
-    said = [word for word in command[1:] if not word.startswith("-") and word not in ("run", "exec", "tool")]
+    """A name for the server before it tells its own: the program that is run, not the runner."""
+    enforced = [word for word in command[1:] if not word.startswith("-") and word not in ("run", "exec", "tool")]
     runner = PurePath(command[0]).stem in _RUNNERS
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(said[0] if runner and said else command[0]).stem).strip("-")
-    return plain[:40] or "server"
+    safe_name = re.sub(
+        r"[^A-Za-z0-9_-]+", "-", PurePath(enforced[0] if runner and enforced else command[0]).stem
+    ).strip("-")
+    return safe_name[:40] or "server"
 
 
 async def run(settings: Settings, config: Path | None) -> int:
-    """Govern the server until the client leaves, the server ends or a signal says stop; the exit code."""
+    """Governs the server until the client leaves, the server ends or a signal arrives; returns the exit code."""
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    _make_room(settings)
+    _make_state_directory(settings)
     gateway_app = await open_gateway(settings)
     try:
         link = next(iter(gateway_app.links.values()))
@@ -123,13 +127,13 @@ async def run(settings: Settings, config: Path | None) -> int:
     finally:
         left = await gateway_app.stop(within=1.0)
         if settings.mode == "observe" and gateway_app.tally.would:
-            click.echo("\n".join(f"assent wrap: {line}" for line in observed(gateway_app.tally)), err=True)
+            click.echo("\n".join(f"assent wrap: {line}" for line in summarize_observed(gateway_app.tally)), err=True)
         if left:
-            click.echo(f"assent wrap: {left} calls were left in doubt", err=True)
+            click.echo(f"assent wrap: {left} calls are in doubt: see `assent claims list`", err=True)
 
 
 def _deciding(settings: Settings, config: Path | None) -> ApprovalCommand:
-    """The command with which a person decides an approval of this store."""
+    """The command with which a person decides an approval in this store."""
     if settings.store.startswith("memory:"):
         return no_command
     chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
@@ -159,7 +163,7 @@ async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, c
         reason = wrapped.failed.result() if wrapped.failed.done() else ended.result() if ended.done() else ""
         if not reason:
             return 0
-        click.echo(f"assent wrap: the server cannot be used any more: {reason}", err=True)
+        click.echo(f"assent wrap: the server has failed: {reason}", err=True)
         await wrapped.stop(f"{link.name}: {reason}")
         return 1
     finally:
@@ -171,8 +175,8 @@ async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, c
         streams.close()
 
 
-def _make_room(settings: Settings) -> None:
-    """The user's state directory, readable by nobody else."""
+def _make_state_directory(settings: Settings) -> None:
+    """Creates the user's private state directory."""
     directory = Path(settings.secrets.directory).parent
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -180,10 +184,10 @@ def _make_room(settings: Settings) -> None:
 def _notice(settings: Settings, name: str, file: Path) -> str:
     if settings.mode == "enforce":
         return (
-            f"assent wrap: enforcing contracts for {name} (as {file} says);"
-            " what this client cannot ask its user waits in `assent approvals watch`"
+            f"assent wrap: enforcing contracts for {name} (set in {file});"
+            " if this client cannot ask its user, decide with `assent approvals watch`"
         )
     return (
-        f"assent wrap: observing {name}: calls are recorded, nothing is asked or refused but forbidden tools;"
+        f"assent wrap: observing {name}: calls are recorded, and only forbidden tools are refused;"
         f" to enforce contracts, write `mode: enforce` into {file}"
     )

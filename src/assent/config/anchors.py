@@ -1,4 +1,4 @@
-"""Which anchors does the configuration name?"""
+"""Builds the audit log's signer and anchors from the configuration."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _ALLOWED = {"directory": {"name"}, "git": {"name", "remote"}, "webhook": {"name"
 
 
 def log_signer_of(settings: Settings, store: Store) -> AuditLogSigner:
-    """The log of the configured store, with its keys and anchors."""
+    """The signer of the configured store's audit log, with its keys and anchors."""
     return AuditLogSigner(store, Path(settings.secrets.directory), host_of(settings.public_url), anchors_of(settings))
 
 
 def periodic_signer_of(settings: Settings, store: Store) -> PeriodicSigner | None:
-    """Who signs that log; nobody where it ends with the process."""
+    """The task that signs the log at intervals; None for a memory store, whose log ends with the process."""
     if settings.store.startswith("memory:"):
         return None
     return PeriodicSigner(log_signer_of(settings, store), settings.audit.sign_every, settings.audit.heartbeat)
 
 
 def anchors_of(settings: Settings) -> list[Anchor]:
-    """The configured anchors; two of one kind are told apart by their numbers, or by the names they are given."""
+    """The configured anchors. Anchors of the same kind get a number as part of their name unless you name them."""
     found: list[Anchor] = []
     for number, given in enumerate(settings.audit.anchors):
         anchor = _anchor(given, number)
         if anchor.name in [other.name for other in found]:
-            raise _bad(f"two anchors are called {anchor.name}", "Give one of them another name", number)
+            raise _bad(f"two anchors have the name {anchor.name}", "Give one of them another name", number)
         found.append(anchor)
     return found
 
@@ -47,12 +47,12 @@ def anchors_of(settings: Settings) -> list[Anchor]:
 def _anchor(given: Mapping[str, Any], number: int) -> Anchor:
     kinds = [kind for kind in _ALLOWED if kind in given]
     if len(kinds) != 1 or set(given) - {kinds[0]} - _ALLOWED[kinds[0]]:
-        raise _bad("this is not an anchor", _FORMS, number)
+        raise _bad("this entry does not describe an anchor", _FORMS, number)
     if not all(isinstance(value, str) and value for value in given.values()):
-        raise _bad("every part of an anchor is a text", _FORMS, number)
+        raise _bad("every value of an anchor must be text", _FORMS, number)
     kind, name = kinds[0], given.get("name") or (kinds[0] if number == 0 else f"{kinds[0]}-{number}")
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
-        raise _bad(f"{name!r} is no name", "Use letters, digits, - and _", number)
+        raise _bad(f"{name!r} is not a valid anchor name", "Use letters, digits, - and _", number)
     if kind == "directory":
         return DirectoryAnchor(Path(given["directory"]), name)
     if kind == "git":
@@ -69,7 +69,7 @@ def _bad(message: str, remedy: str, number: int) -> SettingsError:
 
 
 async def send(url: str, body: bytes, headers: Mapping[str, str]) -> int:
-    """Post a checkpoint; the status of the answer. Bounded, and no redirects."""
+    """Posts a checkpoint and returns the response status. It is bounded in time and follows no redirects."""
     limits = Limits(connections=1, silence=5, total=10)
     pool = Pool("anchor", UpstreamAddress.of(url), limits, CircuitBreaker("anchor", time.monotonic))
     try:

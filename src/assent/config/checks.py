@@ -14,7 +14,7 @@ from assent.stores.open import open_store
 
 
 async def has_stored_keys(settings: Settings) -> bool:
-    """Whether the store knows a key that lets somebody in; one that is not there yet is not made for the question."""
+    """Whether the store has an API key that is not revoked. A store that does not exist yet is not created."""
     if (await schema_of(settings.store))[0] == 0:
         return False
     store = await open_store(settings.store)
@@ -25,7 +25,7 @@ async def has_stored_keys(settings: Settings) -> bool:
 
 
 async def has_no_credentials(settings: Settings, store: Store) -> bool:
-    """Whether every call would be refused for want of somebody who is known."""
+    """Whether every call would be refused because no way to authenticate is configured."""
     auth = settings.auth
     known = auth.api_keys or auth.jwt is not None or auth.anonymous is not None
     return not known and not await _keeps_keys(store)
@@ -35,22 +35,26 @@ async def _keeps_keys(store: Store) -> bool:
     return any(record.is_good(time.time()) for record in await store.keys())
 
 
-def check_bind(settings: Settings, host: str, kept: Callable[[], bool] = lambda: False) -> None:
-    """A socket that others can reach needs callers to be known; anonymous ones are for this machine alone.
+def check_bind(settings: Settings, host: str, has_keys: Callable[[], bool] = lambda: False) -> None:
+    """Refuses to bind an unauthenticated gateway to an address that other machines can reach.
 
-    `kept` says whether there are keys in the store; it is asked only where that matters.
+    `has_keys` says whether the store has keys; it is called only when the answer matters.
     """
     if is_loopback_host(host):
         return
     if settings.auth.anonymous is not None:
         raise SettingsError(
-            Fault(f"anonymous callers are not accepted on {host}", "Remove it, or bind to 127.0.0.1", "auth.anonymous")
+            Fault(
+                f"anonymous callers are not allowed on {host}",
+                "Remove auth.anonymous, or bind to 127.0.0.1",
+                "auth.anonymous",
+            )
         )
-    if not settings.auth.api_keys and settings.auth.jwt is None and not kept():
+    if not settings.auth.api_keys and settings.auth.jwt is None and not has_keys():
         raise SettingsError(
             Fault(
-                f"{host} can be reached by others and nobody need authenticate",
-                "Add auth.api_keys or auth.jwt, or make a key: assent keys create",
+                f"other machines can reach {host}, and no authentication is configured",
+                "Add auth.api_keys or auth.jwt, or create a key with: assent keys create",
                 "auth",
             )
         )

@@ -1,4 +1,4 @@
-"""Where do our secret keys come from?"""
+"""Secret keys of the gateway, kept in private files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PURPOSES = ("sealing", "derivation", "blinding")
 
 
 class Keyring:
-    """Keys of 32 random bytes by purpose, in files of a directory that only we can read; made when first needed.
+    """Random 32-byte keys, one per purpose, in files that only their owner can read. Created when first needed.
 
-    Without a directory they live as long as the process.
+    Without a directory the keys exist only in memory.
     """
 
     def __init__(self, directory: Path | None) -> None:
@@ -31,7 +31,7 @@ class Keyring:
         return self._keys[purpose]
 
     def check(self) -> None:
-        """Raise what making or reading the keys would raise; nothing is made."""
+        """Raises the error that reading or creating the keys would raise, without creating anything."""
         if self._directory is None:
             return
         place = next(place for place in (self._directory, *self._directory.parents) if place.exists())
@@ -47,12 +47,12 @@ class Keyring:
             raise _unusable(self._directory, error) from None
 
     def derive(self, claim: str) -> str:
-        """The key an upstream gets for a claim: the same for every try, and nobody else's."""
+        """The idempotency key sent to an upstream for a claim: the same for every retry, unique per claim."""
         return hmac.new(self.key("derivation"), claim.encode(), hashlib.sha256).hexdigest()
 
-    def keyed_hash(self, what: str | bytes) -> str:
-        """A digest that nobody without our keys can guess from: it says that two things are the same, and no more."""
-        data = what.encode() if isinstance(what, str) else what
+    def keyed_hash(self, text: str | bytes) -> str:
+        """A keyed digest: equal inputs give equal digests, and the input cannot be guessed without the key."""
+        data = text.encode() if isinstance(text, str) else text
         return hashlib.blake2b(data, key=self.key("blinding"), digest_size=32).hexdigest()
 
     def _from_file(self, purpose: str) -> bytes:
@@ -67,7 +67,7 @@ class Keyring:
             raise _unusable(path, error) from None
 
     def _make(self, path: Path) -> None:
-        """A key in a file that appears whole: of several processes that make it at once, one wins and all read it."""
+        """Writes a key to a file that appears complete. If several processes race, one wins and all read its key."""
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -82,13 +82,15 @@ class Keyring:
 
     def _read(self, path: Path) -> bytes:
         if path.stat().st_mode & 0o077:
-            raise SettingsError(Fault(f"{path} can be read by others", f"Run chmod 600 {path}", "secrets.directory"))
+            fault = Fault(f"other users can read {path}", f"Run chmod 600 {path}", "secrets.directory")
+            raise SettingsError(fault)
         key = path.read_bytes()
         if len(key) != 32:
-            raise SettingsError(Fault(f"{path} is not a key of 32 bytes", "Restore it", "secrets.directory"))
+            fault = Fault(f"{path} is not a 32-byte key", "Restore the file from a backup", "secrets.directory")
+            raise SettingsError(fault)
         return key
 
 
 def _unusable(path: Path, error: OSError) -> SettingsError:
     reason = f"{path} cannot be used: {error.strerror}"
-    return SettingsError(Fault(reason, "Name a directory we may write", "secrets.directory"))
+    return SettingsError(Fault(reason, "Choose a directory that Assent can write to", "secrets.directory"))

@@ -23,13 +23,13 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 _MALFORMED = (
-    "what follows ${ is no name of a variable",
-    "Write ${NAME} in letters, digits and underscores, or $${ where ${ itself is meant",
+    "the text after ${ is not a variable name",
+    "Write ${NAME} with letters, digits and underscores, or $${ for a literal ${",
 )
 
 
 def load_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Settings:
-    """The configuration in a file; raises SettingsError with every fault, each in its line."""
+    """Loads a configuration file; raises SettingsError with every fault and its line."""
     return resolve_paths(parse_settings(_text_of(path), str(path), environment), path.resolve().parent)
 
 
@@ -38,13 +38,15 @@ def _text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file with -c", file=str(path))) from None
+        fault = Fault(f"the configuration cannot be read: {reason}", "Name another file with -c", file=str(path))
+        raise SettingsError(fault) from None
 
 
 def resolve_paths(settings: Settings, home: Path) -> Settings:
-    """The settings with every relative path taken from the folder the configuration stands in.
+    """The settings with relative paths resolved against the configuration's folder.
 
-    Without `pins:` the lock file is the one beside the configuration; that it was not named stays known.
+    Without `pins:` the lock file beside the configuration is used, and `model_fields_set` still says that it
+    was not configured.
     """
 
     def at_home(path: str) -> str:
@@ -81,7 +83,7 @@ def _anchor_at(at_home: Callable[[str], str], anchor: dict[str, Any]) -> dict[st
 
 
 def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
-    """The configuration a command uses: the one named, `./assent.yaml`, or the user's own, which `wrap` uses."""
+    """The settings a command uses: the named file, `./assent.yaml`, or the user's own file, which `wrap` uses."""
     if named is None and not Path("assent.yaml").exists() and state_directory(environment).exists():
         return user_settings(environment)
     file = find_file(named, environment)
@@ -93,28 +95,28 @@ def find_settings(named: Path | None, environment: Mapping[str, str] = os.enviro
 
 
 def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the configuration stands: the file named, `./assent.yaml`, or the user's own."""
+    """The path of the configuration: the named file, `./assent.yaml`, or the user's own file."""
     if named is not None:
         return named
     here, user = Path("assent.yaml"), user_file(environment)
     for path in (here, user):
         if path.exists():
             return path
-    raise SettingsError(Fault("there is no configuration", f"Name one with -c, or write {here} or {user}"))
+    raise SettingsError(Fault("no configuration was found", f"Name one with -c, or create {here} or {user}"))
 
 
 def user_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the user's own configuration stands, if there is one."""
+    """The path of the user's own configuration, which may not exist."""
     return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the user's own store and keys lie."""
+    """The directory of the user's own store and keys."""
     return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "assent"
 
 
 def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """The user's own configuration; what it does not place lies in the user's state directory."""
+    """The user's own configuration; by default its store and keys are in the user's state directory."""
     path, state = user_file(environment), state_directory(environment)
     settings = parse_settings(_text_of(path), str(path), environment) if path.exists() else Settings(mode="observe")
     places = {"store": f"sqlite:///{state}/assent.db", "secrets": SecretsSettings(directory=str(state / "keys"))}
@@ -125,28 +127,29 @@ def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _make_private(directory: Path) -> None:
-    """A directory that nobody else can read, if there is none yet."""
+    """Creates a directory that only the user can read, if it does not exist."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        remedy = "Name another place with XDG_STATE_HOME, or a configuration with -c"
-        raise SettingsError(Fault(f"{directory} cannot be made: {error.strerror}", remedy)) from None
+        remedy = "Choose another directory with XDG_STATE_HOME, or a configuration with -c"
+        raise SettingsError(Fault(f"{directory} cannot be created: {error.strerror}", remedy)) from None
 
 
 def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
-    """The configuration in a text: YAML, or a desktop client's `{"mcpServers": ...}` as it is."""
+    """Parses a configuration: YAML, or a desktop client's `{"mcpServers": ...}` file."""
     try:
         document = YamlDocument(text, file)
     except FaultsError as error:
         raise SettingsError(error.faults) from None
     faults: list[Fault] = []
-    value = _expanded({} if document.value is None else document.value, (), environment, document, faults)
+    value = _expand({} if document.value is None else document.value, (), environment, document, faults)
     if not isinstance(value, dict):
-        faults.append(Fault("a configuration is a set of keys", "See assent.yaml in the documentation", file=file))
+        fault = Fault("a configuration is a mapping of keys to values", "See docs/configuration.md", file=file)
+        faults.append(fault)
     if faults:
         raise SettingsError(faults)
     if "mcpServers" in value:
-        value = _from_client(value)
+        value = _from_desktop_client(value)
     try:
         settings = Settings(**value)
     except ValidationError as error:
@@ -162,50 +165,51 @@ def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = o
     return settings
 
 
-def _expanded(
+def _expand(
     value: Any, path: tuple[Any, ...], environment: Mapping[str, str], document: YamlDocument, faults: list[Fault]
 ) -> Any:
-    """The value with every `${NAME}` replaced from the environment, and `$${` by `${`."""
+    """Replaces every `${NAME}` with the environment variable, and `$${` with `${`."""
     if isinstance(value, dict):
-        return {key: _expanded(item, (*path, key), environment, document, faults) for key, item in value.items()}
+        return {key: _expand(item, (*path, key), environment, document, faults) for key, item in value.items()}
     if isinstance(value, list):
-        return [_expanded(item, (*path, index), environment, document, faults) for index, item in enumerate(value)]
+        return [_expand(item, (*path, index), environment, document, faults) for index, item in enumerate(value)]
     if not isinstance(value, str) or "${" not in value:
         return value
 
-    def replaced(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         name, closed = match[1], match[2]
         if name is None:
             return "${"
         well_formed = closed and _VARIABLE.fullmatch(name)
         if well_formed and name in environment:
             return environment[name]
-        message, remedy = (f"${{{name}}} is not in the environment", f"Set {name}") if well_formed else _MALFORMED
+        message, remedy = (f"the variable {name} is not set", f"Set {name}") if well_formed else _MALFORMED
         file, line = document.locate(path)
         faults.append(Fault(message, remedy, ".".join(map(str, path)), file, line))
         return ""
 
-    return _REFERENCE.sub(replaced, value)
+    return _REFERENCE.sub(replacement, value)
 
 
-def _from_client(value: dict[str, Any]) -> dict[str, Any]:
-    """A desktop client's file: stdio, one local user, and nothing enforced yet."""
+def _from_desktop_client(value: dict[str, Any]) -> dict[str, Any]:
+    """Settings from a desktop client's file: stdio, one local user, observe mode."""
     servers = value["mcpServers"]
     if not isinstance(servers, dict):
-        raise SettingsError(Fault("it must name servers", "See the client's documentation", "mcpServers"))
+        raise SettingsError(Fault("it must be a mapping of servers", "See the client's documentation", "mcpServers"))
     upstreams: dict[str, Any] = {}
     for name, server in servers.items():
         if not isinstance(server, dict) or not ("command" in server or "url" in server):
-            raise SettingsError(Fault("it has neither command nor url", "Correct it", f"mcpServers.{name}"))
-        plain = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:40] or "server"
+            fault = Fault("the server has neither command nor url", "Add one of them", f"mcpServers.{name}")
+            raise SettingsError(fault)
+        safe_name = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:40] or "server"
         if "command" in server:
-            upstreams[plain] = {
+            upstreams[safe_name] = {
                 "command": [server["command"], *server.get("args", [])],
                 "env": server.get("env", {}),
                 "cwd": server.get("cwd"),
             }
         else:
-            upstreams[plain] = {"url": server["url"], "headers": server.get("headers", {})}
+            upstreams[safe_name] = {"url": server["url"], "headers": server.get("headers", {})}
     return {"mode": "observe", "upstreams": upstreams, "auth": {"stdio": {"kind": "agent", "scopes": ["*"]}}}
 
 

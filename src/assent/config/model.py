@@ -1,4 +1,4 @@
-"""What does `assent.yaml` say?"""
+"""The settings of `assent.yaml`, as pydantic models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Section(BaseModel):
 
 def _known_profile(name: str) -> str:
     if name not in profile_names():
-        raise ValueError(f"there is no profile {name!r}; use one of {', '.join(profile_names())}")
+        raise ValueError(f"{name!r} is not a profile; use one of {', '.join(profile_names())}")
     return name
 
 
@@ -38,7 +38,7 @@ ProfileName = Annotated[str, AfterValidator(_known_profile)]
 def _known_origin(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or f"{parts.scheme}://{parts.netloc}" != text or not parts.hostname:
-        raise ValueError(f"{text!r} is no origin of a web page; write scheme and host, as in https://app.example.com")
+        raise ValueError(f"{text!r} is not a web origin; write scheme and host, as in https://app.example.com")
     return text
 
 
@@ -47,7 +47,7 @@ HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
 
 
 class TestEndpoint(Section):
-    """Where `test` principals are routed."""
+    """The address that calls of `test` principals go to."""
 
     __test__ = False
     url: HttpUrl
@@ -75,16 +75,16 @@ class UpstreamSettings(Section):
     def _one_kind(self) -> UpstreamSettings:
         kinds = [name for name in ("command", "url", "openapi") if getattr(self, name) is not None]
         if len(kinds) != 1:
-            raise ValueError("an upstream is exactly one of command, url and openapi")
+            raise ValueError("an upstream needs exactly one of command, url and openapi")
         if self.command is not None and not self.command:
             raise ValueError("the command is empty")
         if self.openapi is not None and self.base_url is None:
-            raise ValueError("openapi needs base_url: the document itself never decides where calls go")
+            raise ValueError("openapi needs base_url: the OpenAPI document never decides where calls go")
         return self
 
 
 class ConfiguredCaller(Section):
-    """Who a caller is, as configured."""
+    """The identity and rights of a configured caller."""
 
     kind: Literal["agent", "human", "service"]
     tenant: str = "local"
@@ -95,14 +95,14 @@ class ConfiguredCaller(Section):
 
 
 class ApiKey(ConfiguredCaller):
-    """A caller who brings a key."""
+    """A caller with an API key."""
 
     name: str
     key: Annotated[str, Field(min_length=8)]
 
 
 class JwtSettings(Section):
-    """Whose tokens are believed."""
+    """The token issuer that the gateway trusts."""
 
     issuer: str
     audience: str
@@ -114,7 +114,7 @@ class JwtSettings(Section):
 
 
 class AuthSettings(Section):
-    """How callers are known."""
+    """The ways in which callers authenticate."""
 
     api_keys: tuple[ApiKey, ...] = ()
     jwt: JwtSettings | None = None
@@ -123,14 +123,14 @@ class AuthSettings(Section):
 
 
 class ApprovalSettings(Section):
-    """How much one caller may ask of people."""
+    """Limits on how many approvals one caller may request."""
 
     most_pending: Annotated[int, Field(ge=1, le=10_000)] = 20
     cooldown: Duration = 60
 
 
 class DefaultIdempotency(Section):
-    """What contracts say about idempotency where they say nothing."""
+    """Idempotency settings of contracts that set none."""
 
     retention: Duration = 30 * 86400
     in_flight_status: Literal[409, 425] = 409
@@ -144,7 +144,7 @@ class Defaults(Section):
 
 
 class AuditSettings(Section):
-    """Where checkpoints are kept beyond this machine, and how often there is a new one."""
+    """Where checkpoints are anchored, and how often a new one is signed."""
 
     anchors: tuple[dict[str, Any], ...] = ()
     sign_every: Duration = 60
@@ -152,7 +152,7 @@ class AuditSettings(Section):
 
 
 class SecretsSettings(Section):
-    """Where our own keys lie."""
+    """The directory of the gateway's own keys."""
 
     directory: str = ".assent"
 
@@ -234,10 +234,10 @@ class Settings(Section):
 
     @field_validator("policies")
     @classmethod
-    def _none_yet(cls, policies: tuple[str, ...]) -> tuple[str, ...]:
-        """Who writes a policy counts on it: until policies are enforced, naming one is refused and not passed over."""
+    def _refuse_policies(cls, policies: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuses policies until they are enforced, because ignoring one would be unsafe."""
         if policies:
-            raise ValueError("policies are not enforced by this version; remove them, and use contracts and guards")
+            raise ValueError("this version does not enforce policies; remove them and use contracts and guards")
         return policies
 
     def approver_step_up(self) -> dict[str, StepUp]:
@@ -248,21 +248,21 @@ class Settings(Section):
         return {risk: StepUp(max_age=asked.max_age, acr=asked.acr) for risk in asked.risks}
 
     def policy_digest(self) -> str:
-        """The fingerprint of what a person who approves a call relies on beside its contract."""
+        """The digest of the guards, limits and budgets that an approver relies on besides the contract."""
         return digest_of(self.model_dump(mode="json", include={"guards", "limits", "budgets"}))
 
     def prefix_of(self, upstream: str) -> str:
-        """What stands before the names of an upstream's tools on our wire; of one that is not configured, nothing."""
+        """The prefix of an upstream's tool names on the wire; empty for an upstream that is not configured."""
         named = self.upstreams.get(upstream)
         if named is not None and named.prefix is not None:
             return named.prefix
         return f"{upstream}_" if named is not None and len(self.upstreams) > 1 else ""
 
     def wire_name(self, upstream: str, tool: str) -> str:
-        """The name on our wire of a tool, by the name that its upstream gives it."""
+        """The name under which the gateway lists a tool of an upstream."""
         name = self.prefix_of(upstream) + tool
         return name.replace(".", "_") if self.names == "safe" else name
 
     def rules(self) -> tuple[GuardRule, ...]:
-        """The guards, built."""
+        """The configured guards as objects."""
         return tuple(build_guard(guard) for guard in self.guards)

@@ -11,7 +11,7 @@ from assent.files import write_whole
 
 
 def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:
-    """The pins of the lock file at this place; None where there is none yet."""
+    """The pins in the lock file, or None if the file does not exist."""
     try:
         return read_pins(path.read_bytes().decode("utf-8"), str(path))
     except FileNotFoundError:
@@ -19,7 +19,7 @@ def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:
     except UnicodeDecodeError:
         raise SettingsError(Fault("not a lock file: it is not UTF-8 text", RESTORE, file=str(path))) from None
     except OSError as error:
-        fault = Fault(f"cannot be read: {error.strerror}", "Correct the path, or allow reading it", file=str(path))
+        fault = Fault(f"cannot be read: {error.strerror}", "Correct the path or the file permissions", file=str(path))
         raise SettingsError(fault) from None
 
 

@@ -7,7 +7,7 @@ from assent.core.principal import Principal
 
 
 def principal_of(caller: ConfiguredCaller, name: str | None = None) -> Principal:
-    """A configured caller as a principal."""
+    """The principal of a configured caller."""
     return Principal(
         id=caller.name or name or "local",
         kind=caller.kind,

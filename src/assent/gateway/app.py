@@ -1,4 +1,4 @@
-"""The gateway: its parts put together, kept up to date, and taken down."""
+"""The gateway application: builds its parts, applies configuration changes and shuts down."""
 
 from __future__ import annotations
 
@@ -51,18 +51,20 @@ from assent.upstreams.stdio.link import StdioLink
 from assent.web.asgi import App, Headers, Scope
 
 DRAIN = 10.0
-LOOK_WITHIN = 5.0
+PATH_TIMEOUT = 5.0
 
 
 class GatewayApp:
-    """One running gateway: its upstreams, its catalogue, its doors."""
+    """One running gateway: its upstreams, catalogue, sessions and endpoints."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.links: dict[str, Link] = {}
         self.config_log = ConfigAuditLog(store.note, time.time, self.keyring.keyed_hash)
-        self.tool_loader = ToolCatalogueLoader(settings, self.links, self._tell_tools_changed, self.config_log.said)
+        self.tool_loader = ToolCatalogueLoader(
+            settings, self.links, self._publish_tools_changed, self.config_log.record_tools
+        )
         self.upstream_factory = UpstreamFactory()
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
@@ -81,7 +83,7 @@ class GatewayApp:
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notifications = Notifications(self.sessions)
         self.upstream_monitor = UpstreamMonitor(
-            self.tool_loader.refresh, lambda name: name in self.tool_loader.troubles, self._pass_on
+            self.tool_loader.refresh, lambda name: name in self.tool_loader.troubles, self._publish
         )
         self.passthrough_factory = PassthroughFactory(
             self.links,
@@ -106,14 +108,14 @@ class GatewayApp:
         return self.tool_loader.catalogue
 
     async def start(self) -> None:
-        """Ask every upstream for its tools. One that does not answer is tried again; the others do not wait for it.
+        """Loads the tools of every upstream. An upstream that does not answer is retried and delays no other.
 
-        Raises SettingsError where `without_contract: error` finds a tool without one; stop it then.
+        Raises SettingsError if `without_contract: error` is set and a tool has no contract; call `stop` then.
         """
         await asyncio.gather(*(self.tool_loader.refresh(name) for name in self.links))
         self.tool_loader.check_contracts()
-        self.tool_loader.tell_unchecked()
-        self.config_log.configured(self.settings, "configuration.started", len(self.tool_loader.catalogue.tools))
+        self.tool_loader.log_unchecked_contracts()
+        self.config_log.record_settings(self.settings, "configuration.started", len(self.tool_loader.catalogue.tools))
         self.loaded.set()
         self.notifier.start()
         if self.signing is not None:
@@ -122,7 +124,7 @@ class GatewayApp:
             self.upstream_monitor.begin(name, self.links[name])
 
     async def stop(self, within: float = DRAIN) -> int:
-        """Finish what is under way within a bound; how many effects were left in doubt."""
+        """Waits for running effects, up to a limit, and returns how many were left in doubt."""
         await self.close_streams()
         await self.notifier.stop()
         await self.upstream_monitor.end()
@@ -140,19 +142,19 @@ class GatewayApp:
         return left
 
     async def close_streams(self) -> None:
-        """End the streams that have no end of their own; calls go on."""
+        """Ends the long-lived streams; calls continue."""
         self.notifications.end()
         await self.upstream_factory.close_streams()
 
     async def reload(self, name: str) -> None:
-        """Ask one upstream for its tools now."""
+        """Loads the tools of one upstream now."""
         await self.tool_loader.refresh(name)
 
     async def apply_settings(self, settings: Settings, contracts: Contracts | None = None) -> None:
-        """Live by other settings from now on, or raise with every fault and change nothing.
+        """Applies new settings atomically; on error raises with every fault and keeps the old settings.
 
-        `contracts` are those of the settings, where they have been read already. New upstreams are asked for their
-        tools before anything is swapped, removed ones finish what is under way.
+        `contracts` are the contracts of these settings if they are already loaded. New upstreams are loaded before
+        the switch; removed ones finish their running calls.
         """
         contracts = contracts_of(settings) if contracts is None else contracts
         log_signer, notifier = log_signer_of(settings, self.store), self._make_notifier(settings)
@@ -166,7 +168,7 @@ class GatewayApp:
             loaded = dict(zip(fresh, await asyncio.gather(*map(tools_of, fresh.values())), strict=True))
             self.tool_loader.check(settings, contracts, fresh, loaded)
         except BaseException:
-            await self.upstream_factory.forget(pools, fresh.values())
+            await self.upstream_factory.rollback(pools, fresh.values())
             raise
         for name in before.keys() - kept.keys():
             await self.upstream_monitor.leave(name)
@@ -174,14 +176,14 @@ class GatewayApp:
         if settings.notify != self.settings.notify or settings.public_url != self.settings.public_url:
             await self._replace_notifier(notifier)
         self._swap(settings, contracts, fresh, loaded)
-        self.config_log.configured(settings, "configuration.changed", len(self.tool_loader.catalogue.tools))
+        self.config_log.record_settings(settings, "configuration.changed", len(self.tool_loader.catalogue.tools))
         if self.signing is not None:
             self.signing.follow(log_signer, settings.audit.sign_every, settings.audit.heartbeat)
         for name in fresh:
             self.upstream_monitor.begin(name, fresh[name])
         for name in kept:
             self.upstream_monitor.refresh_now(name)
-        self.upstream_factory.retire((link for name, link in before.items() if name not in kept), gone)
+        self.upstream_factory.drain((link for name, link in before.items() if name not in kept), gone)
         if before.keys() != kept.keys() or fresh:
             self.sessions.forget_watches(kept.keys())
             for message in LISTS_CHANGED:
@@ -194,7 +196,7 @@ class GatewayApp:
         fresh: dict[str, Link],
         loaded: dict[str, Definitions | str],
     ) -> None:
-        """From the old to the new without a pause in between."""
+        """Switches from the old to the new settings in one step, without awaiting."""
         links = {name: fresh.get(name) or self.links[name] for name in settings.upstreams}
         self.settings = settings
         self.links.clear()
@@ -227,7 +229,7 @@ class GatewayApp:
         await old.stop()
 
     def app(self, other: App) -> McpEndpoint:
-        """The MCP endpoint and `/api`; `other` answers for every other path."""
+        """The ASGI app of the MCP endpoint and `/api`; `other` serves every other path."""
         self._other = other
         self._governed = governed = self.governed()
         self._gateway = McpEndpoint(
@@ -254,14 +256,14 @@ class GatewayApp:
         return None if stop is None else stop.said()
 
     def governed(self) -> ToolService:
-        """The sentence, for any edge."""
+        """The service that runs tool calls through the pipeline."""
         return ToolService(
             self.ports,
             self.links,
             RequestStateCodec(self.keyring.key("sealing"), time.time),
             server_info=self.passthrough_factory.server_info(),
             metadata_url=self.authenticator.metadata_url(),
-            took=self.tally.took,
+            add_duration=self.tally.add_duration,
         )
 
     def _api(self) -> ApiApp:
@@ -269,12 +271,12 @@ class GatewayApp:
         policy, url = authenticator.host_policy(), self.settings.public_url
         return ApiApp(self.ports, authenticator.authenticate, policy, url, self._other, self.state)
 
-    def _tell_tools_changed(self) -> None:
+    def _publish_tools_changed(self) -> None:
         if self.loaded.is_set():
             self.notifications.publish(TOOLS_CHANGED)
 
-    def _pass_on(self, message: dict[str, Any]) -> None:
-        if not self.passthrough_factory.relays():  # otherwise it reaches the client on the upstream's own stream
+    def _publish(self, message: dict[str, Any]) -> None:
+        if not self.passthrough_factory.relays():  # a relayed notification reaches the client on the upstream's stream
             self.notifications.publish(message)
 
     def _make_ports(self) -> Ports:
@@ -283,7 +285,7 @@ class GatewayApp:
             catalogue=self.catalogue,
             store=self.store,
             upstream=_PER_CALL,
-            authenticate=_known,
+            authenticate=_return_principal,
             now=time.time,
             new_id=new_id,
             work=self.work,
@@ -297,7 +299,7 @@ class GatewayApp:
             most_pending=settings.approvals.most_pending,
             cooldown=settings.approvals.cooldown,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
-            leads_to=self._leads_to,
+            leads_to=self._real_paths_of,
             retention=settings.defaults.idempotency.retention,
             approver_step_up=settings.approver_step_up(),
             seen=self._count,
@@ -306,27 +308,27 @@ class GatewayApp:
             stops=self.stop_switches.current,
         )
 
-    async def _leads_to(self, call: Call) -> list[tuple[str, str]]:
-        """Real paths are those of a server that a command starts on this machine; others have disks of their own."""
+    async def _real_paths_of(self, call: Call) -> list[tuple[str, str]]:
+        """The real paths of a call's arguments, for a server that a command starts on this machine."""
         upstream = self.settings.upstreams.get(call.tool.upstream)
         if upstream is None or upstream.command is None:
             return []
         try:
-            async with asyncio.timeout(LOOK_WITHIN):
+            async with asyncio.timeout(PATH_TIMEOUT):
                 return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
         except TimeoutError:
             return [("paths", "not looked up: the disk did not answer in time")]
 
     def _count(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
-        """Count a call; one of a tool that does not exist for everybody under no name."""
+        """Counts a call; a tool that is hidden from some callers is counted without its name."""
         found = self.tool_loader.catalogue.find(tool) if tool is not None else None
-        self.tally.see(tool if found is None or is_public(found) else None, outcome, would)
+        self.tally.count_call(tool if found is None or is_public(found) else None, outcome, would)
 
     def is_loaded(self) -> bool:
         return self.loaded.is_set()
 
     async def is_ready(self) -> bool:
-        """Whether calls can be taken: the catalogue is loaded, and the store can be read and written."""
+        """Whether the catalogue is loaded and the store can be read and written."""
         return self.loaded.is_set() and await self.probe.is_writable()
 
     def public_url(self) -> str:
@@ -340,18 +342,18 @@ class GatewayApp:
         self.authenticator.failed_auth.count_failure(code, scope)
 
     def resource_metadata(self) -> dict[str, Any] | None:
-        """RFC 9728: where tokens for this resource come from."""
+        """OAuth protected resource metadata (RFC 9728)."""
         return self.authenticator.metadata()
 
     def _public_tools(self) -> list[Tool]:
         return [tool for tool in self.tool_loader.catalogue.tools.values() if is_public(tool)]
 
     def _public_scopes(self) -> list[str]:
-        """The scopes that anybody may know of: those of the tools that exist for everybody."""
+        """The scopes of the tools that every caller may see."""
         return sorted({scope for tool in self._public_tools() for scope in tool.contract.permissions})
 
     async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
-        """The page of counters, for an operator or somebody on this machine; None for everybody else."""
+        """The metrics page, for an operator or a caller on this machine; None for every other caller."""
         if not await self.authenticator.is_operator(headers, scope):
             return None
         troubles = self.tool_loader.troubles
@@ -359,7 +361,7 @@ class GatewayApp:
         return render(self.tally, GatewayStatus(len(self._public_tools()), len(self.sessions), upstreams))
 
     def troubles(self) -> dict[str, str]:
-        """What is wrong with which upstream."""
+        """The current problem of each upstream that has one."""
         return dict(self.tool_loader.troubles)
 
 
@@ -367,7 +369,7 @@ _PER_CALL: Any = None
 
 
 async def open_gateway(settings: Settings) -> GatewayApp:
-    """A house whose configuration holds; nothing listens yet."""
+    """Opens the store and the local OpenAPI documents; nothing listens yet."""
     gateway_app = GatewayApp(settings, await open_store(settings.store))
     try:
         for link in gateway_app.links.values():
@@ -383,5 +385,5 @@ def _identity_of(caller: Principal) -> tuple[object, ...]:
     return caller.identity
 
 
-async def _known(principal: Principal) -> Principal:
+async def _return_principal(principal: Principal) -> Principal:
     return principal

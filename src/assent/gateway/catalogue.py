@@ -1,4 +1,4 @@
-"""The catalogue of a gateway: what the upstreams last listed, under the contracts that are bound to it."""
+"""The gateway's catalogue: the tools that upstreams last listed, with the contracts bound to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds,
 from assent.core.pins import Pin, changed
 from assent.core.quotas import budgets_never_spent
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
-from assent.gateway.config_audit import Said
+from assent.gateway.config_audit import ListedTools
 from assent.gateway.upstream_factory import Link
 from assent.lint.attacks import attacks_in
 from assent.upstreams.compiled_tools import (
@@ -38,36 +38,36 @@ logger = logging.getLogger(__name__)
 MOST_NAMED = 20
 """How many withheld tools are named in the log at a time."""
 
-LOAD_WITHIN = 10.0
+LOAD_TIMEOUT = 10.0
 SLICE = 20
-"""How many definitions are compiled before everything else has a turn."""
+"""How many definitions are compiled before other tasks get a turn."""
 
 Definitions = list[dict[str, Any]]
 Accepted = tuple[str | None, dict[str, dict[str, Pin]] | None]
-"""A lock file's place and its pins, by upstream; none before the first `assent pin --write`."""
+"""The path of the lock file and its pins by upstream; None before the first `assent pin --write`."""
 Contracts = list[WrittenContract]
-Mine = tuple[dict[str, WrittenContract], dict[str, str]]
-"""The contracts of one upstream's tools by its own names, and the names of those that are withheld for want of one."""
-Compiled = dict[str, tuple[Said, Mine, CompiledTools]]
-"""What each upstream said, the contracts for it, and the tools made of both."""
+UpstreamContracts = tuple[dict[str, WrittenContract], dict[str, str]]
+"""The contracts of one upstream's tools by the upstream's names, and the tools with ambiguous contracts."""
+Compiled = dict[str, tuple[ListedTools, UpstreamContracts, CompiledTools]]
+"""What each upstream listed, its contracts, and the tools compiled from both."""
 
 
 class ToolCatalogueLoader:
-    """The tools of every upstream under the contracts that hold now, and what is wrong with which upstream."""
+    """Loads the tools of every upstream, binds the contracts and keeps the current problem of each upstream."""
 
     def __init__(
         self,
         settings: Settings,
         links: Mapping[str, Link],
         on_changed: Callable[[], None],
-        on_said: Callable[[str, Said | None, Said], None],
+        on_listed: Callable[[str, ListedTools | None, ListedTools], None],
     ) -> None:
-        self._settings, self._links, self._on_changed, self._on_said = settings, links, on_changed, on_said
+        self._settings, self._links, self._on_changed, self._on_listed = settings, links, on_changed, on_listed
         self._contracts = contracts_of(settings)
-        self._said: dict[str, Said] = {}
-        self._taken: Compiled = {}
+        self._listed: dict[str, ListedTools] = {}
+        self._compiled: Compiled = {}
         self._compiling = asyncio.Lock()
-        self._told: set[str] = set()
+        self._logged_faults: set[str] = set()
         self.binding = bind(self._contracts, {}, settings.upstreams)
         self._accepted: Accepted = None, None
         self._unpinned = False
@@ -81,57 +81,59 @@ class ToolCatalogueLoader:
         """The accepted definitions by upstream; None where none are pinned."""
         return self._accepted[1]
 
-    def pinned(self) -> dict[str, Said]:
-        """What each upstream last listed whose definitions are pinned, and what of it nobody has accepted; API
-        descriptions are not pinned."""
-        said = self._said.items()
-        return {name: one for name, one in said if not isinstance(self._links.get(name), OpenApiLink)}
+    def pinned(self) -> dict[str, ListedTools]:
+        """What each upstream with pinned definitions last listed, and which of it no person has accepted.
+
+        API descriptions are not pinned.
+        """
+        listed = self._listed.items()
+        return {name: one for name, one in listed if not isinstance(self._links.get(name), OpenApiLink)}
 
     def upstream_of_withheld(self) -> dict[str, str]:
-        """The upstream of every tool that one withholds, by the name on our wire."""
-        return {tool: name for name, (_, _, taken) in self._taken.items() for tool in taken.withheld}
+        """The upstream of every withheld tool, by the tool's name on our wire."""
+        return {tool: name for name, (_, _, compiled) in self._compiled.items() for tool in compiled.withheld}
 
     async def refresh(self, name: str) -> float:
-        """Ask one upstream for its tools, and put what it says into a new catalogue; how long that kept us busy."""
+        """Loads the tools of one upstream into a new catalogue; returns the CPU time that took."""
         link = self._links.get(name)
         if link is None:
             return 0.0
         try:
             definitions = await link.load()
             async with self._compiling:
-                return await self._take_over(name, link, definitions)
+                return await self._compile_and_publish(name, link, definitions)
         except Exception as error:
-            self._say(name, str(error) if isinstance(error, FaultsError) else safe_error_text(error))
+            self._set_trouble(name, str(error) if isinstance(error, FaultsError) else safe_error_text(error))
             return 0.0
 
-    async def _take_over(self, name: str, link: Link, definitions: Definitions) -> float:
-        """Compile what an upstream said, in slices, and publish it; how long that kept us busy."""
+    async def _compile_and_publish(self, name: str, link: Link, definitions: Definitions) -> float:
+        """Compiles the definitions in slices and publishes them; returns the CPU time that took."""
         doubt = "" if isinstance(link, OpenApiLink) else self._reread_pins()
-        said, settings, busy = (definitions, self._unaccepted(link, definitions)), self._settings, 0.0
-        known, compiled = {**self._said, name: said}, None
-        if said != self._said.get(name):
-            compiled, busy = await self._compile_aside(known)
+        listed, settings, busy = (definitions, self._unaccepted(link, definitions)), self._settings, 0.0
+        known, compiled = {**self._listed, name: listed}, None
+        if listed != self._listed.get(name):
+            compiled, busy = await self._compile_in_slices(known)
         if self._links.get(name) is not link:
-            return busy  # another link took its place meanwhile
+            return busy  # The link was replaced while compiling.
         if self._settings is not settings:
-            return busy + await self._take_over(name, link, definitions)
-        self._say(name, doubt)
+            return busy + await self._compile_and_publish(name, link, definitions)
+        self._set_trouble(name, doubt)
         self.refreshed_at[name] = time.time()
         if compiled is not None:
-            self._on_said(name, self._said.get(name), said)
-            self._said, (self.binding, self._taken) = known, compiled
-            for tool, reason in {**said[1], **self._lacking(self._taken[name][2])}.items():
+            self._on_listed(name, self._listed.get(name), listed)
+            self._listed, (self.binding, self._compiled) = known, compiled
+            for tool, reason in {**listed[1], **self._without_contract(self._compiled[name][2])}.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
             self.publish()
         return busy
 
-    def _lacking(self, taken: CompiledTools) -> dict[str, str]:
-        """The tools without a contract, where that is an error."""
+    def _without_contract(self, compiled_tools: CompiledTools) -> dict[str, str]:
+        """The tools without a contract, if the settings make that an error."""
         wrong = self._settings.without_contract == "error"
-        return {tool: why for tool, why in taken.withheld.items() if wrong and why == NO_CONTRACT}
+        return {tool: why for tool, why in compiled_tools.withheld.items() if wrong and why == NO_CONTRACT}
 
-    def _say(self, name: str, trouble: str) -> None:
-        """Keep what is wrong with an upstream, and name it once."""
+    def _set_trouble(self, name: str, trouble: str) -> None:
+        """Stores the problem of an upstream and logs it when it is new."""
         if not trouble:
             self.troubles.pop(name, None)
             return
@@ -146,11 +148,11 @@ class ToolCatalogueLoader:
         fresh: Mapping[str, Link],
         loaded: Mapping[str, Definitions | str],
     ) -> None:
-        """Raise where the tools would get into each other's way under other settings."""
-        known = {name: definitions for name, (definitions, _) in self._said.items()}
+        """Raises if the tools would conflict under these settings."""
+        known = {name: definitions for name, (definitions, _) in self._listed.items()}
         links = {**self._links, **fresh}
-        old = self._settings, self._contracts, self._accepted, self._taken
-        self._settings, self._contracts, self._taken = settings, contracts, {}
+        old = self._settings, self._contracts, self._accepted, self._compiled
+        self._settings, self._contracts, self._compiled = settings, contracts, {}
         try:
             self._accepted = self._read_pins()
             served = {
@@ -158,43 +160,43 @@ class ToolCatalogueLoader:
                 for name, found in {**known, **loaded}.items()
                 if name in settings.upstreams and isinstance(found, list)
             }
-            taken = [one for _, _, one in _finish(self._compile(served, links))[1].values()]
-            tools = [tool for one in taken for tool in one.tools]
+            compiled_tools = [one for _, _, one in _finish(self._compile(served, links))[1].values()]
+            tools = [tool for one in compiled_tools for tool in one.tools]
             if settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
             catalogue_of(tools, {})
-            check_contracts(settings, taken)
+            check_contracts(settings, compiled_tools)
         finally:
-            self._settings, self._contracts, self._accepted, self._taken = old
+            self._settings, self._contracts, self._accepted, self._compiled = old
 
     def apply_settings(self, settings: Settings, contracts: Contracts, loaded: Mapping[str, Definitions | str]) -> None:
-        """Live by other settings, with what new upstreams said, or why they said nothing; published by `publish`."""
+        """Uses new settings and the tools, or the error, of each new upstream. Call `publish` afterwards."""
         self._settings, self._contracts = settings, contracts
         self._reread_pins()
         kept = settings.upstreams.keys() - loaded.keys()
-        known = {name: one for name, (one, _) in self._said.items() if name in kept}
+        known = {name: one for name, (one, _) in self._listed.items() if name in kept}
         self.troubles = {name: why for name, why in self.troubles.items() if name in kept}
         for name, definitions in loaded.items():
             if isinstance(definitions, list):
                 known[name] = definitions
             else:
                 self.troubles[name] = definitions
-        old = self._said
-        self._said = {name: (found, self._unaccepted(self._links[name], found)) for name, found in known.items()}
-        for name, said in self._said.items():
-            if said != old.get(name):
-                self._on_said(name, old.get(name), said)
-        self._taken = {}  # names, profiles and terms may be others now
-        self.binding, self._taken = _finish(self._compile(self._said, self._links))
+        old = self._listed
+        self._listed = {name: (found, self._unaccepted(self._links[name], found)) for name, found in known.items()}
+        for name, listed in self._listed.items():
+            if listed != old.get(name):
+                self._on_listed(name, old.get(name), listed)
+        self._compiled = {}  # Names, profiles and policies may have changed.
+        self.binding, self._compiled = _finish(self._compile(self._listed, self._links))
 
     def publish(self) -> None:
-        """Swap the catalogue for one made of what every upstream last said. Calls under way keep the old one."""
-        taken = [one for _, _, one in self._taken.values()]
-        withheld = {name: why for one in taken for name, why in one.withheld.items()}
-        catalogue = catalogue_that_holds([tool for one in taken for tool in one.tools], withheld)
+        """Replaces the catalogue with one of everything the upstreams last listed. Running calls keep the old one."""
+        compiled_tools = [one for _, _, one in self._compiled.values()]
+        withheld = {name: why for one in compiled_tools for name, why in one.withheld.items()}
+        catalogue = catalogue_that_holds([tool for one in compiled_tools for tool in one.tools], withheld)
         self._tell_withheld(catalogue)
-        self._tell_faults()
-        differs = _shown(catalogue) != _shown(self.catalogue)
+        self._log_contract_faults()
+        differs = _visible_parts(catalogue) != _visible_parts(self.catalogue)
         self.catalogue = catalogue
         if differs:
             self._on_changed()
@@ -213,29 +215,33 @@ class ToolCatalogueLoader:
             logger.error("%d more tools are withheld; `assent serve --check` names them", len(new) - MOST_NAMED)
 
     def check_contracts(self) -> None:
-        """Raise where a tool has no contract and the settings call that an error."""
-        check_contracts(self._settings, [one for _, _, one in self._taken.values()])
+        """Raises if a tool has no contract and the settings make that an error."""
+        check_contracts(self._settings, [one for _, _, one in self._compiled.values()])
 
-    def _tell_faults(self) -> None:
-        """Name every contract that governs no tool, or more than one, once."""
+    def _log_contract_faults(self) -> None:
+        """Logs each contract that governs no tool or more than one, once."""
         faults = {str(fault) for fault in self.binding.faults}
-        for fault in sorted(faults - self._told):
+        for fault in sorted(faults - self._logged_faults):
             logger.error("a contract is not enforced: %s", fault)
-        self._told = faults
+        self._logged_faults = faults
 
     def unaccepted(self) -> dict[str, str]:
-        """The tools that differ from what was accepted, by the name on our wire, each with the reason."""
-        said = self._said.items()
-        return {self.terms(name).canonical(own): why for name, (_, found) in said for own, why in found.items()}
+        """The tools that differ from their pins, by wire name, each with the reason."""
+        listed = self._listed.items()
+        return {
+            self.upstream_policy(name).canonical(own): why for name, (_, found) in listed for own, why in found.items()
+        }
 
-    def tell_unchecked(self) -> None:
-        """Say which contracts wait for an upstream that has not answered; they are checked when it does."""
-        self._tell_faults()
+    def log_unchecked_contracts(self) -> None:
+        """Logs the contracts that cannot be checked until an upstream answers."""
+        self._log_contract_faults()
         for one in self.binding.unchecked:
-            logger.warning("%s: no tool matches the contract %s yet, and not all upstreams answer", one.where, one.name)
+            logger.warning(
+                "%s: no tool matches the contract %s yet; not all upstreams have answered", one.where, one.name
+            )
 
-    def terms(self, name: str) -> UpstreamPolicy:
-        """On what terms the tools of one upstream are taken in."""
+    def upstream_policy(self, name: str) -> UpstreamPolicy:
+        """How the tools of one upstream are compiled."""
         settings, upstream = self._settings, self._settings.upstreams[name]
         return UpstreamPolicy(
             upstream=name,
@@ -250,9 +256,9 @@ class ToolCatalogueLoader:
             chosen=upstream.profile is not None or "profile" in settings.model_fields_set,
         )
 
-    async def _compile_aside(self, said: Mapping[str, Said]) -> tuple[tuple[Binding, Compiled], float]:
-        """Compile with a turn for everything else between slices; the result, and how long it kept us busy."""
-        steps, busy = self._compile(said, dict(self._links)), 0.0
+    async def _compile_in_slices(self, listed: Mapping[str, ListedTools]) -> tuple[tuple[Binding, Compiled], float]:
+        """Compiles and yields to other tasks between slices; returns the result and the CPU time used."""
+        steps, busy = self._compile(listed, dict(self._links)), 0.0
         while True:
             started = time.monotonic()
             try:
@@ -263,51 +269,51 @@ class ToolCatalogueLoader:
             await asyncio.sleep(0)
 
     def _compile(
-        self, said: Mapping[str, Said], links: Mapping[str, Link]
+        self, listed: Mapping[str, ListedTools], links: Mapping[str, Link]
     ) -> Generator[None, None, tuple[Binding, Compiled]]:
-        """Bind the contracts to what all upstreams said, and compile anew what that changes, a slice at a step."""
-        offers = {name: self._offered(links[name], definitions) for name, (definitions, _) in said.items()}
-        binding = bind(self._contracts, offers, self._settings.upstreams.keys() - said.keys())
+        """Binds the contracts to all listed tools and recompiles what changed, one slice per step."""
+        offers = {name: self._offered_tools(links[name], definitions) for name, (definitions, _) in listed.items()}
+        binding = bind(self._contracts, offers, self._settings.upstreams.keys() - listed.keys())
         compiled: Compiled = {}
-        for name, one in said.items():
-            mine, old = _part_of(binding, name), self._taken.get(name)
+        for name, one in listed.items():
+            mine, old = _contracts_of_upstream(binding, name), self._compiled.get(name)
             if old is not None and old[:2] == (one, mine):
                 compiled[name] = old
                 continue
             slices = list[CompiledTools]()
-            for part in self._take_in(links[name], one, mine):
+            for part in self._compile_upstream(links[name], one, mine):
                 slices.append(part)
                 yield
-            compiled[name] = one, mine, _together(slices)
+            compiled[name] = one, mine, _merge_slices(slices)
         return binding, compiled
 
-    def _offered(self, link: Link, definitions: Definitions) -> Offered:
-        terms, names = self.terms(link.name), [one.get("name") for one in definitions]
+    def _offered_tools(self, link: Link, definitions: Definitions) -> Offered:
+        upstream_policy, names = self.upstream_policy(link.name), [one.get("name") for one in definitions]
         without = {one.name: one.reason for one in link.api.excluded} if isinstance(link, OpenApiLink) else {}
-        return Offered({name: terms.canonical(name) for name in names if isinstance(name, str)}, without)
+        return Offered({name: upstream_policy.canonical(name) for name in names if isinstance(name, str)}, without)
 
-    def _take_in(self, link: Link, said: Said, mine: Mine) -> Iterator[CompiledTools]:
-        """The tools of one upstream, a slice at a time."""
-        (definitions, unaccepted), (written, ambiguous) = said, mine
-        terms, withheld = self.terms(link.name), {**ambiguous, **unaccepted}
+    def _compile_upstream(self, link: Link, listed: ListedTools, mine: UpstreamContracts) -> Iterator[CompiledTools]:
+        """Compiles the tools of one upstream, one slice at a time."""
+        (definitions, unaccepted), (written, ambiguous) = listed, mine
+        upstream_policy, withheld = self.upstream_policy(link.name), {**ambiguous, **unaccepted}
         if isinstance(link, OpenApiLink):
-            overlays = {terms.canonical(own): one.fields for own, one in written.items()}
-            yield link.take_in(overlays, terms, withheld)
+            overlays = {upstream_policy.canonical(own): one.fields for own, one in written.items()}
+            yield link.take_in(overlays, upstream_policy, withheld)
             return
         described = link.described
-        found = known_contracts(str(described.info.get("name")), definitions, terms) if described else {}
+        found = known_contracts(str(described.info.get("name")), definitions, upstream_policy) if described else {}
         for own, one in written.items():
-            name = terms.canonical(own)
+            name = upstream_policy.canonical(own)
             try:
                 found[name] = one.contract if name == one.name else read_contract(name, one.fields)
             except ContractError as error:
                 withheld[own] = f"its contract cannot be used: {error.faults[0]}"
         blanket = marks_all_destructive(definitions)
         for start in range(0, len(definitions), SLICE):
-            yield compile_tools(definitions[start : start + SLICE], found, terms, withheld, blanket=blanket)
+            yield compile_tools(definitions[start : start + SLICE], found, upstream_policy, withheld, blanket=blanket)
 
     def _unaccepted(self, link: Link, definitions: Definitions) -> dict[str, str]:
-        """What differs from what a person accepted; an API description is the operator's own choice and not pinned."""
+        """The tools that differ from their pins. OpenAPI documents are chosen by the operator and not pinned."""
         _, pins = self._accepted
         if isinstance(link, OpenApiLink) or pins is None:
             return {}
@@ -316,7 +322,7 @@ class ToolCatalogueLoader:
         return {name: "; ".join([why, *texts.get(name, ())[:1]]) for name, why in found.items()}
 
     def _reread_pins(self) -> str:
-        """See what is accepted now, or what is wrong with the file: while it cannot be read, what it said holds."""
+        """Reads the lock file; if it cannot be read, keeps the earlier pins and returns the problem."""
         try:
             self._accepted = self._read_pins()
         except SettingsError as error:
@@ -332,19 +338,21 @@ class ToolCatalogueLoader:
         named = "pins" in self._settings.model_fields_set or self._accepted[1] is not None
         unpinned = place is not None and pins is None and named
         if unpinned and not self._unpinned:
-            logger.warning("%s is not there: nothing is withheld until `assent pin --write`", place)
+            logger.warning(
+                "the lock file %s does not exist: nothing is pinned until you run `assent pin --write`", place
+            )
         self._unpinned = unpinned
         return place, pins
 
 
-def _together(slices: Iterable[CompiledTools]) -> CompiledTools:
+def _merge_slices(slices: Iterable[CompiledTools]) -> CompiledTools:
     found = list(slices)
     tools = tuple(tool for one in found for tool in one.tools)
     return CompiledTools(tools, {name: why for one in found for name, why in one.withheld.items()})
 
 
 def _finish(steps: Generator[None, None, tuple[Binding, Compiled]]) -> tuple[Binding, Compiled]:
-    """The result of compiling without a break."""
+    """Runs the compile steps without a break."""
     while True:
         try:
             next(steps)
@@ -353,20 +361,20 @@ def _finish(steps: Generator[None, None, tuple[Binding, Compiled]]) -> tuple[Bin
             return result
 
 
-def check_contracts(settings: Settings, taken: Iterable[CompiledTools]) -> None:
-    """Raise for every tool without a contract under `without_contract: error`."""
+def check_contracts(settings: Settings, compiled_tools: Iterable[CompiledTools]) -> None:
+    """Raises for every tool without a contract if `without_contract: error` is set."""
     if settings.without_contract != "error":
         return
-    names = sorted(name for one in taken for name, why in one.withheld.items() if why == NO_CONTRACT)
+    names = sorted(name for one in compiled_tools for name, why in one.withheld.items() if why == NO_CONTRACT)
     if names:
         remedy = "Write its contract (assent contract init), or set without_contract to infer or withhold"
         raise SettingsError([Fault(NO_CONTRACT, remedy, name) for name in names])
 
 
 async def tools_of(link: Link) -> Definitions | str:
-    """The tools of an upstream, or why it has none now; raises where a file of our own is at fault."""
+    """The tools of an upstream, or the reason why it has none now; raises if a local OpenAPI file is at fault."""
     try:
-        async with asyncio.timeout(LOAD_WITHIN):
+        async with asyncio.timeout(LOAD_TIMEOUT):
             return await link.load()
     except Exception as error:
         if isinstance(error, FaultsError) and isinstance(link, OpenApiLink) and link.is_local:
@@ -375,7 +383,7 @@ async def tools_of(link: Link) -> Definitions | str:
 
 
 def contracts_of(settings: Settings) -> Contracts:
-    """The contracts of the files, each with its upstream; raises for a budget that none of them spends."""
+    """Loads the contract files; raises if no contract spends from a configured budget."""
     found = load_written(contract_paths(settings.contracts)) if settings.contracts else []
     prefixes = [f"{name}_" for name in settings.upstreams]
     if faults := budgets_never_spent(settings.budgets, (one.contract for one in found), prefixes):
@@ -383,14 +391,14 @@ def contracts_of(settings: Settings) -> Contracts:
     return found
 
 
-def _part_of(binding: Binding, upstream: str) -> Mine:
-    """What a binding says of the tools of one upstream."""
+def _contracts_of_upstream(binding: Binding, upstream: str) -> UpstreamContracts:
+    """The contracts of one upstream in a binding."""
     return (
         {own: one for (home, own), one in binding.governs.items() if home == upstream},
         {own: why for (home, own), why in binding.ambiguous.items() if home == upstream},
     )
 
 
-def _shown(catalogue: Catalogue) -> dict[str, Any]:
-    """What a caller could notice of a catalogue."""
+def _visible_parts(catalogue: Catalogue) -> dict[str, Any]:
+    """The parts of a catalogue that a caller can see."""
     return {name: (tool.definition, tool.contract.digest) for name, tool in catalogue.tools.items()}

@@ -1,4 +1,4 @@
-"""What is written down of how the gateway is set up, and of tools that change under it?"""
+"""Audit entries about the configuration and about changed tool definitions."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from assent.errors import StoreError
 logger = logging.getLogger(__name__)
 
 MOST = 100
-"""Entries about one upstream at a time: one that says something else all the time must not fill the disk."""
+"""The most entries about one upstream per refresh, so that a changing upstream cannot fill the disk."""
 
-Said = tuple[list[dict[str, Any]], dict[str, str]]
-"""The definitions of an upstream's tools, and which of them are withheld because nobody accepted them."""
+ListedTools = tuple[list[dict[str, Any]], dict[str, str]]
+"""The definitions of an upstream's tools, and the reasons of those that are withheld until accepted."""
 _POLICY = ("mode", "without_contract", "guards", "policies", "limits", "budgets", "approvals", "pins")
 
 
 class ConfigAuditLog:
-    """Configuration and definitions in the log. `digest` is keyed: a configuration holds what must not be guessed."""
+    """Writes configuration and definition entries. `digest` is keyed, because settings contain secrets."""
 
     def __init__(self, note: Callable[[Entry], None], now: Callable[[], float], digest: Callable[[bytes], str]) -> None:
         self._note, self._now, self._digest = note, now, digest
 
-    def configured(self, settings: Settings, event: str, tools: int) -> None:
-        """The gateway lives by these settings from now on."""
+    def record_settings(self, settings: Settings, event: str, tools: int) -> None:
+        """Records that the gateway uses these settings from now on."""
         whole = settings.model_dump(mode="json")
         facts = {
             "event": event,
@@ -39,8 +39,8 @@ class ConfigAuditLog:
         }
         self._write(Entry("configuration", self._now(), facts, {"upstreams": sorted(settings.upstreams)}))
 
-    def said(self, upstream: str, before: Said | None, after: Said) -> None:
-        """An upstream says other things of its tools than before, or something for the first time."""
+    def record_tools(self, upstream: str, before: ListedTools | None, after: ListedTools) -> None:
+        """Records that an upstream listed its tools for the first time or listed different ones."""
         found = list(_changes(before, after))
         for facts, values in found[:MOST]:
             self._write(Entry("definition", self._now(), {"upstream": upstream, **facts}, values))
@@ -51,11 +51,11 @@ class ConfigAuditLog:
     def _write(self, entry: Entry) -> None:
         try:
             self._note(entry)
-        except StoreError as error:  # calls are refused by now; the gateway stays to say so
-            logger.error("audit log: %s", error)
+        except StoreError as error:  # Calls are refused in this state; the gateway keeps running to report it.
+            logger.error("the audit log cannot be written: %s", error)
 
 
-def _changes(before: Said | None, after: Said) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _changes(before: ListedTools | None, after: ListedTools) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     old, new = _digests(before), _digests(after)
     if before is None:
         yield {"event": "definition.loaded", "definition": digest_of(new), "count": len(new)}, {}
@@ -74,5 +74,5 @@ def _changes(before: Said | None, after: Said) -> Iterator[tuple[dict[str, Any],
         yield {"event": "definition.accepted", "tool": name, "definition": new[name]}, {}
 
 
-def _digests(said: Said | None) -> Mapping[str, str]:
-    return {str(one.get("name")): pin_digest(one) for one in said[0]} if said is not None else {}
+def _digests(record_tools: ListedTools | None) -> Mapping[str, str]:
+    return {str(one.get("name")): pin_digest(one) for one in record_tools[0]} if record_tools is not None else {}

@@ -1,4 +1,4 @@
-"""Cross-origin requests (CORS) of web pages that the configuration names."""
+"""Cross-origin requests (CORS) of the configured web origins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VARY = (b"vary", b"origin")
 
 
 class Cors:
-    """The origins whose pages may read our answers. Others send requests that a browser keeps from them."""
+    """The origins whose pages may read responses. Browsers block all others."""
 
     def __init__(self, origins: Iterable[str] = ()) -> None:
         self._origins = frozenset(origin.lower().encode() for origin in origins)
@@ -27,10 +27,10 @@ class Cors:
         return origin is not None and origin.lower() in self._origins
 
     async def answer_preflight(self, headers: Headers, send: Send) -> None:
-        """Say which methods and headers a page may send. Credentials come in a header, never as cookies."""
+        """Answers a preflight with the allowed methods and headers. Credentials are headers, never cookies."""
         given = dict(headers)
-        asked = given.get(b"access-control-request-headers", b"").lower().replace(b" ", b"").split(b",")
-        known = [name for name in asked if name in _SENT or name.startswith(b"mcp-")]
+        requested = given.get(b"access-control-request-headers", b"").lower().replace(b" ", b"").split(b",")
+        known = [name for name in requested if name in _SENT or name.startswith(b"mcp-")]
         fields = [
             (b"access-control-allow-origin", given[b"origin"]),
             (b"access-control-allow-methods", b"GET, POST, DELETE"),
@@ -40,17 +40,17 @@ class Cors:
         ]
         await respond(send, 204, b"", fields)
 
-    def sharing(self, origin: bytes | None, send: Send) -> Send:
-        """`send`, with the headers that let a page of this origin read the answer."""
+    def allow_origin(self, origin: bytes | None, send: Send) -> Send:
+        """Wraps `send` to add the headers that let a page of this origin read the response."""
         fields = [
             (b"access-control-allow-origin", origin or b"null"),
             (b"access-control-expose-headers", _EXPOSED),
             _VARY,
         ]
 
-        async def shared(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message["headers"], *fields]}
             await send(message)
 
-        return shared
+        return send_with_headers

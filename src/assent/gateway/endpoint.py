@@ -1,4 +1,4 @@
-"""The MCP endpoint: calls and lists go through the pipeline, other messages to a passage."""
+"""The MCP endpoint: tool calls and lists go through the pipeline, other methods to a non-tool handler."""
 
 import asyncio
 import logging
@@ -65,7 +65,7 @@ _NEVER_STOPPED = _SERVED | {"initialize", "ping", "server/discover", "subscripti
 
 @dataclass(slots=True)
 class HttpExchange:
-    """One HTTP request that is passed on rather than served here."""
+    """One HTTP request that is passed on."""
 
     scope: Scope
     receive: Receive
@@ -75,20 +75,20 @@ class HttpExchange:
 
 
 class NonToolHandler(Protocol):
-    """Where everything goes that is not a governed method."""
+    """Handles every method that is not governed."""
 
     @property
     def most_streams(self) -> int:
-        """How many streams without an end there is room for, of all callers together."""
+        """How many long-lived streams all callers together may have."""
 
     async def begin(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
-        """A handshake-era `initialize`: open a session of this caller."""
+        """Opens a session for a handshake-era `initialize`."""
 
     async def forward(self, exchange: HttpExchange, message: Any, session: McpSession | None) -> None:
-        """Any other message, or the opening of a stream (GET, no message)."""
+        """Handles any other message, or opens a stream (GET without a message)."""
 
     async def end(self, exchange: HttpExchange, session: McpSession) -> None:
-        """The client ends its session."""
+        """Ends a session at the client's request."""
 
 
 Authenticate = Callable[[Headers, Scope], Awaitable[Hashable]]
@@ -101,10 +101,10 @@ async def _nothing_stopped(_caller: Hashable) -> str | None:
 
 @dataclass(slots=True)
 class McpEndpoint:
-    """The MCP endpoint: `call` and `listing` answer with the JSON of a result, `passage` takes the rest.
+    """The MCP endpoint: `call` and `listing` return a JSON result, `non_tool_handler` takes the rest.
 
-    `call` and `listing` raise `RpcError`, `Challenge` or an upstream's `Fault`; anything else is a defect and
-    answers as an internal error that says nothing.
+    `call` and `listing` raise `RpcError`, `Challenge` or `UpstreamError`; any other exception is a defect and is
+    answered as an internal error without details.
     """
 
     authenticate: Authenticate
@@ -118,11 +118,11 @@ class McpEndpoint:
     path: str = "/mcp"
     cors: Cors = field(default_factory=Cors)
     more: Mapping[str, Serve] = field(default_factory=dict)
-    """What else is served here rather than passed on, by method; in the old era only within a session."""
+    """Other methods that are served here; handshake-era clients need a session for them."""
     stopped: Callable[[Hashable], Awaitable[str | None]] = _nothing_stopped
     """Why requests of a caller that are not governed are stopped, or None."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
-    """The streams without an end that are open, by caller."""
+    """The open long-lived streams, by caller."""
     _slow_timer: SlowRequestTimer = field(default_factory=SlowRequestTimer, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,7 +135,7 @@ class McpEndpoint:
         if self.cors.allows(head.origin):
             if scope["method"] == "OPTIONS":
                 return await self.cors.answer_preflight(headers, send)
-            send = self.cors.sharing(head.origin, send)
+            send = self.cors.allow_origin(head.origin, send)
         try:
             caller = await self.authenticate(headers, scope)
             current_caller.set(self.sessions.owner_of(caller))
@@ -151,7 +151,7 @@ class McpEndpoint:
         except Disconnected:
             pass
         except Exception:
-            logger.exception("a request could not be answered")
+            logger.exception("a request failed with an unexpected error")
             await respond_error(send, 500, "Internal Server Error")
 
     async def _dispatch(self, exchange: HttpExchange) -> None:
@@ -214,7 +214,7 @@ class McpEndpoint:
         elif session is not None and is_response(message) and session.settle(message):
             await respond(exchange.send, 202, b"")
         elif is_notification(message) or is_response(message):
-            await self._handshake_aside(exchange, message, session)
+            await self._handshake_notification(exchange, message, session)
         else:
             await _refuse(exchange.send, 400, INVALID_PARAMS, "Validation error: not a JSON-RPC message")
 
@@ -239,10 +239,10 @@ class McpEndpoint:
         except TooManySessions:
             await _refuse(exchange.send, 503, INTERNAL_ERROR, "Too many open sessions")
 
-    async def _handshake_aside(
+    async def _handshake_notification(
         self, exchange: HttpExchange, message: dict[str, Any], session: McpSession | None
     ) -> None:
-        """A notification, or a response to a question that was not ours."""
+        """Handles a notification, or a response to an upstream's question."""
         if session is not None and message.get("method") == "notifications/cancelled":
             params = message.get("params") or {}
             if session.cancel(params.get("requestId")):
@@ -272,27 +272,27 @@ class McpEndpoint:
             await self._stream(exchange, self._pass(exchange, None, session))
 
     async def _stream(self, exchange: HttpExchange, stream: Coroutine[Any, Any, None]) -> None:
-        """Something without an end, for as long as its listener would be let in and has a place."""
+        """Runs a long-lived stream for as long as its caller is authorized and has a place."""
 
-        async def is_welcome() -> bool:
+        async def is_authorized() -> bool:
             try:
                 caller = await self.authenticate(exchange.scope["headers"], exchange.scope)
             except Challenge as challenge:
-                return challenge.status not in (401, 403)  # otherwise nobody can say just now
+                return challenge.status not in (401, 403)  # With any other status the check itself failed.
             return self.sessions.is_same(caller, exchange.caller)
 
         try:
             with self.streams.taken(
                 self.sessions.owner_of(exchange.caller), self.non_tool_handler.most_streams
             ) as place:
-                await end_when_unauthorized(stream, is_welcome, exchange.send, place.given_up)
+                await end_when_unauthorized(stream, is_authorized, exchange.send, place.given_up)
         except NoPlace:
             stream.close()
-            sentence = "Too many open streams: close one, or wait until others are closed"
-            await _refuse(exchange.send, 429, INTERNAL_ERROR, sentence)
+            message = "Too many open streams: close one, or wait until others are closed"
+            await _refuse(exchange.send, 429, INTERNAL_ERROR, message)
 
     async def _serve(self, exchange: HttpExchange, parsed_request: ParsedRequest, session: McpSession | None) -> None:
-        """The governed way: one request, one answer, cancelled when the caller hangs up."""
+        """Serves one governed request; it is cancelled when the client disconnects."""
         watch = DisconnectWatcher(exchange.receive, after=None)
         reply = ResponseWriter(exchange.send, watch, self._slow_timer, session)
         try:
@@ -344,7 +344,7 @@ class McpEndpoint:
                 fault.status,
             )
         except Exception:
-            logger.exception("a request could not be answered")
+            logger.exception("a request failed with an unexpected error")
             body, status = error_body(parsed_request.id, INTERNAL_ERROR, "Internal server error"), 200
         await reply.finish(body, status)
 
@@ -354,14 +354,14 @@ async def _refuse(send: Send, status: int, code: int, message: str) -> None:
 
 
 async def _drop(exchange: HttpExchange, session: McpSession | None) -> None:
-    """A request without an id asks for no answer, but some upstreams would run it all the same: it goes nowhere."""
+    """Drops a request without an id: it needs no answer, and an upstream could run it ungoverned."""
     if session is None:
         return await _refuse(exchange.send, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
     await respond(exchange.send, 202, b"")
 
 
 async def _resume(exchange: HttpExchange, session: McpSession, last_event: str) -> None:
-    """The rest of a stream of ours that the client lost or was sent away from."""
+    """Sends the rest of a stream that the client lost or left."""
     found = session.logs.find(last_event)
     if found is None:
         return await _refuse(exchange.send, 404, INVALID_REQUEST, "Nothing to resume: the stream is gone")

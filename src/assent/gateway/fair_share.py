@@ -1,4 +1,4 @@
-"""Shares a bounded number of places fairly between owners."""
+"""Shares a limited number of places fairly between owners."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 
 class NoPlace(Exception):
-    """The owner has as many places as one may have, or all are taken and nobody has more than a fair share."""
+    """The owner has the most places allowed, or all are taken and no owner has more than a fair share."""
 
 
 class Place:
-    """One taken place. `given_up` is set when its holder must leave it to another owner."""
+    """One taken place. `given_up` is set when its holder must release it for another owner."""
 
     __slots__ = ("given_up", "owner")
 
@@ -22,7 +22,7 @@ class Place:
 
 
 class Places:
-    """The places that are taken, by owner. When all are taken, the owner with the most gives up its oldest."""
+    """The taken places by owner. When all are taken, the owner with the most loses its oldest."""
 
     def __init__(self, per_owner: int) -> None:
         self._per_owner = per_owner
@@ -34,14 +34,14 @@ class Places:
 
     @contextmanager
     def taken(self, owner: Hashable, limit: int) -> Iterator[Place]:
-        """A place while the block runs, of at most `limit` in all. Raises NoPlace where there is none."""
-        place = self._take(owner, limit)
+        """Holds a place while the block runs, of at most `limit` in all. Raises NoPlace if there is none."""
+        place = self._reserve(owner, limit)
         try:
             yield place
         finally:
-            self._leave(place)
+            self._release(place)
 
-    def _take(self, owner: Hashable, limit: int) -> Place:
+    def _reserve(self, owner: Hashable, limit: int) -> Place:
         mine = len(self._owned.get(owner, ()))
         if mine >= self._per_owner or (self._count >= limit and not self._make_room(mine)):
             raise NoPlace
@@ -51,16 +51,16 @@ class Places:
         return place
 
     def _make_room(self, mine: int) -> bool:
-        """Take a place from the owner who has the most; nobody loses one to an owner who would then have more."""
+        """Takes a place from the owner with the most, unless the new owner would then have more."""
         largest = max(self._owned.values(), key=len, default={})
         if len(largest) <= mine + 1:
             return False
         oldest = next(iter(largest))
-        self._leave(oldest)
+        self._release(oldest)
         oldest.given_up.set()
         return True
 
-    def _leave(self, place: Place) -> None:
+    def _release(self, place: Place) -> None:
         places = self._owned.get(place.owner, {})
         if place in places:
             del places[place]

@@ -1,6 +1,6 @@
-"""Formats and starts our logs. They say what happened and never what was in a call.
+"""Log formats and setup. Logs never contain the contents of a call.
 
-The message of an exception may repeat its input, so a log has its type and its place and never its message.
+The message of an exception may repeat its input, so a log has the exception's type and stack frames, not its message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
 class PlainFormatter(logging.Formatter):
-    """One line with its time in UTC, and the places an exception came through."""
+    """One line with its time in UTC, followed by the stack frames of an exception."""
 
     def __init__(self, form: str = "%(asctime)s %(levelname)s %(name)s: %(message)s") -> None:
         super().__init__(form)
@@ -40,7 +40,7 @@ class PlainFormatter(logging.Formatter):
         return super().formatMessage(record)
 
     def formatException(self, ei: _Raised) -> str:
-        return "\n".join(places(ei[1]))
+        return "\n".join(stack_lines(ei[1]))
 
 
 class JsonLinesFormatter(logging.Formatter):
@@ -55,17 +55,17 @@ class JsonLinesFormatter(logging.Formatter):
         }
         line |= {name: value for name, value in vars(record).items() if name not in _OWN}
         if record.exc_info and record.exc_info[1] is not None:
-            line["error"] = places(record.exc_info[1])
+            line["error"] = stack_lines(record.exc_info[1])
         return orjson.dumps(line, default=lambda value: type(value).__name__).decode()
 
 
 def time_of(record: logging.LogRecord) -> str:
-    """When something was logged, in UTC."""
+    """The time of a log record in UTC."""
     return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
 
 
-def places(error: BaseException | None) -> list[str]:
-    """The type of an exception and where it came from, and the same of what caused it."""
+def stack_lines(error: BaseException | None) -> list[str]:
+    """The type and stack frames of an exception and of its causes."""
     found: list[str] = []
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
@@ -78,23 +78,23 @@ def places(error: BaseException | None) -> list[str]:
 
 
 def begin(form: str, level: str) -> None:
-    """Log to standard error from now on."""
-    _write(JsonLinesFormatter() if form == "json" else PlainFormatter(), level)
+    """Starts logging to standard error."""
+    _start(JsonLinesFormatter() if form == "json" else PlainFormatter(), level)
 
 
 def begin_brief(prefix: str) -> None:
-    """Log warnings to standard error from now on, each as one line after a prefix."""
-    _write(PlainFormatter(f"{prefix}: %(message)s"), "warning")
+    """Starts logging warnings to standard error, one line each, after a prefix."""
+    _start(PlainFormatter(f"{prefix}: %(message)s"), "warning")
 
 
-def _write(formatter: logging.Formatter, level: str) -> None:
+def _start(formatter: logging.Formatter, level: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(formatter)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
 
 
 def log_uncaught() -> None:
-    """Have warnings and exceptions that nothing handles logged too; Python prints them otherwise."""
+    """Logs warnings and unhandled exceptions, which Python would print."""
     logging.captureWarnings(True)
     sys.excepthook = lambda _, error, __: _uncaught(error)
     sys.unraisablehook = lambda raised: _uncaught(raised.exc_value)
@@ -107,7 +107,7 @@ def _uncaught(error: BaseException | None) -> None:
 
 @contextmanager
 def errors_as_json(form: str) -> Iterator[None]:
-    """While the block runs, what is wrong with a configuration is logged where the log is JSON, and ends it."""
+    """Logs configuration errors of the block as JSON lines and exits, if the log format is JSON."""
     try:
         yield
     except AssentError as error:

@@ -1,7 +1,7 @@
-"""Counters for operators, in Prometheus' text format.
+"""Prometheus metrics for operators.
 
-Every label is a word of ours: a tool of the catalogue, an upstream of the configuration, a code of the catalogue of
-refusals. What a caller wrote never becomes one, and a tool that is hidden or forbidden for AI is counted under no name.
+Every label is a known word: a tool of the catalogue, an upstream of the configuration, a refusal code. Text of a
+caller never becomes a label, and a tool that is hidden or forbidden for agents is counted without its name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(slots=True)
 class CallCounters:
-    """What has been counted since the start."""
+    """The counts since the start."""
 
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     would: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -32,10 +32,10 @@ class CallCounters:
     minutes: dict[int, list[int]] = field(default_factory=dict)
     """Calls answered and refused in each of the last minutes, by the minute since 1970."""
 
-    def see(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
-        """One request that came to an end; no outcome is a defect of ours."""
+    def count_call(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
+        """Counts one finished request; no outcome means a defect."""
         name = tool or ""
-        self.calls[name, _word(outcome)] += 1
+        self.calls[name, _outcome_label(outcome)] += 1
         self._minute()[0 if isinstance(outcome, Answer) else 1] += 1
         for code in would:
             self.would[name, code] += 1
@@ -48,56 +48,56 @@ class CallCounters:
                 del self.minutes[old]
         return self.minutes[now]
 
-    def took(self, seconds: float) -> None:
+    def add_duration(self, seconds: float) -> None:
         self.seconds[bisect_left(BOUNDS, seconds)] += 1
         self.seconds_in_all += seconds
 
-    def reloaded(self, used: bool) -> None:
+    def count_reload(self, used: bool) -> None:
         self.reloads["used" if used else "refused"] += 1
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayStatus:
-    """How the gateway is right now."""
+    """The current state of the gateway."""
 
     tools: int
     sessions: int
     upstreams: Mapping[str, tuple[bool, int]]
-    """Whether each answered when it was last asked, and how often it failed since it last did."""
+    """Whether each upstream answered last time, and its consecutive failures since it last did."""
 
 
-def render(tally: CallCounters, standing: GatewayStatus) -> bytes:
-    """The page that Prometheus reads."""
-    up = {_labels(upstream=name): int(answers) for name, (answers, _) in standing.upstreams.items()}
-    failing = {_labels(upstream=name): failures for name, (_, failures) in standing.upstreams.items()}
+def render(tally: CallCounters, status: GatewayStatus) -> bytes:
+    """The metrics page in Prometheus' text format."""
+    up = {_labels(upstream=name): int(answers) for name, (answers, _) in status.upstreams.items()}
+    failing = {_labels(upstream=name): failures for name, (_, failures) in status.upstreams.items()}
     calls = {_labels(tool=tool, outcome=outcome): count for (tool, outcome), count in tally.calls.items()}
     would = {_labels(tool=tool, code=code): count for (tool, code), count in tally.would.items()}
     reloads = {_labels(result=result): count for result, count in tally.reloads.items()}
     lines = [
         *_metric("assent_calls_total", "counter", "Requests for a tool, by how they ended.", calls),
-        *_metric("assent_would_total", "counter", "What observing let pass that would have been stopped.", would),
+        *_metric("assent_would_total", "counter", "Calls that enforce mode would have stopped.", would),
         *_metric("assent_reloads_total", "counter", "Changed configurations, used and refused.", reloads),
-        *_metric("assent_tools", "gauge", "Tools in the catalogue that exist for every caller.", {(): standing.tools}),
-        *_metric("assent_sessions", "gauge", "Open sessions.", {(): standing.sessions}),
+        *_metric("assent_tools", "gauge", "Tools in the catalogue that exist for every caller.", {(): status.tools}),
+        *_metric("assent_sessions", "gauge", "Open sessions.", {(): status.sessions}),
         *_metric("assent_upstream_up", "gauge", "Whether an upstream answered when last asked.", up),
-        *_metric("assent_upstream_failures", "gauge", "Failures of an upstream in a row.", failing),
-        *_histogram("assent_call_seconds", "How long requests for a tool took.", tally),
+        *_metric("assent_upstream_failures", "gauge", "Consecutive failures of an upstream.", failing),
+        *_histogram("assent_call_seconds", "How long requests for a tool add_duration.", tally),
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def observed(tally: CallCounters) -> list[str]:
-    """What enforcing would have stopped, for the person who decides whether to begin with it."""
+def summarize_observed(tally: CallCounters) -> list[str]:
+    """A summary of what enforce mode would have stopped, for the person who decides to turn it on."""
     calls = sum(tally.calls.values())
     if not tally.would:
-        return [f"Observed {counted(calls, 'call')}: none would have been asked about or refused."]
-    lines = [f"Observed {counted(calls, 'call')}. Enforcing would have stopped:"]
+        return [f"Observed {counted(calls, 'call')}. Enforce mode would have stopped none of them."]
+    lines = [f"Observed {counted(calls, 'call')}. Enforce mode would have stopped:"]
     for (tool, code), count in sorted(tally.would.items(), key=lambda item: (-item[1], item[0])):
         lines.append(f"  {count:>6}  {tool}  {code}")
     return lines
 
 
-def _word(outcome: Outcome | None) -> str:
+def _outcome_label(outcome: Outcome | None) -> str:
     if outcome is None:
         return "defect"
     if isinstance(outcome, Answer):
@@ -113,7 +113,7 @@ def _metric(name: str, kind: str, text: str, samples: Mapping[Labels, float]) ->
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
     for labels, value in sorted(samples.items()):
-        yield f"{name}{_written(labels)} {value}"
+        yield f"{name}{_format_labels(labels)} {value}"
 
 
 def _histogram(name: str, text: str, tally: CallCounters) -> Iterator[str]:
@@ -122,15 +122,15 @@ def _histogram(name: str, text: str, tally: CallCounters) -> Iterator[str]:
     so_far = 0
     for bound, count in zip([*BOUNDS, "+Inf"], tally.seconds, strict=True):
         so_far += count
-        yield f"{name}_bucket{_written((('le', str(bound)),))} {so_far}"
+        yield f"{name}_bucket{_format_labels((('le', str(bound)),))} {so_far}"
     yield f"{name}_sum {tally.seconds_in_all:.6f}"
     yield f"{name}_count {so_far}"
 
 
-def _written(labels: Iterable[tuple[str, str]]) -> str:
-    inner = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+def _format_labels(labels: Iterable[tuple[str, str]]) -> str:
+    inner = ",".join(f'{name}="{_escape(value)}"' for name, value in labels)
     return f"{{{inner}}}" if inner else ""
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

@@ -1,4 +1,4 @@
-"""Refreshes the tools of each upstream in time, and passes on what it says unasked."""
+"""Refreshes the tools of each upstream and passes on its notifications."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ logger = logging.getLogger(__name__)
 REFRESH = 30.0
 RETRY = 2.0
 PAUSE = 1.0
-"""The least time between two refreshes of one upstream, however often it says that its tools changed."""
+"""The shortest time between two refreshes of one upstream, however often it announces changes."""
 SHARE = 10
-"""A refresh that kept us busy is followed by a pause of so many times as long."""
+"""After a refresh, the pause is at least this many times the CPU time it took."""
 LISTEN_AGAIN = 1.0
 LISTEN_AT_LAST = 60.0
 
 
 class UpstreamMonitor:
-    """Reads an upstream's tools anew now and then, and at once when it says that they changed; passes on the rest."""
+    """Reloads an upstream's tools at intervals and when it announces a change; passes on other notifications."""
 
     def __init__(
         self,
@@ -43,31 +43,31 @@ class UpstreamMonitor:
         self._rest = rest
         self._stale: dict[str, asyncio.Event] = {}
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
-        self.ears: dict[str, Subscriptions] = {}
+        self.subscriptions: dict[str, Subscriptions] = {}
 
     def begin(self, name: str, link: Any) -> None:
-        """Attend to one upstream; one that speaks the protocol may say something unasked."""
+        """Starts to monitor one upstream; an MCP upstream is also subscribed to."""
         self._stale[name] = asyncio.Event()
         self._tasks[name] = [asyncio.create_task(self._keep_fresh(name))]
         if isinstance(link, HttpLink | StdioLink):
-            self.ears[name] = upstream_subscriptions = self._upstream_subscriptions(name, link)
+            self.subscriptions[name] = upstream_subscriptions = self._upstream_subscriptions(name, link)
             self._tasks[name].append(asyncio.create_task(self._keep_listening(link, upstream_subscriptions)))
 
     def _upstream_subscriptions(self, name: str, link: HttpLink | StdioLink) -> Subscriptions:
         if isinstance(link, HttpLink):
-            return HttpSubscriptions(link.live, lambda message: self._hear(name, message))
-        return StdioSubscriptions(link.upstream, lambda message: self._hear(name, message))
+            return HttpSubscriptions(link.live, lambda message: self._on_notification(name, message))
+        return StdioSubscriptions(link.upstream, lambda message: self._on_notification(name, message))
 
     async def leave(self, name: str) -> None:
         tasks = self._tasks.pop(name, [])
-        if (upstream_subscriptions := self.ears.pop(name, None)) is not None:
+        if (upstream_subscriptions := self.subscriptions.pop(name, None)) is not None:
             upstream_subscriptions.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def refresh_now(self, name: str) -> None:
-        """Read an upstream's tools anew now: what it is made of may have changed."""
+        """Reloads an upstream's tools now, because its settings may have changed."""
         if name in self._tasks:
             self._stale[name].set()
 
@@ -75,8 +75,8 @@ class UpstreamMonitor:
         for name in list(self._tasks):
             await self.leave(name)
 
-    def _hear(self, name: str, message: dict[str, Any]) -> None:
-        """Tools are listed by us, so their change is told once we have seen it; the rest is passed on."""
+    def _on_notification(self, name: str, message: dict[str, Any]) -> None:
+        """Reloads the tools on a change, which is announced after the reload; passes on other notifications."""
         if message["method"] == TOOLS_CHANGED["method"]:
             self._stale[name].set()
         else:
@@ -93,18 +93,18 @@ class UpstreamMonitor:
             await self._rest(pause(busy))
 
     async def _keep_listening(self, link: HttpLink | StdioLink, upstream_subscriptions: Subscriptions) -> None:
-        """Listen again whenever a stream ends; ever more seldom to an upstream that cannot be listened to."""
+        """Subscribes again whenever a stream ends; waits longer and longer if the upstream does not support it."""
         pause = LISTEN_AGAIN
         while True:
             if link.described is not None:
                 try:
                     await upstream_subscriptions.listen(link.described)
                 except (UpstreamError, RpcError, SessionLost) as error:
-                    logger.debug("upstream %s is not heard: %s", link.name, safe_error_text(error))
+                    logger.debug("the subscription to upstream %s failed: %s", link.name, safe_error_text(error))
                 pause = LISTEN_AGAIN if upstream_subscriptions.was_heard else min(pause * 2, LISTEN_AT_LAST)
             await asyncio.sleep(pause)
 
 
 def pause(busy: float) -> float:
-    """How long an upstream is not looked at after a refresh that kept us busy so many seconds."""
+    """The pause after a refresh that took this much CPU time."""
     return min(max(PAUSE, SHARE * busy), REFRESH)

@@ -1,4 +1,4 @@
-"""The real paths of arguments that are paths on this machine: links followed, `..` and `~` replaced."""
+"""Resolves arguments that are paths on this machine: follows links, replaces `..` and `~`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from assent.core.render import texts_in
 
 LONGEST = 4096
 MOST_LOOKED_AT = 64 * 1024
-"""Characters in all texts of one call that are looked at; each part of a path costs a look at the disk."""
+"""The most characters of one call that are resolved, because each part of a path costs a disk access."""
 
 
 def real_paths(arguments: Mapping[str, Any], base: Path) -> list[tuple[str, str]]:
-    """The place of every text that, read as a path from `base`, leads elsewhere than it says, with its real path."""
+    """Every argument that, as a path relative to `base`, leads elsewhere than it says, with its real path."""
     home, left, found = os.path.realpath(base), MOST_LOOKED_AT, list[tuple[str, str]]()
     for name, text in texts_in(arguments):
         path = _path(text)
@@ -31,7 +31,7 @@ def real_paths(arguments: Mapping[str, Any], base: Path) -> list[tuple[str, str]
 
 
 def _path(text: str) -> str | None:
-    """The text as a path; None where it cannot be one."""
+    """The text as a path, or None if it cannot be one."""
     if text.lower().startswith("file:"):
         text = unquote(urlsplit(text.translate({9: None, 10: None, 13: None})).path)
     elif "://" in text:
@@ -40,11 +40,11 @@ def _path(text: str) -> str | None:
 
 
 def _real(path: str, home: str) -> str | None:
-    """The real path, where it is not the one that is written."""
+    """The real path, if it differs from the written one."""
     try:
         full = Path(home, Path(path).expanduser())
         real = os.path.realpath(full)
-    except (OSError, ValueError, RuntimeError):  # the last where there is no such user
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: there is no such user.
         return None
-    plain = not path.startswith("~") and ".." not in path.split("/")
-    return None if plain and os.path.normpath(full) == real else real
+    is_literal = not path.startswith("~") and ".." not in path.split("/")
+    return None if is_literal and os.path.normpath(full) == real else real

@@ -1,7 +1,7 @@
 """Reloads the configuration while the gateway runs.
 
-Files are used when they have stopped changing. All of it is checked first; then one swap without a pause in it. Calls
-under way keep the contract they began with.
+Changed files are used when they have stopped changing. All settings are checked first and then applied in one step.
+Running calls keep the contract they started with.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
 SETTLE = 0.5
-"""Seconds for which files must stay as they are before they are read: one that is being written is not used."""
+"""Seconds for which files must stay unchanged before they are read, so that half-written files are not used."""
 _MOST_PAUSES = 60
-# What a running gateway is built on: changed only by starting it anew.
+# A running gateway depends on these settings; changing them needs a restart.
 _FIXED = ("store", "public_url", "secrets")
 
 Load = Callable[[], Settings]
@@ -32,23 +32,23 @@ Signature = tuple[tuple[str, int, int, int], ...]
 
 
 class ConfigReloader:
-    """Keeps a running gateway to what its files say."""
+    """Applies changes of the configuration files to a running gateway."""
 
     def __init__(
         self, gateway_app: GatewayApp, file: Path, load: Load, seen: Signature, *, pause: Pause = asyncio.sleep
     ) -> None:
-        """`seen` was taken with the settings, so that no change in between is missed."""
+        """`seen` was read together with the settings, so that no later change is missed."""
         self._gateway_app, self._file, self._load, self._seen, self._pause = gateway_app, file, load, seen, pause
         self._turn = asyncio.Lock()
 
     async def keep(self, every: float = LOOK_EVERY) -> None:
-        """Look at the files now and then, for ever."""
+        """Checks the files at intervals, until cancelled."""
         while True:
             await asyncio.sleep(every)
             await self.look()
 
     async def look(self) -> None:
-        """Reload if a file changed and has settled. A broken one is tried again when it changes again."""
+        """Reloads if a file changed and has settled. A broken file is tried again after its next change."""
         seen = await self._signature()
         if seen == self._seen:
             return
@@ -59,15 +59,15 @@ class ConfigReloader:
                 self._seen = seen
                 await self.reload()
                 return
-        logger.warning("the new configuration is not used yet: its files do not stop changing")
+        logger.warning("the new configuration is not used yet: its files keep changing")
 
     async def _signature(self) -> Signature:
         return await asyncio.to_thread(lambda: signature(watched_files(self._file, self._gateway_app.settings)))
 
     async def reload(self) -> bool:
-        """Use what the files say now; if they do not hold, say why and go on as before."""
+        """Applies the files' current settings; if they are not valid, logs why and keeps the old ones."""
         used = await self._reload()
-        self._gateway_app.tally.reloaded(used)
+        self._gateway_app.tally.count_reload(used)
         return used
 
     async def _reload(self) -> bool:
@@ -92,22 +92,22 @@ class ConfigReloader:
 
 
 def check_fixed(old: Settings, new: Settings) -> None:
-    """Refuse a change that a running gateway cannot make."""
+    """Refuses a change that needs a restart."""
     for name in _FIXED:
         if getattr(old, name) != getattr(new, name):
-            raise SettingsError(Fault("this cannot change while the gateway runs", "Restart it", name))
+            raise SettingsError(Fault("this cannot change while the gateway runs", "Restart the gateway", name))
     if not new.upstreams:
-        raise SettingsError(Fault("there is nothing to serve", "Name a server", "upstreams"))
+        raise SettingsError(Fault("no upstream is configured", "Add a server", "upstreams"))
 
 
 def watched_files(file: Path, settings: Settings) -> list[Path]:
-    """Every file that the configuration is made of."""
+    """Every file that the configuration consists of."""
     found = [file]
     for pattern in settings.contracts:
         try:
             found += contract_paths([pattern])
         except AssentError:
-            continue  # the last of them was removed, which shows in the list being shorter
+            continue  # The last matching file was removed; the shorter list shows the change.
     if settings.pins is not None:
         found.append(Path(settings.pins))
     return found + [
@@ -116,7 +116,7 @@ def watched_files(file: Path, settings: Settings) -> list[Path]:
 
 
 def signature(files: Iterable[Path]) -> Signature:
-    """What changes when one of the files does; a missing one has a signature too."""
+    """A value that changes when one of the files does, including when it appears or disappears."""
     found = []
     for path in files:
         try:

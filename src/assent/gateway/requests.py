@@ -1,4 +1,4 @@
-"""Which message has come in, in which era, and if it is none we serve: what is the protocol's answer?
+"""Reads and validates incoming MCP messages of both protocol eras.
 
 Statuses, codes and their order are those of the official SDK's server; tests compare the two.
 """
@@ -40,7 +40,7 @@ _PARAM_PREFIX = b"mcp-param-"
 
 @dataclass(slots=True)
 class RequestHeaders:
-    """What the headers of a request say, read in one pass."""
+    """The headers of a request that the gateway uses."""
 
     era: Era
     version: str | None
@@ -53,14 +53,14 @@ class RequestHeaders:
     host: bytes | None
     origin: bytes | None
     key: str | None
-    """The idempotency key sent beside the message."""
+    """The `Idempotency-Key` header."""
     mirrors: Headers
-    """The `Mcp-Param-*` headers, which mirror arguments."""
+    """The `Mcp-Param-*` headers, which repeat arguments."""
     duplicated: str | None
 
 
 class NotAcceptable(Exception):
-    """An answer about HTTP itself: a status and a sentence."""
+    """An HTTP-level error: a status and a sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -75,10 +75,10 @@ _READ = _ROUTING | {
 
 
 def read_head(headers: Headers) -> RequestHeaders:
-    """Read the headers that decide what happens.
+    """Reads the relevant headers in one pass.
 
-    Repeated ones are joined by commas as HTTP has it, which makes two hosts or two sessions none we know; a
-    repeated routing header is an error of its own.
+    Repeated headers are joined by commas, so two hosts or two sessions match none; a repeated routing header is an
+    error of its own.
     """
     fields: dict[bytes, bytes] = {}
     mirrors: Headers = []
@@ -91,7 +91,7 @@ def read_head(headers: Headers) -> RequestHeaders:
             elif name in _ROUTING:
                 duplicated = duplicated or name.decode()
             elif name == b"idempotency-key":
-                fields[name] = b'"'  # joined, two keys would be a third
+                fields[name] = b'"'  # An invalid value: two joined keys would look like a third key.
             else:
                 fields[name] += b", " + value
         elif name.startswith(_PARAM_PREFIX):
@@ -119,7 +119,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def check_post(head: RequestHeaders) -> None:
-    """A POST carries JSON and takes JSON or a stream of events; anything else is told so."""
+    """Checks that a POST sends JSON and accepts both JSON and an event stream."""
     if not head.content_type.lower().startswith(b"application/json"):
         raise NotAcceptable(400, "Invalid Content-Type header: send application/json")
     if accepts(head.accept) != (True, True):
@@ -128,7 +128,7 @@ def check_post(head: RequestHeaders) -> None:
 
 @lru_cache(256)
 def accepts(accept: bytes) -> tuple[bool, bool]:
-    """Whether `Accept` allows JSON, and a stream of events."""
+    """Whether `Accept` allows JSON, and whether it allows an event stream."""
     kinds = {part.split(b";")[0].strip().lower() for part in accept.split(b",")}
     anything = b"*/*" in kinds
     return (
@@ -142,8 +142,8 @@ _NOT_ONE_MESSAGE = "Body must be a single JSON-RPC request or notification objec
 
 def read_modern(message: Any, head: RequestHeaders) -> ParsedRequest | None:
     """The request in a modern POST; None for a notification, which is acknowledged and dropped."""
-    if (plain := _plain_modern(message, head)) is not None:
-        return plain
+    if (matching := _matching_request(message, head)) is not None:
+        return matching
     if isinstance(message, dict) and "id" not in message:
         _check_notification(message, head)
         return None
@@ -160,8 +160,8 @@ def read_modern(message: Any, head: RequestHeaders) -> ParsedRequest | None:
     )  # fmt: skip
 
 
-def _plain_modern(message: Any, head: RequestHeaders) -> ParsedRequest | None:
-    """A request in which headers and message agree letter for letter, so that no rung of the ladder could object."""
+def _matching_request(message: Any, head: RequestHeaders) -> ParsedRequest | None:
+    """Fast path: a request in which headers and message agree exactly, so the SDK's checks cannot fail."""
     if message.__class__ is not dict or message.get("jsonrpc") != "2.0" or head.duplicated is not None:
         return None
     method, params, request_id = message.get("method"), message.get("params"), message.get("id")
@@ -192,7 +192,7 @@ def _routing_headers(head: RequestHeaders) -> dict[str, str]:
 
 
 def is_request(message: Any) -> bool:
-    """A JSON-RPC request: it has a method, and an id that is a string or an integer."""
+    """Whether this is a JSON-RPC request: it has a method, and an id that is a string or an integer."""
     return (
         isinstance(message, dict)
         and (message.get("id").__class__ is int or message.get("id").__class__ is str)
@@ -223,14 +223,14 @@ def _has_envelope(message: dict[str, Any]) -> bool:
 
 
 def read_handshake(message: dict[str, Any], version: str | None, capabilities: dict[str, Any] | None) -> ParsedRequest:
-    """A request of the handshake era, inside a session or without one."""
+    """A request of the handshake era, with or without a session."""
     return ParsedRequest(
         Era.HANDSHAKE, version or DEFAULT_NEGOTIATED_VERSION, message["id"], message["method"],
         message.get("params") or {}, capabilities,
     )  # fmt: skip
 
 
-# Parameters of a call, checked without the SDK where it is certain to say the same
+# Parameters of a call are checked without the SDK if its check is certain to pass.
 
 _PLAIN_CALL = {"name", "arguments", "_meta"}
 _seen_clients: set[bytes] = set()
@@ -238,7 +238,7 @@ _SEEN_LIMIT = 1024
 
 
 def check_params(request: ParsedRequest) -> None:
-    """Parameters must have the shape that the request's revision gives them."""
+    """Checks the parameters against the schema of the request's protocol revision."""
     if request.method == "tools/call" and _is_plain_call(request):
         return
     try:
@@ -246,7 +246,7 @@ def check_params(request: ParsedRequest) -> None:
     except ValidationError:
         raise RpcError(INVALID_PARAMS, "Invalid request parameters", "") from None
     except KeyError:
-        return  # not a method of this revision: dispatch has the answer
+        return  # Not a method of this revision: dispatch answers.
     if request.era is Era.MODERN and len(client := _client_of(request.params["_meta"])) < 4096:
         if len(_seen_clients) >= _SEEN_LIMIT:
             _seen_clients.clear()
@@ -270,14 +270,14 @@ def _is_plain_meta(meta: Any, era: Era) -> bool:
 
 
 def _client_of(meta: dict[str, Any]) -> bytes:
-    """What a client says of itself hardly ever changes, so its shape is checked once."""
+    """The client's description of itself. It rarely changes, so its shape is checked once."""
     return orjson.dumps((meta.get(CLIENT_CAPABILITIES_META_KEY), meta.get(CLIENT_INFO_META_KEY)))
 
 
 def check_param_headers(input_schema: Any, arguments: dict[str, Any], mirrors: Headers) -> None:
-    """`Mcp-Param-*` headers must agree with the arguments they mirror.
+    """Checks that `Mcp-Param-*` headers agree with the arguments they repeat.
 
-    Only for a tool the caller may see: the check itself tells that the tool exists.
+    Call it only for a tool that the caller may see, because the check reveals that the tool exists.
     """
     present: dict[str, str] = {}
     for name, value in mirrors:

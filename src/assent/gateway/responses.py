@@ -1,4 +1,4 @@
-"""How does an answer leave: as one JSON body, or as a stream once there is something to say before it?"""
+"""Writes a response as one JSON body, or as an event stream if something is sent before the answer."""
 
 import asyncio
 from typing import Any
@@ -23,26 +23,26 @@ _RESUMABLE_SINCE = "2025-11-25"
 
 
 class ResponseWriter:
-    """The way back to the caller while its request is under way.
+    """Sends the response of one request.
 
-    Nothing is sent before it must be: an answer that comes at once is plain JSON with its status. The first
-    notification or question, or fifteen silent seconds, turns it into a stream of events. It is also what an
-    upstream that talks before it answers talks to (`Audience`).
+    Nothing is sent before it must be: a quick answer is plain JSON with its status. The first notification or
+    question, or fifteen silent seconds, turns the response into an event stream. Upstreams that send messages
+    before their answer write to it as a `StreamListener`.
     """
 
     __slots__ = (
         "_begun",
         "_ended",
         "_fields",
+        "_lock",
         "_log",
-        "_patience",
+        "_ping_after",
         "_pinging",
         "_send",
         "_session",
         "_slow_timer",
         "_streaming",
         "_timer",
-        "_turn",
         "_watch",
         "ask_within",
     )  # fmt: skip
@@ -53,16 +53,16 @@ class ResponseWriter:
         watch: DisconnectWatcher,
         slow_timer: SlowRequestTimer,
         session: McpSession | None = None,
-        patience: float = 15.0,
+        ping_after: float = 15.0,
     ) -> None:
         self.ask_within = 300.0
         self._send = send
         self._watch = watch
         self._session = session
         self._begun = self._streaming = self._ended = False
-        self._patience = patience
+        self._ping_after = ping_after
         self._log: EventLog | None = None
-        self._turn: asyncio.Lock | None = None
+        self._lock: asyncio.Lock | None = None
         self._pinging: asyncio.Task[None] | None = None
         self._fields: Headers = [(b"mcp-session-id", session.id.encode())] if session is not None else []
         self._timer: asyncio.TimerHandle | None = None
@@ -70,11 +70,11 @@ class ResponseWriter:
         slow_timer.enter(self)
 
     async def open(self) -> None:
-        """Become a stream now, because the answer will be one."""
+        """Starts the event stream now, because the answer will be one."""
         await self._event(b"")
 
     async def prime(self, retry: int | None) -> None:
-        """Let the client resume this stream: hanging up no longer cancels the request."""
+        """Makes this stream resumable: disconnecting no longer cancels the request."""
         session = self._session
         if session is None or session.version != _RESUMABLE_SINCE or self._log is not None:
             return
@@ -83,19 +83,19 @@ class ResponseWriter:
         await self._event(b"data: \r\n%b\r\n" % (b"" if retry is None else b"retry: %d\r\n" % retry))
 
     async def pause(self) -> None:
-        """End the response but not the request: the client comes back for the rest."""
-        if self._log is not None and self._streaming and self._turn is not None:
-            async with self._turn:
+        """Ends the response but not the request: the client resumes the stream later."""
+        if self._log is not None and self._streaming and self._lock is not None:
+            async with self._lock:
                 self._streaming = False
-                self._rest()
+                self._cancel_timers()
                 await self._send({"type": "http.response.body", "body": b""})
 
     async def notify(self, message: dict[str, Any]) -> None:
-        """Pass a JSON-RPC notification to the caller, ahead of the answer."""
+        """Sends a JSON-RPC notification before the answer."""
         await self._event(render(orjson.dumps(message)))
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the client on the open stream and wait for its posted response (handshake era only)."""
+        """Asks the client on the open stream and waits for its posted response (handshake era only)."""
         session = self._session
         if session is None or not can_answer(session.capabilities, method):
             raise CannotAsk(method)
@@ -111,7 +111,7 @@ class ResponseWriter:
             session.forget(question_id)
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
-        """Pass an upstream's own question on, and the client's answer back under the upstream's id."""
+        """Passes an upstream's question to the client and returns the answer under the upstream's id."""
         response: dict[str, Any] = {"jsonrpc": "2.0", "id": question["id"]}
         try:
             result = await self.ask(question["method"], question.get("params") or {})
@@ -122,26 +122,26 @@ class ResponseWriter:
         return {**response, "result": result}
 
     async def finish(self, body: bytes, status: int = 200, fields: Headers | None = None) -> None:
-        """Send the answer itself; a stream that has begun ends with it."""
-        if self._turn is None:
+        """Sends the answer and ends the stream, if one has started."""
+        if self._lock is None:
             self.stop()
             return await respond(self._send, status, body, self._fields + fields if fields else self._fields)
         await self._event(render(body))
         self.stop()
-        async with self._turn:
+        async with self._lock:
             if self._streaming:
                 await self._send({"type": "http.response.body", "body": b""})
 
     def stop(self) -> None:
-        """No more pings and events."""
+        """Stops pings and events."""
         self._ended = True
-        self._rest()
+        self._cancel_timers()
         if self._log is not None:
             self._log.end()
 
     async def _event(self, event: bytes) -> None:
-        self._turn = self._turn or asyncio.Lock()
-        async with self._turn:
+        self._lock = self._lock or asyncio.Lock()
+        async with self._lock:
             if self._ended:
                 return
             if self._log is not None and event and event is not _PING:
@@ -150,7 +150,7 @@ class ResponseWriter:
                 await self._write(event)
 
     async def _write(self, event: bytes) -> None:
-        self._rest()
+        self._cancel_timers()
         self._watch.begin()
         if not self._streaming:
             self._streaming = self._begun = True
@@ -159,19 +159,19 @@ class ResponseWriter:
         if event:
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
         if not self._ended:
-            self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
+            self._timer = asyncio.get_running_loop().call_later(self._ping_after, self._on_silence)
 
-    def _rest(self) -> None:
-        """Nothing happens by itself until a timer is set again."""
+    def _cancel_timers(self) -> None:
+        """Cancels the timers."""
         self._slow_timer.leave(self)
         if self._timer is not None:
             self._timer.cancel()
 
     def on_slow(self) -> None:
-        """The request takes a while: find out whether its caller is still there, and keep the line alive."""
+        """Starts to watch for a disconnect and to send pings, because the request takes a while."""
         self._watch.begin()
-        self._timer = asyncio.get_running_loop().call_later(self._patience, self._on_silence)
+        self._timer = asyncio.get_running_loop().call_later(self._ping_after, self._on_silence)
 
     def _on_silence(self) -> None:
-        # A proxy in between would end a silent response, and that would cancel the call.
+        # A proxy may end a silent response, and that would cancel the call.
         self._pinging = asyncio.ensure_future(self._event(_PING))

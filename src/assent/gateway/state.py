@@ -126,7 +126,7 @@ class GatewayState:
         after = found[0] if found else None
         return DefinitionChange(
             upstream,
-            self.tool_loader.terms(upstream).canonical(one.tool),
+            self.tool_loader.upstream_policy(upstream).canonical(one.tool),
             one,
             pins[one.tool].definition if one.tool in pins else None,
             after,

@@ -9,13 +9,13 @@ import orjson
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import respond, respond_error
 
-_NOTHING_HERE = "There is nothing at this path. MCP is spoken at /mcp; /api/openapi.json describes the API."
-_NO_ISSUER = "No issuer of tokens is configured (auth.jwt); callers bring an API key."
-_FOR_OPERATORS = "The metrics are for callers with the role operator, and for this machine without a proxy."
+_NOTHING_HERE = "This path does not exist. The MCP endpoint is /mcp; /api/openapi.json describes the API."
+_NO_ISSUER = "No token issuer is configured (auth.jwt). Use an API key."
+_FOR_OPERATORS = "Metrics need the role operator, or a request from this machine without a proxy."
 
 
 class Status(Protocol):
-    """What the pages tell of."""
+    """The gateway state that the pages show."""
 
     def is_loaded(self) -> bool: ...
 
@@ -27,7 +27,7 @@ class Status(Protocol):
 
 
 class StatusPages:
-    """Health, readiness and what OAuth clients need to know; everything else is not found."""
+    """Serves health, readiness, metrics and OAuth metadata; any other path is 404."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
@@ -40,10 +40,10 @@ class StatusPages:
         match scope["path"]:
             case "/healthz":
                 loaded = self._status.is_loaded()
-                await _say(send, 200 if loaded else 503, {"status": "ok" if loaded else "starting"})
+                await _respond_json(send, 200 if loaded else 503, {"status": "ok" if loaded else "starting"})
             case "/readyz":
                 ready = await self._status.is_ready()
-                await _say(send, 200 if ready else 503, {"status": "ready" if ready else "not ready"})
+                await _respond_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready"})
             case "/.well-known/oauth-protected-resource" | "/.well-known/oauth-protected-resource/mcp":
                 metadata = self._status.resource_metadata()
                 if metadata is None:
@@ -60,5 +60,5 @@ class StatusPages:
                 await respond_error(send, 404, "Not Found", detail=_NOTHING_HERE)
 
 
-async def _say(send: Send, status: int, document: dict[str, Any]) -> None:
+async def _respond_json(send: Send, status: int, document: dict[str, Any]) -> None:
     await respond(send, status, orjson.dumps(document))

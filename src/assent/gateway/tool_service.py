@@ -1,4 +1,4 @@
-"""Runs calls of the gateway and of `assent wrap` through the pipeline, and writes their outcomes for the wire."""
+"""Runs tool calls and lists of the HTTP gateway and of `assent wrap` through the pipeline."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
 BESIDE = "dev.assent/inputResponses"
-"""Under this name the answers that nobody asked for are digested, shown, checked and logged."""
+"""The name under which unrequested input responses are digested, shown, checked and logged."""
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 class UpstreamLink(Protocol):
-    """The way to one upstream."""
+    """The connection to one upstream."""
 
     name: str
 
@@ -63,33 +63,33 @@ class UpstreamLink(Protocol):
 
 
 class UpstreamForCall:
-    """The upstreams as one call sees them."""
+    """The upstreams as one call uses them."""
 
-    __slots__ = ("_asked", "_catalogue", "_links", "_mcp_request")
+    __slots__ = ("_ask_and_retry", "_catalogue", "_links", "_mcp_request")
 
     def __init__(
         self, links: Mapping[str, UpstreamLink], catalogue: Catalogue, mcp_request: McpRequest, asked: dict[str, Any]
     ) -> None:
-        self._links, self._catalogue, self._mcp_request, self._asked = links, catalogue, mcp_request, asked
+        self._links, self._catalogue, self._mcp_request, self._ask_and_retry = links, catalogue, mcp_request, asked
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        return await self._link(call.tool).run(call, key, self._mcp_request, self._asked)
+        return await self._link(call.tool).run(call, key, self._mcp_request, self._ask_and_retry)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         other = self._catalogue.beside(call.tool, tool)
-        if other is None or other.contract.side_effect != "read":  # withheld, perhaps: no longer what it was
-            raise NotReached(f"upstream {call.tool.upstream!r} has no read {tool!r} that is served")
+        if other is None or other.contract.side_effect != "read":  # The tool may be withheld by now.
+            raise NotReached(f"upstream {call.tool.upstream!r} serves no read tool {tool!r}")
         return await self._link(call.tool).read(other, arguments, call, self._mcp_request)
 
     def _link(self, tool: Tool) -> UpstreamLink:
         link = self._links.get(tool.upstream)
         if link is None:
-            raise NotReached(f"upstream {tool.upstream!r} is gone")
+            raise NotReached(f"upstream {tool.upstream!r} is no longer configured")
         return link
 
 
 class ToolService:
-    """`call` and `listing` of the gateway, and who the caller is."""
+    """Serves `tools/call` and `tools/list`."""
 
     def __init__(
         self,
@@ -100,37 +100,37 @@ class ToolService:
         server_info: dict[str, Any],
         metadata_url: str | None = None,
         tracing: Tracing | None = None,
-        took: Callable[[float], None] = lambda _: None,
+        add_duration: Callable[[float], None] = lambda _: None,
     ) -> None:
-        self._tracing, self._took = tracing or Tracing(), took
+        self._tracing, self._add_duration = tracing or Tracing(), add_duration
         self._ports, self._links, self._seal = ports, links, seal
         self._server_info, self._metadata_url = server_info, metadata_url
         self._lists: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
-        self._listed: Catalogue | None = None
+        self._listed_catalogue: Catalogue | None = None
 
     def renew(self, ports: Ports, server_info: dict[str, Any], metadata_url: str | None) -> None:
-        """Serve what comes from now on in another world; calls under way stay in theirs."""
+        """Uses a new configuration for later calls; running calls keep the old one."""
         self._ports, self._server_info, self._metadata_url = ports, server_info, metadata_url
-        self._listed = None
+        self._listed_catalogue = None
 
     def absent(self, principal: Principal) -> Mentions:
         """The tools of which this caller may read nothing."""
         return absent_mentions(self._ports.catalogue(), principal)
 
     async def listing(self, mcp_request: McpRequest) -> bytes:
-        """The first three verbs over the catalogue, as bytes prepared once for everybody who sees the same."""
+        """The tools that the caller may see. The bytes are cached for all callers with the same rights."""
         principal, catalogue = _caller(mcp_request), self._ports.catalogue()
-        if catalogue is not self._listed:
-            self._listed = catalogue
+        if catalogue is not self._listed_catalogue:
+            self._listed_catalogue = catalogue
             self._lists.clear()
         if mcp_request.session is not None and any(link.streams for link in self._links.values()):
             await mcp_request.reply.open()
         modern = mcp_request.parsed_request.era is Era.MODERN
-        sees = (modern, principal.has_agent, principal.mode, principal.scopes)
-        prepared = self._lists.get(sees)
+        cache_key = (modern, principal.has_agent, principal.mode, principal.scopes)
+        prepared = self._lists.get(cache_key)
         if prepared is None:
             tools = visible_tools(catalogue, principal, observing=self._ports.mode == "observe")
-            prepared = self._lists[sees] = self._prepare(tools, self.absent(principal), modern)
+            prepared = self._lists[cache_key] = self._prepare(tools, self.absent(principal), modern)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
         return prepared
@@ -143,7 +143,7 @@ class ToolService:
         return orjson.dumps(result)
 
     async def call(self, mcp_request: McpRequest) -> bytes:
-        """One call, timed and traced."""
+        """Runs one call, measured and traced."""
         begun = perf_counter()
         try:
             if not self._tracing.is_on:
@@ -153,10 +153,10 @@ class ToolService:
             ) as span:
                 return await self._call(mcp_request, span)
         finally:
-            self._took(perf_counter() - begun)
+            self._add_duration(perf_counter() - begun)
 
     async def _call(self, mcp_request: McpRequest, span: Span | None) -> bytes:
-        """One call through the sentence; asked in band where the contract wants a user and the client has one."""
+        """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
         params, principal = mcp_request.parsed_request.params, _caller(mcp_request)
         if mcp_request.parsed_request.era is Era.HANDSHAKE:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
@@ -176,12 +176,12 @@ class ToolService:
         ports = self._ports.towards(UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, asked))
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and mcp_request.parsed_request.era is Era.HANDSHAKE:
-            outcome = await self._asked(request, outcome, ports, mcp_request)
+            outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)
         self._describe(outcome, request.tool, span)
         return orjson.dumps(self._on_wire(outcome, mcp_request, principal, beside))
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
-        """Tell traces and the debug log how a call ended; a name that was not found is only what the caller wrote."""
+        """Reports the outcome to traces and the debug log; an unknown tool's name is left out, as it is caller text."""
         if span is None and not calls_log.isEnabledFor(logging.DEBUG):
             return
         code = "answered" if isinstance(outcome, Answer) else outcome.code
@@ -190,7 +190,7 @@ class ToolService:
         calls_log.debug("tools/call", extra={"tool": tool, "outcome": code})
 
     def _check_headers(self, mcp_request: McpRequest, principal: Principal) -> None:
-        """`Mcp-Param-*` headers must mirror the arguments, but only of a tool that this caller can see anyway."""
+        """Checks that `Mcp-Param-*` headers repeat the arguments, but only for a tool the caller can see."""
         if mcp_request.parsed_request.era is not Era.MODERN:
             return
         tool = self._ports.catalogue().find(mcp_request.parsed_request.params["name"])
@@ -200,8 +200,10 @@ class ToolService:
             arguments = mcp_request.parsed_request.params.get("arguments") or {}
             check_param_headers(tool.definition["inputSchema"], arguments, mcp_request.mirrors)
 
-    async def _asked(self, request: Request, outcome: Outcome, ports: Ports, mcp_request: McpRequest) -> Outcome:
-        """Ask on the open stream, and say the sentence again with the answer."""
+    async def _ask_and_retry(
+        self, request: Request, outcome: Outcome, ports: Ports, mcp_request: McpRequest
+    ) -> Outcome:
+        """Asks on the open stream and runs the pipeline again with the answer."""
 
         async def ask(approval: Approval) -> UserAnswer | None:
             try:
@@ -217,10 +219,11 @@ class ToolService:
     def _unwrap(
         self, mcp_request: McpRequest, principal: Principal
     ) -> tuple[UserAnswer | None, Resume | None, dict[str, Any], dict[str, Any]]:
-        """What a retry answers: our question, or the tool's own; what goes to the upstream; what a call states beside.
+        """Splits a retry into the answer to Assent's question, the claim to resume, what goes to the upstream, and
+        input that counts as arguments.
 
-        State must be sealed by us, and says which questions were asked: only answers to those are the tool's own.
-        Answers that come without state are stated by the caller, as arguments are.
+        The state must be sealed by this gateway. It lists the questions asked: only answers to those belong to the
+        tool. Input responses without state are treated like arguments of the caller.
         """
         params = mcp_request.parsed_request.params
         given, state = params.get("inputResponses"), params.get("requestState")
@@ -228,23 +231,23 @@ class ToolService:
             return None, None, {}, {}
         responses = given if isinstance(given, dict) else {}
         if state is None:
-            unasked = {name: value for name, value in responses.items() if name != CONFIRM}
-            return (None, None, *_beside({BESIDE: unasked} if unasked else {}))
-        ours = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
-        if ours is None:
-            raise RpcError(INVALID_PARAMS, "requestState: it is not of this call, or too old; call again without it")
-        if "approval" in ours:
+            unrequested = {name: value for name, value in responses.items() if name != CONFIRM}
+            return (None, None, *_beside({BESIDE: unrequested} if unrequested else {}))
+        opened = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
+        if opened is None:
+            raise RpcError(INVALID_PARAMS, "requestState: it belongs to another call or expired; call again without it")
+        if "approval" in opened:
             action = _action(responses.get(CONFIRM))
-            return (UserAnswer(ours["approval"], action) if action else None, None, *_beside(ours["beside"]))
-        if ours["claim"] is None and ours["arguments"] != _digest(params.get("arguments")):
+            return (UserAnswer(opened["approval"], action) if action else None, None, *_beside(opened["beside"]))
+        if opened["claim"] is None and opened["arguments"] != _digest(params.get("arguments")):
             raise RpcError(INVALID_PARAMS, "requestState: it belongs to other arguments; call again without it")
         asked: dict[str, Any] = {}
-        if answers := {name: responses[name] for name in ours["asked"] if name in responses}:
+        if answers := {name: responses[name] for name in opened["asked"] if name in responses}:
             asked["inputResponses"] = answers
-        if ours["state"] is not None:
-            asked["requestState"] = ours["state"]
-        resume = Resume(ours["claim"], ours["epoch"]) if ours["claim"] is not None else None
-        return None, resume, asked, ours["beside"]
+        if opened["state"] is not None:
+            asked["requestState"] = opened["state"]
+        resume = Resume(opened["claim"], opened["epoch"]) if opened["claim"] is not None else None
+        return None, resume, asked, opened["beside"]
 
     def _on_wire(
         self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, beside: dict[str, Any]
@@ -274,25 +277,25 @@ class ToolService:
             raise RpcError(INVALID_PARAMS, refusal.detail)
         tool = self._ports.catalogue().find(name)
         problem = refusal.problem(failure=tool is not None and tool.failure_names)
-        asked_for = challenge(refusal, principal, self._metadata_url)
-        if asked_for is not None:
-            status, said = asked_for
-            raise Challenge(status, problem, [(b"www-authenticate", said.encode())])
+        required = challenge(refusal, principal, self._metadata_url)
+        if required is not None:
+            status, header = required
+            raise Challenge(status, problem, [(b"www-authenticate", header.encode())])
         return self._complete(error_result(problem), name, modern)
 
     def _complete(self, result: dict[str, Any], name: str, modern: bool) -> dict[str, Any]:
-        """The result as the caller's era has it, with a problem where clients accept one."""
+        """The result in the caller's era, with the problem in a form that clients accept."""
         tool = self._ports.catalogue().find(name) if result.get("isError") else None
         return _complete(result if tool is None else fit_to_listing(result, tool.definition), modern)
 
 
 def _beside(beside: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What goes to the upstream beside the arguments, and the same as the call states it."""
+    """The parameters sent to the upstream besides the arguments, and the same as the call states them."""
     return {"inputResponses": beside[BESIDE]} if BESIDE in beside else {}, beside
 
 
 def _question(answer: Answer, mcp_request: McpRequest) -> dict[str, Any]:
-    """What we must know of a tool's own question when its answer comes: a read has no claim, only its arguments."""
+    """What must be known of a tool's question when its answer arrives. A read has no claim, only its arguments."""
     resume, questions = answer.resume, answer.result.get("inputRequests")
     return {
         "claim": resume.claim if resume is not None else None,
@@ -308,13 +311,13 @@ def _digest(arguments: Any) -> str:
 
 
 def _action(answer: Any) -> Action | None:
-    """What an elicitation's result says the person did."""
+    """What the person did, from an elicitation result."""
     action = answer.get("action") if isinstance(answer, Mapping) else None
     return cast("Action", action) if action in ("accept", "decline", "cancel") else None
 
 
 def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
-    """The result as the caller's era has it; what belongs to the other era alone is left out."""
+    """The result in the caller's era, without members of the other era."""
     if modern:
         return result if "resultType" in result else {**result, "resultType": "complete"}
     old = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
@@ -327,7 +330,7 @@ def _caller(mcp_request: McpRequest) -> Principal:
 
 
 def _can_ask(mcp_request: McpRequest) -> bool:
-    """Whether the client can show a form and bring the answer back."""
+    """Whether the client can show a form and return the answer."""
     elicitation = (mcp_request.parsed_request.capabilities or {}).get("elicitation")
     if not isinstance(elicitation, Mapping) or ("url" in elicitation and "form" not in elicitation):
         return False

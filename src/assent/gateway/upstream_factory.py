@@ -1,4 +1,4 @@
-"""How is each configured upstream reached, and let go?"""
+"""Creates the connections to configured upstreams and closes them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RETIRE = 300.0
 
 
 class UpstreamFactory:
-    """The connections behind the links: made with them, and closed with the house or when their upstream is gone."""
+    """Creates links and their connection pools, and closes them when the gateway stops or an upstream is removed."""
 
     def __init__(self) -> None:
         self.pools: list[Pool] = []
@@ -58,45 +58,45 @@ class UpstreamFactory:
         return max((pool.health.failures for pool in self.pools_of(name)), default=0)
 
     async def close_streams(self) -> None:
-        """End the streams that have no end of their own; calls go on."""
+        """Ends the long-lived streams; calls continue."""
         for pool in self.pools:
             if pool.limits is _STREAMS:
                 await pool.close()
 
     async def close(self) -> None:
-        """Close every connection, and end what is done aside."""
+        """Closes every connection and cancels background work."""
         for pool in self.pools:
             await pool.close()
         for retiring in self.retiring:
             retiring.cancel()
         await asyncio.gather(*self.retiring, return_exceptions=True)
 
-    async def forget(self, before: list[Pool], links: Iterable[Link]) -> None:
-        """Close what was made since, as if it had never been."""
+    async def rollback(self, before: list[Pool], links: Iterable[Link]) -> None:
+        """Closes everything that was created after `before`."""
         made, self.pools[:] = self.pools[len(before) :], before
         await asyncio.gather(*(pool.close() for pool in made), *map(_close, links))
 
     def detach(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
-        """The pools of upstreams that are gone, which no new call finds any more."""
+        """Removes and returns the pools of removed upstreams, so that new calls do not use them."""
         gone = [pool for pool in before if pool.name.removesuffix(" (test)") not in kept]
         self.pools[:] = [pool for pool in self.pools if pool not in gone]
         return gone
 
-    def retire(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
-        """Let go of upstreams that are gone, once what is under way there is over."""
+    def drain(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
+        """Closes removed upstreams once their running calls have ended."""
         for link in links:
-            self._soon(link.upstream.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
+            self._in_background(link.upstream.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
         for pool in pools:
-            self._soon(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
+            self._in_background(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 
-    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something aside; it is waited for when the house stops."""
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs work in the background; it is awaited when the gateway stops."""
         task = asyncio.ensure_future(work)
         self.retiring.add(task)
         task.add_done_callback(self.retiring.discard)
 
     def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
-        # Our own environment holds the credentials of every upstream: each gets what it is given and the harmless rest.
+        # The gateway's environment holds the credentials of every upstream, so each process gets only its own.
         launch = LaunchSpec(name, command, get_default_environment() | upstream.env, upstream.cwd)
         server = StdioUpstream(
             launch,
@@ -109,13 +109,13 @@ class UpstreamFactory:
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
         assert upstream.base_url is not None
-        live = self._api_end(name, upstream.base_url, upstream.headers, upstream.timeout)
+        live = self._api_endpoint(name, upstream.base_url, upstream.headers, upstream.timeout)
         test = None
         if upstream.test is not None:
-            test = self._api_end(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
+            test = self._api_endpoint(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
         return OpenApiLink(name, source, live, test, fetch=fetch_text if "://" in source else None)
 
-    def _api_end(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, SendHttp]:
+    def _api_endpoint(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, SendHttp]:
         target, circuit_breaker = _target(name, base, headers), CircuitBreaker(name, time.monotonic)
         pool = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
         self.pools.append(pool)
@@ -130,7 +130,7 @@ class UpstreamFactory:
 
 
 async def _close(link: Link) -> None:
-    """End what a link has beside its pools: a process, calls that wait for an answer."""
+    """Closes what a link has besides its pools: a process, suspended calls."""
     if not isinstance(link, OpenApiLink):
         await link.close()
 

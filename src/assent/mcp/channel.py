@@ -4,33 +4,33 @@ from typing import Any, Protocol
 
 
 class StreamListener(Protocol):
-    """Who listens while an upstream talks before it answers; `Reply` is one."""
+    """Receives what an upstream sends before its answer."""
 
     async def open(self) -> None:
-        """The answer is a stream."""
+        """The upstream answers with a stream."""
 
     async def prime(self, retry: int | None) -> None:
-        """The stream can be resumed, after `retry` milliseconds."""
+        """The stream can be resumed after `retry` milliseconds."""
 
     async def pause(self) -> None:
-        """The upstream ended the stream before its answer; we come back for the rest."""
+        """The upstream ended the stream before its answer; the rest is fetched later."""
 
     async def notify(self, message: dict[str, Any]) -> None:
-        """A notification."""
+        """The upstream sent a notification."""
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
-        """A request of the upstream; its JSON-RPC response, or None where nobody can be asked."""
+        """Forwards a request of the upstream; returns the JSON-RPC response, or None if the client cannot be asked."""
 
 
 class CannotAsk(Exception):
-    """This caller cannot be asked on its stream: no session, or it never said that it answers."""
+    """The client cannot be asked on its stream: it has no session or did not declare the capability."""
 
 
 class ClientChannel(StreamListener, Protocol):
-    """The way back to a caller, as whoever serves its request uses it."""
+    """The connection back to the client, as a request handler uses it."""
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the client and wait for its answer; raises CannotAsk, or RpcError as the client sent it."""
+        """Asks the client and waits for its answer; raises CannotAsk, or RpcError as the client sent it."""
 
 
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}

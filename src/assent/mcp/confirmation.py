@@ -1,7 +1,7 @@
-"""How is the person at the client asked, in either era of the protocol?
+"""Asks the user of a client to confirm a call, in both protocol eras.
 
-Modern (2026-07-28): the question is a result, and the same call comes again with the answer. Handshake revisions: the
-question goes out on the open stream, and the call waits for it. Nothing else in Assent knows the difference.
+Modern (2026-07-28): the question is the result, and the client sends the call again with the answer. Handshake
+revisions: the question goes out on the open stream, and the call waits for the answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_modern(protocol_version: str) -> bool:
 
 
 def can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether the client can show a form to a person and bring the answer back."""
+    """Whether the client can show a form to a person and return the answer."""
     capabilities = ctx.session.client_capabilities
     elicitation = capabilities.elicitation if capabilities else None
     if elicitation is None:
@@ -38,13 +38,13 @@ def can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
 
 
 def as_result(approval: Approval) -> types.InputRequiredResult:
-    """The question as a result of the call."""
+    """The confirmation question as the result of the call."""
     ask = types.ElicitRequest(params=types.ElicitRequestFormParams(message=approval.text, requested_schema=_SCHEMA))
     return types.InputRequiredResult(input_requests={CONFIRM: ask}, request_state=json.dumps({"approval": approval.id}))
 
 
 async def on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> UserAnswer | None:
-    """The answer to a question asked on the open stream; None if the client could not be asked after all."""
+    """Asks on the open stream and returns the answer, or None if the client could not be asked."""
     try:
         ask = types.ElicitRequest(params=types.ElicitRequestFormParams(message=approval.text, requested_schema=_SCHEMA))
         from mcp.shared.message import ServerMessageMetadata
@@ -61,34 +61,34 @@ async def on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> 
 
 
 def wrap_state(resume: Resume | None, state: str | None) -> str:
-    """Our own state around the tool's: which claim, if any, goes on when its question is answered."""
+    """Wraps the tool's request state together with the claim, if any, that continues after the answer."""
     claim = {"claim": resume.claim, "epoch": resume.epoch} if resume else {"claim": None}
     return json.dumps({**claim, "state": state})
 
 
 def unwrap(params: types.CallToolRequestParams) -> tuple[UserAnswer | None, Resume | None]:
-    """Our part of a retry's state and answers, taken out so that the tool sees only its own."""
+    """Takes Assent's own state and answer out of a retry, so that the tool sees only its own."""
     responses = dict(params.input_responses or {})
     answer = responses.pop(CONFIRM, None)
-    said = _state(params.request_state)
-    if said is None:
+    state = _parse_state(params.request_state)
+    if state is None:
         return None, None
-    params.request_state = said.get("state")
+    params.request_state = state.get("state")
     params.input_responses = responses or None
-    if isinstance(said.get("claim"), str):
-        return None, Resume(said["claim"], int(said.get("epoch", 0)))
+    if isinstance(state.get("claim"), str):
+        return None, Resume(state["claim"], int(state.get("epoch", 0)))
     action = getattr(answer, "action", None)
-    if isinstance(said.get("approval"), str) and action is not None:
-        return UserAnswer(said["approval"], action), None
+    if isinstance(state.get("approval"), str) and action is not None:
+        return UserAnswer(state["approval"], action), None
     return None, None
 
 
-def _state(text: str | None) -> dict[str, Any] | None:
-    """Our state, if that is what it is; a tool's own state from before we governed it is left alone."""
+def _parse_state(text: str | None) -> dict[str, Any] | None:
+    """Assent's state, or None: a tool's own state from before it was governed is left alone."""
     if text is None:
         return None
     try:
-        said = json.loads(text)
+        state = json.loads(text)
     except ValueError:
         return None
-    return said if isinstance(said, dict) and ("approval" in said or "claim" in said) else None
+    return state if isinstance(state, dict) and ("approval" in state or "claim" in state) else None

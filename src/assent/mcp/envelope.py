@@ -1,7 +1,7 @@
 """Rebuilds JSON-RPC messages from the members that the protocol defines.
 
-A server that ignores case reads `Method` as `method`. What is passed on has the protocol's own members alone, and a
-member that differs only in case from one of them is refused.
+A server that ignores case reads `Method` as `method`. Messages are therefore passed on with the protocol's own
+members only, and a member that differs only in case from one of them is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARAMS = frozenset(
         "requestId", "requestState", "task", "taskId", "total", "uri",
     }
 )  # fmt: skip
-"""Every member of `params` in the protocol's requests and notifications of clients."""
+"""Every member of `params` in the requests and notifications that clients send."""
 
 _TASKS = frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"})
 _RELAYED_REQUESTS = SPEC_CLIENT_METHODS | _TASKS
@@ -33,10 +33,10 @@ _RELAYED_NOTIFICATIONS = SPEC_CLIENT_NOTIFICATION_METHODS | {"notifications/task
 
 
 def rebuild(message: Any) -> Any:
-    """The message with the protocol's own members and no other.
+    """Returns the message with only the protocol's own members.
 
-    Raises Malformed where a member of the message, of `params` or of `_meta` differs only in case from another one.
-    What is no object is given back as it is: it is no message, which others say.
+    Raises Malformed if a member of the message, of `params` or of `_meta` differs only in case from another one.
+    A value that is not an object is returned unchanged; the caller rejects it.
     """
     if message.__class__ is not dict:
         return message
@@ -59,7 +59,7 @@ def own_members(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_relayed(message: dict[str, Any]) -> bool:
-    """Whether a message may be passed on: a response, or a method of the protocol in its exact spelling."""
+    """Whether a message may be passed on: a response, or a protocol method in its exact spelling."""
     if "method" not in message:
         return True
     known = _RELAYED_NOTIFICATIONS if message.get("id") is None else _RELAYED_REQUESTS

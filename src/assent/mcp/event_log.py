@@ -1,4 +1,4 @@
-"""What was said on a stream, so that a client that lost it can hear the rest?"""
+"""Keeps the events of a stream so that a client can resume it."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -8,7 +8,7 @@ _PREFIX = "assent."
 
 
 class EventLog:
-    """The events of one stream, numbered, with a bound on what is kept."""
+    """The numbered events of one stream, limited in size."""
 
     def __init__(self, number: int, size: int) -> None:
         self._number = number
@@ -20,7 +20,7 @@ class EventLog:
         self._news = asyncio.Event()
 
     def add(self, event: bytes) -> bytes:
-        """Keep an event; returns it with its id in front."""
+        """Keeps an event and returns it with its id prepended."""
         self._count += 1
         event = b"id: %b%d.%d\r\n%b" % (_PREFIX.encode(), self._number, self._count, event)
         self._events.append((self._count, event))
@@ -35,7 +35,7 @@ class EventLog:
         self._news.set()
 
     async def after(self, last: int) -> AsyncIterator[bytes]:
-        """Every event after the given one, as they come, until the stream's own end."""
+        """Yields every event after the given one as it arrives, until the stream ends."""
         while True:
             self._news.clear()
             for count, event in list(self._events):
@@ -48,7 +48,7 @@ class EventLog:
 
 
 class EventLogs:
-    """The streams of one session that can be resumed; the oldest is forgotten for a new one."""
+    """The resumable streams of one session; opening one too many drops the oldest."""
 
     def __init__(self, streams: int = 16, size: int = 1024 * 1024) -> None:
         self._streams = streams
@@ -64,7 +64,7 @@ class EventLogs:
         return log
 
     def find(self, event_id: str) -> tuple[EventLog, int] | None:
-        """The stream an event id of ours belongs to, and the event's number in it."""
+        """The stream that an event id belongs to, and the event's number in it."""
         number, _, count = event_id.removeprefix(_PREFIX).partition(".")
         if not (number.isdecimal() and count.isdecimal() and len(number) < 16 and len(count) < 16):
             return None

@@ -1,4 +1,4 @@
-"""What does a JSON-RPC message look like on the wire?"""
+"""Builds JSON-RPC messages."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ RequestId = str | int
 
 
 class RpcError(Exception):
-    """An answer that is a JSON-RPC error; the HTTP status follows from the code and the era."""
+    """A JSON-RPC error response; the HTTP status follows from the code and the era."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class RpcError(Exception):
 
 
 def result_body(request_id: RequestId, result: bytes) -> bytes:
-    """An answer around a result that is JSON already."""
+    """A response around a result that is already JSON."""
     if request_id.__class__ is int:
         return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (request_id, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request_id), result)
@@ -35,6 +35,6 @@ def error_body(request_id: RequestId | None, code: int, message: str, data: Any 
 
 
 def malformed_body(error: ValueError) -> bytes:
-    """The answer to what is no JSON that every parser would read alike."""
+    """The response to a message that is not strict JSON."""
     problem = Refusal("validate.malformed", f"The message cannot be read: {error}.").problem()
     return error_body(None, PARSE_ERROR, f"Parse error: {error}", problem)

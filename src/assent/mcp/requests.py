@@ -1,4 +1,4 @@
-"""Requests as clients sent them, shared by the gateway and the links to upstreams."""
+"""Client requests, shared by the gateway and the upstream links."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -13,13 +13,15 @@ from assent.web.asgi import Headers
 
 
 class Era(Enum):
+    """The two protocol families."""
+
     HANDSHAKE = "handshake"
     MODERN = "modern"
 
 
 @dataclass(slots=True)
 class ParsedRequest:
-    """One JSON-RPC request as it was sent; nothing in it is believed yet."""
+    """One JSON-RPC request as it was sent; nothing in it is verified yet."""
 
     era: Era
     version: str
@@ -31,7 +33,7 @@ class ParsedRequest:
 
 @dataclass(slots=True)
 class McpRequest:
-    """One request with everything its answer may need, and the way back to the caller."""
+    """One request with everything its handler may need, and the channel back to the client."""
 
     parsed_request: ParsedRequest
     caller: Hashable
@@ -41,4 +43,4 @@ class McpRequest:
     key: str | None = None
     mirrors: Headers = field(default_factory=list)
     presence: Presence | None = None
-    """The caller's, where its leaving is all that could end this request: within a session it can be cancelled too."""
+    """Set if the client's disconnecting is the only way to end this request; in a session it can also cancel it."""

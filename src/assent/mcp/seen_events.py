@@ -1,6 +1,6 @@
-"""Which events of an upstream's streams was this session told, so that it may ask for the rest of them?
+"""Remembers which upstream events a session received, so that it can resume only its own streams.
 
-Upstreams that number their events find them again for anybody who knows the number; whose they were is ours to know.
+Upstreams return events to anyone who knows their id. Assent therefore checks whose events they were.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LONGEST_START = MOST_ID + len(b"id: ")
 
 
 class SeenEventIds:
-    """The ids of the last events that one session was told, whichever of its streams they came on."""
+    """The ids of the last events that one session received, on any of its streams."""
 
     def __init__(self) -> None:
         self._ids: OrderedDict[bytes, None] = OrderedDict()
@@ -26,19 +26,19 @@ class SeenEventIds:
         return event_id.encode("latin-1", "replace") in self._ids
 
     def listening(self, send: Send) -> Send:
-        """`send`, but that the ids of events which go through it are kept."""
+        """Wraps `send` so that the ids of the events passing through are remembered."""
         rest = b""
 
-        async def heard(message: Message) -> None:
+        async def recording_send(message: Message) -> None:
             nonlocal rest
             if message["type"] == "http.response.body":
                 rest = self._read(rest + message.get("body", b""))
             await send(message)
 
-        return heard
+        return recording_send
 
     def _read(self, text: bytes) -> bytes:
-        """Keep the ids in whole lines; gives the line that has only begun."""
+        """Remembers the ids in complete lines and returns the unfinished last line."""
         for found in _ID.finditer(text):
             self._ids[found[1]] = None
             self._ids.move_to_end(found[1])

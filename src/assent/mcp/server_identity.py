@@ -1,4 +1,4 @@
-"""What a server says of itself, in either era."""
+"""The name, version and capabilities that the gateway presents to clients."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 @dataclass(frozen=True, slots=True)
 class ServerIdentity:
-    """Who we say we are, to either era."""
+    """Server information, capabilities and instructions, for both protocol eras."""
 
     info: dict[str, Any]
     capabilities: dict[str, Any]

@@ -14,9 +14,9 @@ from assent.mcp.seen_events import SeenEventIds
 
 
 class McpSession:
-    """One client's session: what it said of itself, what it was asked, what waits for its stream.
+    """One client's session: its capabilities, the open questions to it, and the messages waiting for its stream.
 
-    The id is a name, not a credential: it opens nothing without the caller it belongs to.
+    The id is a name, not a credential: it is useless without its owner's credentials.
     """
 
     def __init__(self, session_id: str, owner: Hashable, *, outbox: int = 256) -> None:
@@ -29,29 +29,29 @@ class McpSession:
         self.at_end: dict[str, Callable[[], Awaitable[None]]] = {}
         self.streaming = False
         self.logs = EventLogs()
-        self.heard = SeenEventIds()
-        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self.seen_events = SeenEventIds()
+        self._questions: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
         self._cancelled: set[RequestId] = set()
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue(outbox)
 
     def question(self) -> tuple[str, asyncio.Future[dict[str, Any]]]:
-        """An id for a request to the client, and the answer to come.
+        """Returns a new id for a request to the client, and a future for the answer.
 
-        An upstream may put questions of its own to the same client: one that guessed our id would collect our answer.
+        The id is random because an upstream that could guess it would receive the client's answer.
         """
         question_id = f"assent-{secrets.token_urlsafe(16)}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._asked[question_id] = future
+        self._questions[question_id] = future
         return question_id, future
 
     def forget(self, question_id: str) -> None:
-        self._asked.pop(question_id, None)
+        self._questions.pop(question_id, None)
 
     def settle(self, response: dict[str, Any]) -> bool:
-        """Hand a posted response to whoever asked; False where nobody did."""
+        """Delivers a posted response to the code that asked; returns False if there was no such question."""
         response_id: RequestId | None = response.get("id")
-        future = self._asked.pop(response_id, None) if isinstance(response_id, str) else None
+        future = self._questions.pop(response_id, None) if isinstance(response_id, str) else None
         if future is None or future.done():
             return False
         error = response.get("error")
@@ -64,7 +64,7 @@ class McpSession:
 
     @contextmanager
     def running(self, request_id: RequestId) -> Iterator[None]:
-        """While the running task answers this request, the client may cancel it by its id."""
+        """Lets the client cancel the current task by the request's id while the block runs."""
         task = asyncio.current_task()
         assert task is not None
         self._running[request_id] = task
@@ -75,7 +75,7 @@ class McpSession:
                 del self._running[request_id]
 
     def cancel(self, request_id: Any) -> bool:
-        """Cancel a request that is answered here; False where it is not."""
+        """Cancels a request that is running here; returns False if there is none."""
         task = self._running.pop(request_id, None) if isinstance(request_id, str | int) else None
         if task is None:
             return False
@@ -84,37 +84,37 @@ class McpSession:
         return True
 
     def was_cancelled(self, request_id: RequestId) -> bool:
-        """Whether the client cancelled this request; asking clears it."""
+        """Whether the client cancelled this request; reading the flag clears it."""
         if request_id not in self._cancelled:
             return False
         self._cancelled.discard(request_id)
         return True
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Put a notification on the session's own stream; the oldest goes when nobody reads."""
+        """Queues a notification for the session's stream; a full queue drops its oldest message."""
         if self._outbox.full():
             self._outbox.get_nowait()
         self._outbox.put_nowait(orjson.dumps(message))
 
     async def next_message(self) -> bytes:
-        """The next message for the session's stream; empty when the session is over."""
+        """The next message for the session's stream; empty when the session has ended."""
         return await self._outbox.get()
 
     def close(self) -> None:
         while not self._outbox.empty():
             self._outbox.get_nowait()
         self._outbox.put_nowait(b"")
-        for future in self._asked.values():
+        for future in self._questions.values():
             if not future.done():
                 future.cancel()
-        self._asked.clear()
-        for farewell in self.at_end.values():
-            _farewells.add(task := asyncio.ensure_future(farewell()))
-            task.add_done_callback(_farewells.discard)
+        self._questions.clear()
+        for on_close in self.at_end.values():
+            _closing_tasks.add(task := asyncio.ensure_future(on_close()))
+            task.add_done_callback(_closing_tasks.discard)
         self.at_end.clear()
 
 
-_farewells: set[asyncio.Future[None]] = set()
+_closing_tasks: set[asyncio.Future[None]] = set()
 
 
 def _code(error: dict[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Reads and writes streams of events (text/event-stream)."""
+"""Reads and writes server-sent events (text/event-stream)."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ PER_TURN = 8
 
 
 class Turns:
-    """Lets the rest of the loop have its turn after every few messages of one sender, who may send thousands."""
+    """Yields to the event loop after every few messages, because one sender may send thousands."""
 
     __slots__ = ("_count",)
 
@@ -16,19 +16,19 @@ class Turns:
         self._count = 0
 
     async def over(self) -> None:
-        """One message is done with."""
+        """Counts one processed message."""
         self._count += 1
         if self._count % PER_TURN == 0:
             await asyncio.sleep(0)
 
 
 class EventTooLarge(ValueError):
-    """One event is larger than allowed."""
+    """One event exceeds the size limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event, its data still bytes: nobody needs the text but a JSON parser."""
+    """One event; its data stays bytes, because only a JSON parser reads it."""
 
     data: bytes
     event: bytes = b"message"
@@ -37,7 +37,7 @@ class Event:
 
 
 class EventReader:
-    """Takes bytes as they arrive and gives whole events; holds at most one unfinished event."""
+    """Turns arriving bytes into complete events; holds at most one unfinished event."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -58,18 +58,18 @@ class EventReader:
             raise EventTooLarge(f"an event is larger than {self._limit} bytes")
 
     def _split(self, text: bytes) -> Iterator[Event]:
-        # A lone CR at the very end may be half of a CRLF: keep it for the next piece.
+        # A CR at the end may be the first half of a CRLF: keep it for the next piece.
         held_back = text.endswith(b"\r")
         lines = (text[:-1] if held_back else text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         rest = lines.pop() + (b"\r" if held_back else b"")
         self._rest, self._waiting = [rest], len(rest)
         for line in lines:
             if line:
-                self._take(line)
+                self._read_line(line)
             elif (event := self._dispatch()) is not None:
                 yield event
 
-    def _take(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         self._held += len(line)
         if self._held > self._limit:
             raise EventTooLarge(f"an event is larger than {self._limit} bytes")
@@ -95,5 +95,5 @@ class EventReader:
 
 
 def render(data: bytes) -> bytes:
-    """One event of the default kind, for data without line breaks (JSON as we write it)."""
+    """One event of the default kind; the data must not contain line breaks."""
     return b"event: message\r\ndata: %b\r\n\r\n" % data

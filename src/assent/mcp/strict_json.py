@@ -1,4 +1,4 @@
-"""Is this text JSON that every parser would read alike, and what does it say?"""
+"""Parses JSON and refuses documents that two parsers could read differently."""
 
 import json
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ _LONG_NUMBER = b"0" * 16
 
 
 class Malformed(ValueError):
-    """The text is not JSON we accept; the message says why, in words for the sender."""
+    """The text is not JSON that Assent accepts; the message tells the sender why."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
-    """How large and how deep a document may be."""
+    """Limits on the size and depth of a document."""
 
     size: int = 4 * 1024 * 1024
     depth: int = 64
@@ -29,7 +29,7 @@ DEFAULT_BOUNDS = JsonLimits()
 
 
 def parse(text: bytes, bounds: JsonLimits = DEFAULT_BOUNDS) -> Any:
-    """Read one JSON document; refuse what two parsers could read differently.
+    """Parses one JSON document; raises Malformed for anything two parsers could read differently.
 
     Refused: duplicate keys, NaN and infinities, lone surrogates, invalid UTF-8, integers beyond
     ±(2**53 - 1), anything larger or deeper than `bounds`.
@@ -46,9 +46,9 @@ def parse(text: bytes, bounds: JsonLimits = DEFAULT_BOUNDS) -> Any:
 
 
 def _is_compact_and_plain(text: bytes, value: Any, bounds: JsonLimits) -> bool:
-    """Prove in a few microseconds that the slow inspection would find nothing.
+    """Whether a fast check proves that the slow inspection would find nothing.
 
-    What comes out again byte for byte lost no key on the way in; too few brackets cannot nest too deep.
+    A value that serializes to the same bytes lost no key in parsing, and few brackets cannot nest too deep.
     """
     return (
         text.count(b"{") + text.count(b"[") <= bounds.depth
@@ -81,7 +81,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _safe_integer(digits: str) -> int:
-    # Longer than any safe integer, so the conversion of a very long number is never attempted.
+    # A longer number is always unsafe, so it is never converted.
     number = int(digits) if len(digits) <= 17 else _SAFE_INTEGER + 1
     if not -_SAFE_INTEGER <= number <= _SAFE_INTEGER:
         raise Malformed(f"integer {digits[:24]} is beyond ±(2^53 - 1); send it as a string")

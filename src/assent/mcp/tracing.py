@@ -1,7 +1,7 @@
-"""Which trace does a call belong to?
+"""OpenTelemetry spans of requests, and trace context for upstreams.
 
-Without an OpenTelemetry SDK nothing is made and nothing is touched: the caller's trace context passes through in
-`_meta` as it came. With one, our span takes its place, so that the upstream's spans hang below ours.
+Without an OpenTelemetry SDK nothing is created: the caller's trace context passes through in `_meta` unchanged.
+With one, Assent's span replaces it, so that the upstream's spans become its children.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ LONGEST = 8192
 
 
 class Tracing:
-    """Spans of governed requests, where somebody collects them."""
+    """Creates spans for governed requests, if spans are collected."""
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
         self._provider = provider
 
     @cached_property
     def is_on(self) -> bool:
-        """Whether anybody collects spans. An SDK is set up before the first call or not at all, so it is asked once."""
+        """Whether spans are collected. An SDK is set up before the first call or never, so this is read once."""
         return not isinstance(self._provider or trace.get_tracer_provider(), ProxyTracerProvider)
 
     @contextmanager
     def span(self, method: str, meta: Any, headers: Headers) -> Iterator[Span]:
-        """A span around one request, below the caller's."""
+        """A span around one request, as a child of the caller's span."""
         parent = propagate.extract(_carrier(meta, headers))
         tracer = (self._provider or trace.get_tracer_provider()).get_tracer("assent")
         attributes = {"mcp.method.name": method, "rpc.system": "jsonrpc"}
@@ -44,7 +44,7 @@ class Tracing:
 
 
 def describe(span: Span | None, tool: str | None, outcome: str, failed: bool) -> None:
-    """What became of the request, in our words only."""
+    """Sets the tool and the outcome on a span, without any text from outside."""
     if span is None:
         return
     if tool is not None:
@@ -55,7 +55,7 @@ def describe(span: Span | None, tool: str | None, outcome: str, failed: bool) ->
 
 
 def inject_trace_context(meta: dict[str, Any]) -> dict[str, Any]:
-    """The `_meta` of a request to an upstream: with the span we are in, where there is one."""
+    """The `_meta` of a request to an upstream, with the current span's context if there is one."""
     if not trace.get_current_span().get_span_context().is_valid:
         return meta
     ours: dict[str, str] = {}
@@ -64,8 +64,8 @@ def inject_trace_context(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _carrier(meta: Any, headers: Headers) -> dict[str, str]:
-    """The caller's context, from `_meta`, or from the headers where `_meta` has none."""
-    said: Mapping[str, Any] = meta if isinstance(meta, Mapping) else {}
-    if "traceparent" not in said:
-        said = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name != b"authorization"}
-    return {name: value for name in CARRIED if isinstance(value := said.get(name), str) and len(value) <= LONGEST}
+    """The caller's trace context from `_meta`, or from the headers if `_meta` has none."""
+    found: Mapping[str, Any] = meta if isinstance(meta, Mapping) else {}
+    if "traceparent" not in found:
+        found = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name != b"authorization"}
+    return {name: value for name in CARRIED if isinstance(value := found.get(name), str) and len(value) <= LONGEST}

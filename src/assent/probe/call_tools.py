@@ -1,6 +1,6 @@
-"""How are the tools of a server called from a program or a command line, with whatever its contracts ask for?
+"""Calls the tools of a server from a command or a test.
 
-Keys go along in `_meta`; a question is answered as the call was told to, for there is nobody to be asked.
+Idempotency keys are sent in `_meta`. Questions of the server are answered automatically, as the call says.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ToolCaller:
     def __init__(self, patience: float = PATIENCE) -> None:
         self.client: Client | None = None
         self.held: asyncio.Task[None] | None = None
-        """What keeps the connection open; it ends early where the server does."""
+        """The task that keeps the connection open; it ends early if the server ends."""
         self._patience = patience
         self.asked = 0
         self._agrees = True
@@ -44,47 +44,47 @@ class ToolCaller:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True
     ) -> dict[str, Any]:
-        """The result as JSON; raises UnansweredError where there is none."""
+        """Calls a tool and returns the result as JSON; raises UnansweredError if there is none."""
         self._agrees = agree
         meta: Any = {META_KEY: key} if key is not None else None
         try:
-            result = await self._answered(tool, dict(arguments), meta)
+            result = await self._wait_for_answer(tool, dict(arguments), meta)
         except ValidationError:
-            raise UnansweredError("what it answered is no result of a tool") from None
+            raise UnansweredError("its answer is not a valid tool result") from None
         except (MCPError, InputRequiredRoundsExceededError) as error:
             if isinstance(error, MCPError) and _is_closed(error):
                 raise EndedError("the server ended") from None
             raise UnansweredError(str(error) or "it gave no reason") from None
-        said: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return said
+        document: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return document
 
-    async def _answered(self, tool: str, arguments: dict[str, Any], meta: Any) -> types.CallToolResult:
-        """The answer, unless the connection goes first or it cannot be read: then nobody would ever say so."""
+    async def _wait_for_answer(self, tool: str, arguments: dict[str, Any], meta: Any) -> types.CallToolResult:
+        """The answer; raises if the connection ends first or the answer cannot be read."""
         assert self.client is not None and self.held is not None
         self._unread.clear()
         asking = asyncio.ensure_future(self.client.call_tool(tool, arguments, meta=meta))
         unread = asyncio.ensure_future(self._unread.wait())
         try:
-            # The SDK says that time is up by a code which servers use as well, so it is measured here.
+            # Servers use the SDK's timeout code too, so the time is measured here.
             first = {asking, unread, self.held}
             await asyncio.wait(first, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED)
             if unread.done() and not asking.done():
-                # It may have been somebody else's line: the answer is given a moment.
+                # The unreadable line may not be the response; wait a moment longer for it.
                 await asyncio.wait({asking, self.held}, timeout=_MOMENT, return_when=asyncio.FIRST_COMPLETED)
             if asking.done():
                 return asking.result()
             if self.held.done():
                 raise EndedError("the server ended")
             if unread.done():
-                raise UnansweredError("what it answered could not be read")
-            raise SilentError(f"nothing came within {self._patience:g} s")
+                raise UnansweredError("its answer could not be read")
+            raise SilentError(f"no answer came within {self._patience:g} s")
         finally:
             for task in (asking, unread):
                 task.cancel()
-                await _over(task)
+                await _wait_until_done(task)
 
     async def responds(self) -> bool:
-        """Whether the server says anything at all."""
+        """Whether the server answers anything at all."""
         assert self.client is not None and self.held is not None
         asking = asyncio.ensure_future(self.client.list_tools(cache_mode="bypass"))
         try:
@@ -92,15 +92,15 @@ class ToolCaller:
             return asking.done() and not self.held.done()
         finally:
             asking.cancel()
-            await _over(asking)
+            await _wait_until_done(asking)
 
     async def hear(self, message: Any) -> None:
-        """What comes beside answers. Calls are made one by one: an answer nobody can read is of the one under way."""
+        """Handles messages that are not answers. Calls run one by one, so an unreadable answer is the current one's."""
         if isinstance(message, Exception) and unread_answer(message) is not None:
             self._unread.set()
 
     async def answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
-        """What the server hears when it asks; a page to be opened and a form that needs words are declined."""
+        """Answers an elicitation; URLs and forms that need free text are declined."""
         self.asked += 1
         schema = params.requested_schema if isinstance(params, types.ElicitRequestFormParams) else None
         content = _filled(schema) if schema is not None and self._agrees else None
@@ -110,12 +110,12 @@ class ToolCaller:
 
 
 def _is_closed(error: MCPError) -> bool:
-    """Whether the SDK says that the connection went: its code alone is that of many a server's own errors."""
+    """Whether the connection closed. The code alone is not enough, because servers use it too."""
     return error.code == CONNECTION_CLOSED and error.message.startswith(_CLOSED)
 
 
 def _filled(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Yes to whatever is a question of yes or no, the first of what can be chosen, and nothing made up."""
+    """Fills booleans with true and enums with their first value; None if another field is required."""
     filled: dict[str, Any] = {}
     for name in schema.get("required") or ():
         field = (schema.get("properties") or {}).get(name) or {}
@@ -139,11 +139,10 @@ async def calling(
     era: str = "auto",
     patience: float = PATIENCE,
 ) -> AsyncIterator[ToolCaller]:
-    """Connect to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client.
+    """Connects to a server object, a URL or a command while the block runs; `era` is a mode of the SDK's client.
 
-    `env` is what a command finds in its environment beside the little that every command does.
-    A call that has no answer after `patience` seconds is given up. The connection is held by a task of its own: where
-    it breaks, the block is not torn down with it but hears of it at its next call.
+    `env` is added to the minimal environment of a command. A call without an answer after `patience` seconds fails.
+    A separate task holds the connection: if it breaks, the block continues and its next call raises.
     """
     caller, over = ToolCaller(patience), asyncio.Event()
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -164,40 +163,40 @@ async def calling(
                 where = sdk_server(server)
             client = Client(where, mode=era, elicitation_callback=caller.answer, message_handler=caller.hear)
             caller.client = await stack.enter_async_context(client)
-            # The client would raise on an answer off its schema and keep it; that answer is what is looked for.
-            client.session.validate_tool_result = _left_to_others  # type: ignore[method-assign]
+            # The client would raise on an answer that violates its schema; the caller wants to see that answer.
+            client.session.validate_tool_result = _accept_any_result  # type: ignore[method-assign]
             ready.set_result(None)
             await over.wait()
 
     caller.held = asyncio.create_task(hold())
     try:
-        await _connected(caller.held, ready)
+        await _wait_until_connected(caller.held, ready)
         yield caller
     finally:
         over.set()
         if not ready.done():
             caller.held.cancel()
-        await _over(caller.held)
+        await _wait_until_done(caller.held)
 
 
-async def _over(task: asyncio.Future[Any]) -> None:
-    """Wait for the end of a task, however it ends."""
+async def _wait_until_done(task: asyncio.Future[Any]) -> None:
+    """Waits for the end of a task, however it ends."""
     await asyncio.wait({task})
     if not task.cancelled():
         task.exception()
 
 
-async def _left_to_others(name: str, result: types.CallToolResult) -> None:
-    """No answer is held against its schema here."""
+async def _accept_any_result(name: str, result: types.CallToolResult) -> None:
+    """Accepts every result: schemas are not checked here."""
 
 
-async def _connected(held: asyncio.Task[None], ready: asyncio.Future[None]) -> None:
-    """Wait until the connection stands; raises AssentError with the reason where it never does."""
+async def _wait_until_connected(held: asyncio.Task[None], ready: asyncio.Future[None]) -> None:
+    """Waits until the connection is open; raises AssentError with the reason if it fails."""
     await asyncio.wait({held, ready}, timeout=_STARTING, return_when=asyncio.FIRST_COMPLETED)
     if ready.done():
         return
     if not held.done():
-        raise AssentError(f"the server cannot be reached: it said nothing for {_STARTING:g} s")
+        raise AssentError(f"the server cannot be reached: it did not answer within {_STARTING:g} s")
     reason = held.exception()
     if reason is not None and not isinstance(reason, OSError | MCPError | TimeoutError | BaseExceptionGroup):
         raise reason

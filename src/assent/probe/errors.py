@@ -1,4 +1,4 @@
-"""Why did a connection to a server not come about, in words for whoever named the server?"""
+"""Explains why a connection to a server failed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ENDED = (BrokenResourceError, ClosedResourceError, EndOfStream, BrokenPipeError
 
 
 def reason_of(error: BaseException | None) -> str:
-    """The first cause inside groups of exceptions; a stream that closed means that the other side ended."""
+    """The first cause inside exception groups; a closed stream means that the server ended."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if error is None or isinstance(error, _ENDED):

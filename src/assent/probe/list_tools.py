@@ -1,6 +1,6 @@
-"""Which tools does a server list, each as the server wrote it?
+"""Lists the tools of a server exactly as the server wrote them.
 
-SDK types drop what they do not know, wrong hint names among it, so over a URL or a pipe the JSON is kept as it came.
+SDK types drop unknown members, such as misspelled hints, so over a URL or a pipe the raw JSON is kept.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from assent.upstreams.pagination import all_pages
 from assent.upstreams.stdio.process import id_of_truncated_response, id_of_unversioned_response
 
 _CLIENT = {"name": "assent", "version": "0"}
-_CREDENTIALS = "It wants other credentials: give them with --header 'Authorization: Bearer ...'"
-_ENDPOINT = "Name the address at which it speaks MCP; often that ends in /mcp"
-_MOVED = "Name the address that it sends to; often it lacks or has a slash at its end"
+_CREDENTIALS = "It needs other credentials: give them with --header 'Authorization: Bearer ...'"
+_ENDPOINT = "Name the address of its MCP endpoint; it often ends in /mcp"
+_MOVED = "Name the address that it redirects to; often only the final slash differs"
 _REMEDIES = {
     **dict.fromkeys(("401", "403"), _CREDENTIALS),
     **dict.fromkeys(("200", "404", "405"), _ENDPOINT),
     **dict.fromkeys(("301", "302", "303", "307", "308"), _MOVED),
 }
-# The SDK logs a traceback of its own for every line that is no message; we say it in a sentence.
+# The SDK logs a traceback for every line that is not a message; one sentence is printed instead.
 _SDK_LOGS = (logging.getLogger("mcp.client.stdio"), logging.getLogger("mcp.client.streamable_http"))
 
 Definitions = list[dict[str, Any]]
 
 
 class ToolListing(list[dict[str, Any]]):
-    """The definitions a server listed, and the name it gives itself."""
+    """The definitions that a server listed, and its name."""
 
     def __init__(self, definitions: Definitions, server: str) -> None:
         super().__init__(definitions)
@@ -68,21 +68,21 @@ class ToolListing(list[dict[str, Any]]):
 
 
 class NotListedError(AssentError):
-    """A server that did not list its tools; the message says why."""
+    """A server did not list its tools; the message says why."""
 
 
 async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patience: float = 60.0) -> ToolListing:
-    """The tools of a server behind a URL, in whichever era it speaks; all of it within one stretch of patience."""
+    """The tools of a server behind a URL, in either era, within one time limit."""
     try:
         pool = Pool("server", Address.of(url, headers), Limits(), CircuitBreaker("server", time.monotonic))
     except BadAddress as error:
         raise NotListedError(str(error)) from None
     try:
         async with asyncio.timeout(patience):
-            return await _listed(HttpUpstream(pool, _CLIENT))
+            return await _list_over_http(HttpUpstream(pool, _CLIENT))
     except (UpstreamFault, RpcError, TimeoutError) as error:
-        told = error.detail if isinstance(error, UpstreamFault) else str(error)
-        reason = "it took too long" if isinstance(error, TimeoutError) else visible(told)
+        detail = error.detail if isinstance(error, UpstreamFault) else str(error)
+        reason = "it took too long" if isinstance(error, TimeoutError) else visible(detail)
         raise NotListedError(f"{url} did not list its tools: {reason}{_remedy(reason)}") from None
     finally:
         await pool.close()
@@ -93,7 +93,7 @@ def _remedy(reason: str) -> str:
     return f". {_REMEDIES[status]}" if reason.startswith("answered ") and status in _REMEDIES else ""
 
 
-async def _listed(upstream: HttpUpstream) -> ToolListing:
+async def _list_over_http(upstream: HttpUpstream) -> ToolListing:
     described = await upstream.describe()
     if described.version in MODERN_PROTOCOL_VERSIONS:
         found = await upstream.list_all("tools/list", "tools", SessionContext(described.version, capabilities={}))
@@ -113,7 +113,7 @@ async def listed_by(
     cwd: str | None = None,
     patience: float = 60.0,
 ) -> ToolListing:
-    """The tools of a server that a command starts and that speaks on its standard input and output."""
+    """The tools of a server that a command starts on standard input and output."""
     extra = {**os.environ, **env} if env else None
     parameters = StdioServerParameters(
         command=command[0], args=list(command[1:]), env=extra, cwd=cwd, encoding_error_handler="replace"
@@ -122,38 +122,40 @@ async def listed_by(
     try:
         with mute_sdk_parse_errors():
             async with asyncio.timeout(patience), stdio_client(parameters, errlog=errors) as (reading, writing):
-                return await _ask(reading, writing, noise)
+                return await _list_over_stdio(reading, writing, noise)
     except (OSError, TimeoutError, BaseExceptionGroup) as error:
         raise NotListedError(f"{command[0]} did not list its tools: {why_unlisted(error, noise)}") from None
     finally:
         if noise:
-            errors.write(f"{command[0]}: a line on its standard output is no message; logs belong on standard error\n")
+            errors.write(
+                f"{command[0]}: a line on its standard output is not a message; write logs to standard error\n"
+            )
 
 
 def why_unlisted(error: BaseException, noise: Sequence[Exception]) -> str:
-    """Why no list came: a server that answered what cannot be read was not slow."""
+    """The reason why no list came: a server whose answer cannot be read was not slow."""
     unread = isinstance(error, TimeoutError) and bool(noise)
-    return "what it answered could not be read" if unread else visible(reason_of(error))
+    return "its answer could not be read" if unread else visible(reason_of(error))
 
 
 @contextmanager
 def mute_sdk_parse_errors() -> Iterator[None]:
-    """While this lasts, the SDK does not log the lines of a server that are no messages."""
+    """Stops the SDK from logging unreadable lines while the block runs."""
     for log in _SDK_LOGS:
-        log.addFilter(_is_no_noise)
+        log.addFilter(_has_no_exception)
     try:
         yield
     finally:
         for log in _SDK_LOGS:
-            log.removeFilter(_is_no_noise)
+            log.removeFilter(_has_no_exception)
 
 
-def _is_no_noise(record: logging.LogRecord) -> bool:
+def _has_no_exception(record: logging.LogRecord) -> bool:
     return record.exc_info is None
 
 
-async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> ToolListing:
-    """The handshake and every page of the list, message by message; what is no message goes into `noise`."""
+async def _list_over_stdio(reading: Any, writing: Any, noise: list[Exception]) -> ToolListing:
+    """Runs the handshake and reads every page of the list; unreadable lines go into `noise`."""
     numbers = count(1)
 
     async def request(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -181,7 +183,7 @@ async def _ask(reading: Any, writing: Any, noise: list[Exception]) -> ToolListin
 
 
 def unread_answer(unread: Exception) -> int | str | None:
-    """Whose answer it is that the SDK could not read, if it is one."""
+    """The id of an answer that the SDK could not read, or None if it is not an answer."""
     given = unread.errors()[0]["input"] if isinstance(unread, ValidationError) else None
     return (
         id_of_truncated_response(given.encode(errors="replace"))
@@ -195,13 +197,13 @@ def _name_in(info: Any) -> str:
 
 
 async def listed_in(server: Any) -> Definitions:
-    """The tools of a server object, asked in memory; raises NotListedError where the object is no server."""
-    asked = sdk_server(server)
+    """The tools of a server object, listed in memory; raises NotListedError if the object is not a server."""
+    sdk = sdk_server(server)
     try:
-        async with Client(asked) as client:
+        async with Client(sdk) as client:
             return await _pages(client)
     except Exception as error:
-        # Whatever somebody else's server raises is theirs to correct, and no fault of this program.
+        # An exception of the user's server is the user's to correct, not a defect of this program.
         raise NotListedError(f"the server did not list its tools: {visible(reason_of(error))}") from error
 
 
@@ -223,15 +225,15 @@ def sdk_server(server: Any) -> MCPServer[Any] | Server[Any]:
     inner = getattr(server, "_mcp_server", None)
     if not isinstance(inner, Server):
         kind = type(server).__name__
-        raise NotListedError(f"a server object of the official SDK or of FastMCP is expected, not one of type {kind}")
+        raise NotListedError(f"expected a server object of the official SDK or of FastMCP, not one of type {kind}")
     return inner
 
 
 def _registered(server: Any) -> list[Any]:
-    """The functions that a server has for tools, with their names; a foreign one has none that we know."""
+    """The tool functions that a server has registered; empty for an unknown kind of server."""
     if isinstance(server, MCPServer):
         return list(sdk_tools(server))
-    fastmcp = sys.modules.get("fastmcp")  # whoever has such an object has imported it
+    fastmcp = sys.modules.get("fastmcp")  # An object of this type exists only if the module is imported.
     if fastmcp is None or not isinstance(server, fastmcp.FastMCP):
         return []
     from assent.library.fastmcp import own_functions
@@ -240,7 +242,7 @@ def _registered(server: Any) -> list[Any]:
 
 
 def registered_in(server: Any) -> Definitions:
-    """The tools a server has registered, those it lists to nobody among them."""
+    """The registered tools of a server, including those that it does not list."""
     return [
         {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
         for tool in _registered(server)
@@ -248,7 +250,7 @@ def registered_in(server: Any) -> Definitions:
 
 
 def own_hints_in(server: Any) -> dict[str, dict[str, Any]]:
-    """The annotations that the author wrote on the tools of a server; not those that a contract derived."""
+    """The annotations that the author wrote on the tools, without those derived from a contract."""
     return {
         tool.name: tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
         for tool in _registered(server)
@@ -257,7 +259,7 @@ def own_hints_in(server: Any) -> dict[str, dict[str, Any]]:
 
 
 def withheld_in(server: Any) -> Mapping[str, str]:
-    """The tools that a governed server does not serve, each with the reason; list its tools first."""
+    """The tools that a governed server withholds, each with the reason; list its tools first."""
     extensions = getattr(server, "_extensions", ())
     for one in extensions.values() if isinstance(extensions, Mapping) else extensions:
         if getattr(one, "identifier", None) == IDENTIFIER:
@@ -267,7 +269,7 @@ def withheld_in(server: Any) -> Mapping[str, str]:
 
 
 def contracts_in(server: Any) -> dict[str, Contract]:
-    """The contracts that a server's functions carry."""
+    """The contracts of a server's functions."""
     found: dict[str, Contract] = {}
     for tool in _registered(server):
         with suppress(AttributeError):

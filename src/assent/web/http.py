@@ -1,4 +1,4 @@
-"""How are HTTP requests read and answered on our side, within bounds?"""
+"""Reads HTTP requests and writes responses, within limits."""
 
 import asyncio
 from typing import Protocol
@@ -12,15 +12,15 @@ _JSON = (b"content-type", b"application/json")
 
 
 class BodyTooLarge(Exception):
-    """The request's body is larger than we take."""
+    """The request body exceeds the limit."""
 
 
 class Disconnected(Exception):
-    """The caller is gone."""
+    """The client closed the connection."""
 
 
 async def read_body(headers: Headers, receive: Receive, limit: int, patience: float = 30.0) -> bytes:
-    """The whole body, or `BodyTooLarge` before more than `limit` bytes are held."""
+    """Reads the whole body; raises `BodyTooLarge` before it holds more than `limit` bytes."""
     for name, value in headers:
         if name == b"content-length" and (len(value) > 12 or int(value) > limit):
             raise BodyTooLarge
@@ -52,7 +52,7 @@ async def _read_slowly(message: Message, receive: Receive, limit: int, patience:
 
 
 async def respond(send: Send, status: int, body: bytes, fields: Headers | None = None) -> None:
-    """One whole JSON answer (or none: an empty body has no content type)."""
+    """Sends one complete JSON response; an empty body has no content type."""
     length = (b"content-length", b"%d" % len(body))
     own = [_JSON, length] if body else [length]
     await send({"type": "http.response.start", "status": status, "headers": own + fields if fields else own})
@@ -62,55 +62,55 @@ async def respond(send: Send, status: int, body: bytes, fields: Headers | None =
 async def respond_error(
     send: Send, status: int, message: str, fields: Headers | None = None, *, detail: str | None = None
 ) -> None:
-    """An answer that is about HTTP and not about a message: JSON all the same."""
+    """Sends an HTTP-level error as JSON."""
     more = {} if detail is None else {"detail": detail}
     await respond(send, status, orjson.dumps({"status": status, "title": message, **more}), fields)
 
 
 class SlowRequest(Protocol):
-    """Who wants to know that its request takes a while."""
+    """A request that wants to be notified when it takes long."""
 
     def on_slow(self) -> None: ...
 
 
 class SlowRequestTimer:
-    """Tells requests that they have been under way for a moment: one coarse timer for all of them.
+    """Notifies requests that have run for a while, with one coarse timer shared by all.
 
-    Nearly every request is over before it would be told, and a timer each costs more than all else it does to wait.
+    Nearly every request ends before the timer fires, and one timer per request costs too much.
     """
 
-    __slots__ = ("_before", "_every", "_now", "_walking")
+    __slots__ = ("_before", "_every", "_now", "_ticking")
 
     def __init__(self, every: float = WATCH_AFTER) -> None:
-        self._every, self._walking = every, False
+        self._every, self._ticking = every, False
         self._now: dict[SlowRequest, None] = {}
         self._before: dict[SlowRequest, None] = {}
 
     def enter(self, request: SlowRequest) -> None:
         self._now[request] = None
-        if not self._walking:
-            self._walking = True
-            asyncio.get_running_loop().call_later(self._every, self._walk)
+        if not self._ticking:
+            self._ticking = True
+            asyncio.get_running_loop().call_later(self._every, self._tick)
 
     def leave(self, request: SlowRequest) -> None:
         self._now.pop(request, None)
         self._before.pop(request, None)
 
-    def _walk(self) -> None:
-        """Whoever was there on the last round already is slow."""
+    def _tick(self) -> None:
+        """Notifies the requests that were already running at the previous tick."""
         slow, self._before, self._now = self._before, self._now, {}
         for request in slow:
             request.on_slow()
-        self._walking = bool(self._before or self._now)
-        if self._walking:
-            asyncio.get_running_loop().call_later(self._every, self._walk)
+        self._ticking = bool(self._before or self._now)
+        if self._ticking:
+            asyncio.get_running_loop().call_later(self._every, self._tick)
 
 
 class DisconnectWatcher:
-    """Cancels the running task when the caller hangs up.
+    """Cancels the running task when the client disconnects.
 
-    Most answers are ready within milliseconds, so listening starts only after a moment (or when somebody else
-    who has a timer calls `begin`): a quick call pays next to nothing.
+    Most responses are ready within milliseconds, so listening starts after a delay, or when a caller with its
+    own timer calls `begin`. A quick call pays almost nothing.
     """
 
     __slots__ = ("_listener", "_receive", "_task", "_timer", "gone")
@@ -129,7 +129,7 @@ class DisconnectWatcher:
             self._listener.cancel()
 
     def release(self) -> None:
-        """The task goes on without its caller."""
+        """Lets the task continue after the client has disconnected."""
         self._task = None
         self.stop()
 

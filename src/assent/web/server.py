@@ -1,4 +1,4 @@
-"""How is an application put on a socket, so that a hostile peer can hold little of it?"""
+"""A uvicorn server with limits on what one client can hold open."""
 
 import asyncio
 import gc
@@ -17,10 +17,10 @@ _BODY_PATIENCE = 120.0
 
 
 class JoinedTransport:
-    """The head of an answer waits for the body that follows at once, so that both leave in one write.
+    """Holds back the head of a response so that head and body leave in one write.
 
-    A write is the dearest thing an answer does, and the framework makes two. Where nothing follows at once, as on a
-    stream, the head goes alone.
+    A write is the most expensive step of a response, and the framework makes two. If no body follows in the same
+    loop turn, as on a stream, the head is sent alone.
     """
 
     __slots__ = ("_head", "_loop", "_passed", "_transport")
@@ -53,7 +53,7 @@ class JoinedTransport:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's own protocol, and what it leaves open: headers without end, peers that never send any or no body."""
+    """uvicorn's protocol with a limit on header size and time limits for headers and body."""
 
     _in_head = True
     _head_bytes = 0
@@ -70,15 +70,15 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > _HEAD_LIMIT and self._head_never_ends(data):
+            if self._head_bytes > _HEAD_LIMIT and self._head_is_too_large(data):
                 return
         super().data_received(data)
         if self._timer is None and (self._head_bytes or not self._in_head):
             patience = _HEAD_PATIENCE if self._in_head else _BODY_PATIENCE
             self._timer = self.loop.call_later(patience, self._on_timeout)
 
-    def _head_never_ends(self, data: bytes) -> bool:
-        # A large first piece usually is a small head with its body.
+    def _head_is_too_large(self, data: bytes) -> bool:
+        # A large first piece is usually a small head together with its body.
         if self._head_bytes == len(data) and 0 <= data.find(b"\r\n\r\n") <= _HEAD_LIMIT:
             return False
         self.send_400_response("Request headers too large")
@@ -88,7 +88,7 @@ class BoundedProtocol(HttpToolsProtocol):
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
-        # The parser leaves blanks at the end of a value, which are no part of it (RFC 9110, 5.5).
+        # The parser keeps trailing blanks, which are not part of the value (RFC 9110, 5.5).
         self.headers.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
@@ -125,8 +125,8 @@ class BoundedProtocol(HttpToolsProtocol):
 def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any) -> uvicorn.Server:
     """A uvicorn server for `app`; run it with `serve(sockets=[...])`.
 
-    Requests have `drain` seconds to end when it stops: whoever kills us after half a minute, as most do, should find
-    written down what is in doubt.
+    When the server stops, requests have `drain` seconds to end. That is shorter than the half minute after which
+    most supervisors kill a process, so calls in doubt are still recorded.
     """
     return uvicorn.Server(
         uvicorn.Config(
@@ -148,9 +148,9 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any
 
 
 def tune_gc() -> None:
-    """What is loaded by now stays: the collector need not look at it again, and looks less often at the rest.
+    """Excludes everything loaded so far from garbage collection and collects the rest less often.
 
-    A call leaves next to no cycles behind, and with the defaults a fifth of its time went into looking for some.
+    A call leaves almost no reference cycles; with the default settings a fifth of its time went into the collector.
     """
     gc.collect()
     gc.freeze()
@@ -158,9 +158,9 @@ def tune_gc() -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket, so that the port is known (and taken) before anything starts."""
+    """Opens a listening socket, so that the port is known and taken before anything starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio switches Nagle's delay off only for sockets that say they are TCP.
+    # Name the protocol: asyncio disables Nagle's delay only for sockets that are explicitly TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

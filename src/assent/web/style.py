@@ -1,4 +1,4 @@
-"""What do the pages on which people decide have in common?"""
+"""The style sheet shared by all HTML pages."""
 
 from importlib.resources import files
 
@@ -6,5 +6,5 @@ _STYLE = files("assent.web").joinpath("page.css").read_text("utf-8").rstrip()
 
 
 def styled(page: str) -> str:
-    """A page with the rules that all of them share where it says `{{ style }}`; its own follow."""
+    """Replaces `{{ style }}` in a page with the shared style sheet; the page's own rules follow it."""
     return page.replace("{{ style }}", _STYLE)

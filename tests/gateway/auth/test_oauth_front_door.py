@@ -110,5 +110,5 @@ async def test_without_origins_a_page_of_this_machine_gets_no_cors_headers(tmp_p
 
 @pytest.mark.parametrize("origin", ["*", "app.example.com", "https://app.example.com/page", "ftp://app.example.com"])
 def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
-    with pytest.raises(FaultsError, match="no origin of a web page"):
+    with pytest.raises(FaultsError, match="is not a web origin"):
         parse_settings(yaml.safe_dump({"origins": [origin]}))

@@ -178,7 +178,7 @@ async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_pat
 
     async with libraries(tmp_path, ("modern", "modern")) as (url, gateway_app, one, _two):
         async with Client(url, mode=era, message_handler=on_message) as client:  # type: ignore[arg-type]
-            ready = gateway_app.upstream_monitor.ears["alpha"]._open
+            ready = gateway_app.upstream_monitor.subscriptions["alpha"]._open
             await ready.wait()
 
             async def announce(ctx: Context[Any, Any]) -> str:

@@ -1,1 +1,1 @@
-"""What several commands share: options, output, targets, access to the store."""
+"""Shared by several commands: options, output, targets, access to the store and the log."""

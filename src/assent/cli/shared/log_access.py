@@ -1,4 +1,4 @@
-"""How does a command get at the log, and which entries does it take?"""
+"""Opens the audit log for commands and parses entry filters."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], Awaitable[Any]]) -> Any:
-    """Run something on the log of the configured store."""
+    """Runs work on the audit log of the configured store."""
     settings = find_settings(config)
     if settings.store.startswith("memory:"):
-        raise click.UsageError("The configured store lives in the gateway's memory; it has no log that outlives it.")
+        raise click.UsageError("The configured store is in the gateway's memory, so there is no log to read.")
 
     async def run() -> Any:
         store = await open_store(settings.store)
@@ -53,7 +53,7 @@ def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], 
 
 @contextmanager
 def progress_bar(total: int, label: str, *, hidden: bool = False) -> Iterator[Progress]:
-    """A bar on the terminal where there is one, the work is long, and nothing else is printed there."""
+    """A progress bar on the terminal, for long work whose output goes elsewhere."""
     if hidden or total < LONG or not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -65,17 +65,17 @@ _CLOSED = {"tier": click.Choice([tier.value for tier in Tier]), "kind": click.Ch
 
 
 def selecting(command: Command) -> Command:
-    """`--principal`, `--tool` and the like; they arrive as one Selection."""
+    """Adds the filter options `--principal`, `--tool` and so on."""
     names = (
-        ("principal", "Who called; `*` stands for anything."),
-        ("tool", "The tool; `*` stands for anything."),
-        ("tier", "What the tool does: read, write, …"),
-        ("outcome", "How it ended: a state or a code; `*` stands for anything."),
+        ("principal", "The caller; `*` matches any text."),
+        ("tool", "The tool; `*` matches any text."),
+        ("tier", "The tier of the tool: read, write, …"),
+        ("outcome", "The outcome: a state or a code; `*` matches any text."),
         ("kind", "The kind of entry: intent, outcome, denial, …"),
-        ("since", "From then on: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 15m, 2h, 7d."),
-        ("until", "Up to then, and not the moment itself; written like --since."),
+        ("since", "From this time on: 2026-01-31, 2026-01-31T12:00:00Z, or an age: 15m, 2h, 7d."),
+        ("until", "Before this time; written like --since."),
     )
-    command = click.option("--open-world", is_flag=True, help="Only calls that reach systems outside.")(command)
+    command = click.option("--open-world", is_flag=True, help="Only calls that reach external systems.")(command)
     for name, text in reversed(names):
         command = click.option(f"--{name}", help=text, type=_CLOSED.get(name), metavar="TEXT")(command)
     return command
@@ -87,7 +87,7 @@ def selection(since: str | None, until: str | None, *, open_world: bool, **wante
 
 
 def moment(text: str) -> int:
-    """Milliseconds since 1970 of a time, or of so long ago."""
+    """A time or an age as milliseconds since 1970."""
     try:
         found = datetime.fromisoformat(text)
         return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
@@ -96,4 +96,4 @@ def moment(text: str) -> int:
     try:
         return int((time.time() - parse_duration(text)) * 1000)
     except ValueError:
-        raise click.UsageError(f"{text!r} is no time: write 2026-01-31, or 15m, 2h or 7d for so long ago.") from None
+        raise click.UsageError(f"{text!r} is not a time: write 2026-01-31, or an age such as 15m, 2h or 7d.") from None

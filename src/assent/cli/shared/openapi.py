@@ -1,4 +1,4 @@
-"""Does this file describe an API, and which contracts do its operations have?"""
+"""Reads OpenAPI documents for commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VERSION = re.compile(r"""^\s*["']?(openapi|swagger)["']?\s*:|"(openapi|swagger)
 
 
 def api_of(path: Path) -> ApiDescription | None:
-    """The API that a file describes; None where the file is something else. Raises DocumentError for a bad one."""
+    """The API that a file describes, or None if it is not an OpenAPI document. Raises DocumentError for a bad one."""
     if not path.is_file():
         return None
     text = read_file(path)
@@ -25,5 +25,5 @@ def api_of(path: Path) -> ApiDescription | None:
 
 
 def api_contracts(api: ApiDescription) -> dict[str, Contract]:
-    """The contracts of an API's operations, by the names of their tools."""
+    """The contracts of an API's operations, by tool name."""
     return {name: read_contract(name, tool.fields) for name, tool in api.tools.items()}

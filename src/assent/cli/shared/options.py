@@ -1,4 +1,4 @@
-"""Which options do several commands share?"""
+"""Options and helpers shared by several commands."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def config_option(command: Command) -> Command:
-    """`-c FILE`: the configuration to use."""
+    """Adds `-c FILE`, the configuration to use."""
     return click.option(
         "-c",
         "--config",
         "config",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="The configuration file; without it ./assent.yaml, then the user's own.",
+        help="The configuration file. Default: ./assent.yaml, then the user's own.",
     )(command)
 
 
 def to_be_asked(yes: bool) -> bool:
-    """Whether a person is asked before what cannot be taken back; where no terminal is, --yes must be given."""
+    """Whether to ask for confirmation before an irreversible step; without a terminal, --yes is required."""
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("There is no terminal to ask at; add --yes.")
+        raise click.UsageError("There is no terminal for the confirmation; add --yes.")
     return not yes
 
 
 def operator() -> Principal:
-    """The person at the command line: a human, the operating-system user; a key of that name is theirs."""
+    """The person at the command line: the operating-system user as a human principal with the role operator."""
     name = _user()
     return Principal(AT_THE_COMMAND_LINE + name, "human", scopes=frozenset({"*"}), roles=frozenset({"operator"}))
 
 
 def console_person() -> Principal:
-    """The same person in the console, where they may do everything."""
+    """The same person in the console, with every role."""
     roles = frozenset({"viewer", "approver", "operator", "auditor", "admin"})
     return replace(operator(), roles=roles)
 
 
 def _user() -> str:
-    """As the system knows them, not as a variable says: one person must not be two by setting it."""
+    """The user name from the system, not from a variable, so that one person cannot be two."""
     if sys.platform == "win32":
         return getpass.getuser()
     import pwd

@@ -1,4 +1,4 @@
-"""How is a list shown at a terminal, however narrow it is?"""
+"""Prints tables at a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.table import Column, Table
 
 
 def print_table(names: Sequence[str], rows: Sequence[Sequence[str]], console: Console | None = None) -> None:
-    """The first column is what the next command is given, so it stays whole and in one line; the others may break."""
+    """Prints a table. The first column is never wrapped, because the next command needs it; others may wrap."""
     whole = max([len(names[0]), *(len(row[0]) for row in rows)])
     first = Column(names[0], no_wrap=True, min_width=whole)
     table = Table(first, *(Column(name, overflow="fold") for name in names[1:]), box=None)

@@ -1,4 +1,4 @@
-"""Builds from a configuration what commands need: the store, the contracts, the pins."""
+"""Builds the pipeline's ports for commands: the store, the contracts, the guards."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _NOT_CALLED: Any = None
 
 
 async def operator_ports(settings: Settings) -> Ports:
-    """What a person at the command line needs: the store, and nothing to call."""
+    """Ports with the store and an empty catalogue."""
     store = await open_store(settings.store)
     return _ports(settings, store, Catalogue())
 
 
 async def deciding_ports(settings: Settings) -> Ports:
-    """What explaining a call needs: the contracts and the store."""
+    """Ports with the store and the catalogue of all contracts, for explaining a call."""
     written = load_written(contract_paths(settings.contracts))
     found = {settings.wire_name(one.upstream, one.name): one for one in written}
     profile = named_profile(settings.profile)
@@ -47,7 +47,7 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         catalogue=lambda: catalogue,
         store=store,
         upstream=_NOT_CALLED,
-        authenticate=_already,
+        authenticate=_return_principal,
         now=time.time,
         new_id=new_id,
         work=EffectRunner(store, time.time),
@@ -66,5 +66,5 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
     )
 
 
-async def _already(principal: Principal) -> Principal:
+async def _return_principal(principal: Principal) -> Principal:
     return principal

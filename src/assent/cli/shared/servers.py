@@ -1,4 +1,4 @@
-"""Lists the tools of configured upstreams, and of the servers that a client's configuration names."""
+"""Lists the tools of configured upstreams and of the servers in a client's configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assent.config.model import Settings, UpstreamSettings
 from assent.errors import Fault, SettingsError
 from assent.infer import classify
 
-if TYPE_CHECKING:  # the SDK takes half a second to import, which files do not need
+if TYPE_CHECKING:  # Importing the SDK takes half a second, and files do not need it.
     from assent.probe.list_tools import ToolListing
     from assent.upstreams.openapi.api import ApiDescription
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 def settings_naming(target: str, config: Path | None) -> Settings | None:
-    """The configuration that has an upstream of this name; None where the target is something else."""
+    """The configuration that has an upstream with this name, or None if the target is something else."""
     if not _NAME.fullmatch(target) or Path(target).is_file():
         return None
     try:
@@ -33,20 +33,20 @@ def settings_naming(target: str, config: Path | None) -> Settings | None:
         return None
     if target not in settings.upstreams:
         if close := difflib.get_close_matches(target, settings.upstreams, n=1):
-            message = f"there is neither a file nor an upstream named {target}"
+            message = f"neither a file nor an upstream has the name {target}"
             raise SettingsError(Fault(message, f"Did you mean {close[0]}?"))
         return None
     return settings
 
 
 def list_tools(name: str, upstream: UpstreamSettings) -> ToolListing:
-    """The definitions that an MCP upstream lists; raises NotListedError that names it."""
+    """The definitions that an MCP upstream lists; raises NotListedError with its name."""
     from assent.probe.list_tools import NotListedError, listed_at, listed_by
 
     try:
         if upstream.url is not None:
             return asyncio.run(listed_at(upstream.url, upstream.headers))
-        assert upstream.command is not None, "an API description lists nothing"
+        assert upstream.command is not None, "an OpenAPI upstream has no server to list"
         errors = sys.__stderr__ or sys.stderr
         return asyncio.run(listed_by(upstream.command, errors=errors, env=upstream.env, cwd=upstream.cwd))
     except NotListedError as error:
@@ -54,7 +54,7 @@ def list_tools(name: str, upstream: UpstreamSettings) -> ToolListing:
 
 
 def read_description(source: str) -> ApiDescription:
-    """The API that a document describes, in a file or at an address."""
+    """The API that a document describes, from a file or a URL."""
     from assent.upstreams.http.fetch import fetch_text
     from assent.upstreams.openapi.api import read_api
     from assent.upstreams.openapi.references import library_of, read_file

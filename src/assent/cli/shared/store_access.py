@@ -1,4 +1,4 @@
-"""How does a command use the configured store, and how does it end when it is refused?"""
+"""Runs the work of a command on the configured store."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assent.ports import Ports
 def with_ports(
     config: Path | None,
     work: Callable[[Ports], Awaitable[Any]],
-    opened: Callable[[Settings], Awaitable[Ports]] = operator_ports,
+    open_ports: Callable[[Settings], Awaitable[Ports]] = operator_ports,
 ) -> Any:
-    """Run something on the configured store; a refusal is printed and ends the command with 1."""
+    """Runs work on the configured store; a refusal is printed and exits with 1."""
     settings = find_settings(config)
 
     async def run() -> Any:
-        ports = await opened(settings)
+        ports = await open_ports(settings)
         try:
             return await work(ports)
         finally:

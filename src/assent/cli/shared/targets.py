@@ -1,6 +1,6 @@
-"""Reads the TARGET of a command line.
+"""Reads the TARGET argument of a command.
 
-A URL, a file (tool definitions, contracts, an API description, a configuration; `-` is the standard input), a Python
+A URL, a file (tool definitions, contracts, an OpenAPI document, a configuration; `-` is standard input), a Python
 object `package.module:server`, the name of a configured upstream, or a command after `--`.
 """
 
@@ -39,7 +39,7 @@ from assent.lint.sources import LintInput, read_file, read_text, suppressions_be
 from assent.lint.target import LintedTool, subject_of
 
 _COMMAND = "assent.command"
-_MOST_LOST = 20
+_MOST_WARNINGS = 20
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -62,7 +62,7 @@ class TargetCommand(click.Command):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the command line named."""
+    """The target that the command line named, and how to read it."""
 
     target: str | None
     command: tuple[str, ...]
@@ -70,14 +70,14 @@ class Chosen:
     contracts: tuple[str, ...]
     headers: tuple[str, ...]
     own_profile: bool = False
-    """Whether a configuration is said by the profile it names, since none was given."""
+    """Whether a configuration's own profile is used, because no profile was given."""
     config: Path | None = None
-    """The configuration whose upstreams may be named; else the one that commands find by themselves."""
+    """The configuration whose upstreams may be named; None for the default one."""
 
     def read(self, env: Mapping[str, str] | None = None) -> LintInput:
-        """The definitions and contracts of the target; raises AssentError where there are none to be had.
+        """Reads the definitions and contracts of the target; raises AssentError if it has none.
 
-        `env` is what a command finds in its environment beside the little that every command does.
+        `env` is added to the minimal environment of a command.
         """
         files = contract_paths(self.contracts)
         written = load_written(files)
@@ -88,32 +88,32 @@ class Chosen:
         return replace(read, suppressions=tuple(dict.fromkeys([*read.suppressions, *ours])))
 
     def read_all(self) -> list[LintInput]:
-        """The target; of a client's configuration each server that it names, one that does not answer with the reason.
+        """Reads the target; a client's configuration gives one input per server, unanswered ones with the reason.
 
-        Raises where none of them answers: then nothing can be said of any tool.
+        Raises if no server answers, because then no tool was checked.
         """
         read = self.read()
         if not is_client_file(read.target.configuration):
             return [read]
-        found = [read, *_follow(read, self)]
+        found = [read, *_read_servers(read, self)]
         if len(found) > 1 and all(one.unchecked for one in found[1:]):
             raise SettingsError([Fault(f"nothing was checked: {one.unchecked}") for one in found[1:]])
         return found
 
 
 def target_options(command: Command) -> Command:
-    """TARGET, and how it is to be read."""
+    """Adds TARGET and the options for reading it."""
     return click.argument("target", required=False)(reading_options(command))
 
 
 def reading_options(command: Command) -> Command:
-    """How a target is to be read."""
+    """Adds the options for reading a target."""
     for decorate in reversed(
         (
             click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
-                         help="How contracts are said, and whose rules apply; a configuration may have its own."),
-            click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files over the definitions."),
-            click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL."),
+                         help="The profile for contracts and rules; a configuration may set its own."),
+            click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files for the definitions."),
+            click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header for a URL."),
         )
     ):  # fmt: skip
         command = decorate(command)
@@ -128,49 +128,49 @@ def chosen(
     headers: Sequence[str],
     config: Path | None = None,
 ) -> Chosen:
-    """What was named, which must be exactly one thing."""
+    """The target that was named; exactly one must be."""
     command = ctx.meta.get(_COMMAND, ())
     if (target is None) == (not command):
         names = "a URL, a file, package.module:server, a configured upstream, or a command after `--`"
         raise click.UsageError(f"Name one TARGET: {names}.", ctx)
     check_name(target or "")
-    unsaid = profile == "spec" and ctx.get_parameter_source("profile") is ParameterSource.DEFAULT
-    return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=unsaid, config=config)
+    is_default = profile == "spec" and ctx.get_parameter_source("profile") is ParameterSource.DEFAULT
+    return Chosen(target, command, profile, tuple(contracts), tuple(headers), own_profile=is_default, config=config)
 
 
 def check_name(target: str) -> None:
-    """Refuse a name at which nobody can even look: one that is too long, or in a folder that is closed."""
+    """Refuses a path that cannot be checked: it is too long, or its folder is not accessible."""
     if _is_url(target):
         return
     try:
         Path(target).exists()
     except OSError as error:
-        remedy = "Correct the path; the text of a file is given to `-`"
+        remedy = "Correct the path; to pass the text of a file, use `-`"
         raise SettingsError(Fault(f"cannot be read: {error.strerror}", remedy, file=visible(target[:60]))) from None
 
 
 def check_tools(definitions: Iterable[Mapping[str, Any]], server: str = "") -> None:
-    """Refuse a tool without a name: nobody can call it, and nothing can be noted about it."""
+    """Refuses a tool without a name, because it can be neither called nor recorded."""
     if not all(isinstance(one.get("name"), str) and one["name"].strip() for one in definitions):
-        remedy = "Have its author name it; `assent lint` describes it"
+        remedy = "Ask its author to name it; `assent lint` describes it"
         fault = Fault("it lists a tool without a name", remedy, visible(server[:60]))
         raise SettingsError(fault)
 
 
 def names_nothing(ctx: click.Context, target: str | None) -> bool:
-    """Whether the command line names neither a target nor a command."""
+    """Whether the command line has neither a target nor a command."""
     return target is None and not ctx.meta.get(_COMMAND)
 
 
 def _warn_unmatched(written: Sequence[WrittenContract], target: Target) -> None:
-    """Say which contracts of `--contracts` are laid over nothing."""
-    lost = [one for one in written if one.name not in target.names]
-    for one in lost[:_MOST_LOST]:
+    """Warns about contracts of `--contracts` that match no tool."""
+    unmatched = [one for one in written if one.name not in target.names]
+    for one in unmatched[:_MOST_WARNINGS]:
         close = difflib.get_close_matches(one.name, target.names, n=1)
         remedy = f"; did you mean {close[0]}?" if close else ""
         click.echo(f"{one.where}: the contract {one.name} matches no tool of {visible(target.name)}{remedy}", err=True)
-    if len(lost) > _MOST_LOST:
-        click.echo(f"{len(lost) - _MOST_LOST} more contracts match no tool of it", err=True)
+    if len(unmatched) > _MOST_WARNINGS:
+        click.echo(f"{len(unmatched) - _MOST_WARNINGS} more contracts match no tool of it", err=True)
 
 
 def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, str] | None) -> LintInput:
@@ -191,7 +191,7 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
             read_api=lambda file, profile: _read_api(str(file), profile, written),
             own_profile=what.own_profile,
         )
-    # The SDK takes half a second to import, which files do not need.
+    # Importing the SDK takes half a second, and files do not need it.
     from assent.probe.list_tools import contracts_in, listed_at, listed_by, listed_in
 
     if what.command:
@@ -205,18 +205,18 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
     server = load_server(target)
     with redirect_stdout(sys.stderr):
         listed = asyncio.run(listed_in(server))
-    subjects = _of_object(server, listed, contracts_in(server) | overlays, tuple(overlays), said_by)
+    subjects = _read_object(server, listed, contracts_in(server) | overlays, tuple(overlays), said_by)
     return LintInput(Target(target, subjects, said_by))
 
 
-def _of_object(
+def _read_object(
     server: Any,
     listed: Sequence[Mapping[str, Any]],
     declared: Mapping[str, Contract],
     overlaid: Sequence[str],
     said_by: Profile,
 ) -> tuple[LintedTool, ...]:
-    """The tools of a server object: those it lists, and those it has and does not list."""
+    """The tools of a server object: the listed ones, and registered ones that are not listed."""
     from assent.probe.list_tools import own_hints_in, registered_in, withheld_in
 
     plain = {name: one for name, one in declared.items() if name in overlaid}
@@ -239,14 +239,14 @@ def _of_object(
 
 
 def _naming(target: str, config: Path | None) -> Settings | None:
-    """The configuration in which the target is an upstream, if there is one."""
+    """The configuration in which the target is an upstream, or None."""
     if target == "-" or _is_url(target) or _MODULE.fullmatch(target):
         return None
     return settings_naming(target, config)
 
 
 def _read_upstream(what: Chosen, settings: Settings, written: Sequence[WrittenContract]) -> LintInput:
-    """A configured upstream under the contracts that are bound to its tools, as the gateway would serve them."""
+    """A configured upstream's tools under the contracts bound to them, as the gateway would serve them."""
     name = what.target or ""
     upstream = settings.upstreams[name]
     own = named_profile(upstream.profile or settings.profile)
@@ -265,7 +265,7 @@ def bound_to(
     written: Sequence[WrittenContract],
     settings: Settings | None = None,
 ) -> dict[str, WrittenContract]:
-    """The contracts of one upstream's tools by its own names; other upstreams are not asked."""
+    """The contracts bound to one upstream's tools, by its own names; other upstreams are not contacted."""
     names = [str(one.get("name")) for one in definitions]
     prefix = settings.prefix_of(upstream) if settings is not None else ""
     others = settings.upstreams.keys() - {upstream} if settings is not None else ()
@@ -274,12 +274,12 @@ def bound_to(
 
 
 def is_client_file(configuration: str) -> bool:
-    """Whether the text of a configuration is that of a desktop client."""
+    """Whether the text of a configuration is a desktop client's."""
     return bool(configuration) and "mcpServers" in (YamlDocument(configuration).value or {})
 
 
-def _follow(read: LintInput, what: Chosen) -> Iterator[LintInput]:
-    """Each server of a client's configuration as a target of its own."""
+def _read_servers(read: LintInput, what: Chosen) -> Iterator[LintInput]:
+    """Reads each server of a client's configuration as a separate target."""
     from assent.probe.list_tools import NotListedError
 
     file, said_by = read.target.name, named_profile(what.profile)
@@ -297,7 +297,7 @@ def _standard_input(name: Path) -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise SettingsError(Fault("it is not UTF-8 text", "Convert it", file=str(name))) from None
+        raise SettingsError(Fault("it is not UTF-8 text", "Convert it to UTF-8", file=str(name))) from None
 
 
 def _is_url(target: str | None) -> bool:
@@ -307,7 +307,7 @@ def _is_url(target: str | None) -> bool:
 def _read_api(
     source: str, said_by: Profile, written: Sequence[WrittenContract], upstream: str = ""
 ) -> Sequence[LintedTool]:
-    """The tools the gateway would make of an API description, contract files over it, with the HTTP method of each."""
+    """The tools that the gateway would make of an OpenAPI document, with contract files and HTTP methods."""
     from assent.upstreams.openapi.contracts import overlaid
 
     given = read_description(source)
@@ -332,12 +332,12 @@ def _read_api(
 
 
 def load_server(target: str) -> Any:
-    """The server object (or what a function without arguments returns) that `package.module:name` names."""
+    """The server object that `package.module:name` names, or the result of a function without arguments."""
     home, _, name = target.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        # What it prints is not what this command answers.
+        # The module's output must not mix with this command's output.
         with redirect_stdout(sys.stderr):
             found: Any = import_module(home)
             for part in name.split("."):
@@ -348,17 +348,17 @@ def load_server(target: str) -> Any:
                 found.close()
                 raise TypeError("the function is asynchronous")
     except ContractError:
-        raise  # A server that names its own faults is not a wrong target.
+        raise  # A server that reports its own contract faults is a valid target.
     except (ImportError, AttributeError) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         ours = missing is None or home == missing or home.startswith(f"{missing}.")
         remedy = "Name it as package.module:server" if ours else f"Install {missing} where assent is installed"
         raise SettingsError(Fault(f"{target} cannot be loaded: {error}", remedy)) from None
     except (Exception, SystemExit) as error:
-        # Whatever somebody else's module or function raises is theirs to correct, and no fault of this program.
-        said = f"{type(error).__name__}: {error}"
+        # An exception of the user's module is the user's to correct, not a defect of this program.
+        reason = f"{type(error).__name__}: {error}"
         remedy = "Name a server object, or a function without arguments that returns one"
-        raise SettingsError(Fault(f"{target} cannot be loaded: {said}", remedy)) from None
+        raise SettingsError(Fault(f"{target} cannot be loaded: {reason}", remedy)) from None
     return found[0] if isinstance(found, tuple) else found
 
 

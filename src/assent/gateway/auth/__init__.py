@@ -1,1 +1,1 @@
-"""Who calls the gateway: API keys, tokens, Host and Origin checks."""
+"""Authentication of callers: API keys, tokens, Host and Origin checks."""

@@ -1,4 +1,4 @@
-"""Whose API key is this?"""
+"""API keys: creating, hashing and looking up the configured ones."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _VISIBLE = len(PREFIX) + 8
 
 
 def make_key() -> str:
-    """A new key: shown once, 256 bits of it secret."""
+    """Creates a key with 256 secret bits. It is shown once."""
     return f"{PREFIX}{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
 
 
 def digest_key(key: str) -> str:
-    """Keys are random, so one hash is enough and costs nothing on the path of a call."""
+    """The digest of a key. Keys are random, so one fast hash is enough."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def record_key(key: str, principal: Principal, created_at: float = 0.0, expires_at: float | None = None) -> KeyRecord:
-    """What is kept of a key. A key people chose themselves shows nothing of it."""
+    """The stored record of a key. It shows the start of a generated key, and nothing of a chosen one."""
     start = key[:_VISIBLE] if key.startswith(PREFIX) else ""
     return KeyRecord(digest_key(key), start, principal, created_at, expires_at=expires_at)
 
 
 class ConfiguredApiKeys:
-    """The keys there are, by digest."""
+    """The keys in the configuration, by digest."""
 
     def __init__(self, records: Iterable[KeyRecord] = ()) -> None:
         self._records = {record.digest: record for record in records}

@@ -1,4 +1,4 @@
-"""Authentication at a gateway: who is let in, from where, and how OAuth clients learn to get in."""
+"""Authenticates requests to the gateway and tells OAuth clients how to sign in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assent.web.asgi import Headers, Scope
 
 
 class Authenticator:
-    """Asks callers who they are, by the configuration that holds now, and keeps count of those turned away."""
+    """Authenticates callers by the current settings and counts failures."""
 
     def __init__(self, settings: Settings, store: Store, scopes: Callable[[], list[str]] = list) -> None:
         self._scopes = scopes
@@ -37,35 +37,35 @@ class Authenticator:
         self.apply_settings(settings)
 
     def apply_settings(self, settings: Settings) -> None:
-        """Let in whom these settings let in, from now on."""
+        """Uses these settings from now on."""
         self._settings = settings
         self.credential_checker = CredentialChecker(
             keys=ConfiguredApiKeys(record_key(key.key, principal_of(key)) for key in settings.auth.api_keys),
-            kept_key=self.keys.find,
+            find_stored_key=self.keys.find,
             tokens=self._tokens(),
             anonymous=principal_of(settings.auth.anonymous, "anonymous") if settings.auth.anonymous else None,
         )
 
     async def authenticate(self, headers: Headers, scope: Scope) -> Principal:
         try:
-            return await self.credential_checker.admit(headers, scope)
+            return await self.credential_checker.authenticate(headers, scope)
         except StoreError:
             unavailable = Refusal("record.unavailable")
             raise Challenge(unavailable.status, unavailable.problem(), []) from None
         except Refusal as refusal:
             self.failed_auth.count_failure(refusal.code, scope)
-            asked_for = challenge(refusal, None, self.metadata_url(), self._first_scopes())
-            assert asked_for is not None
-            raise Challenge(asked_for[0], refusal.problem(), [(b"www-authenticate", asked_for[1].encode())]) from None
+            required = challenge(refusal, None, self.metadata_url(), self._first_scopes())
+            assert required is not None
+            raise Challenge(required[0], refusal.problem(), [(b"www-authenticate", required[1].encode())]) from None
 
     async def is_operator(self, headers: Headers, scope: Scope) -> bool:
-        """Whether this is an operator, or somebody on this machine who says nothing of themselves."""
+        """Whether the caller is an operator, or a program on this machine that sends no credentials."""
         head = read_head(headers)
         if self.host_policy().refuse(head.host, head.origin) is not None:
             return False
         try:
             local = credential_of(headers) is None and is_loopback(scope) and not is_forwarded(headers)
-            return local or is_operator(await self.credential_checker.admit(headers, scope))
+            return local or is_operator(await self.credential_checker.authenticate(headers, scope))
         except Refusal:
             return False
 
@@ -76,7 +76,7 @@ class Authenticator:
         return Cors(self._settings.origins)
 
     def _first_scopes(self) -> list[str]:
-        """The scopes that a client should ask for first: the configured ones, or all that are public."""
+        """The scopes that a client should request first: the configured ones, or all public ones."""
         jwt = self._settings.auth.jwt
         if jwt is None:
             return []
@@ -88,16 +88,16 @@ class Authenticator:
         return f"{self._settings.public_url.rstrip('/')}/.well-known/oauth-protected-resource"
 
     def metadata(self) -> dict[str, Any] | None:
-        """RFC 9728: where tokens for this resource come from. Providers refuse a registration for an empty list."""
+        """Protected resource metadata (RFC 9728). An empty scope list is left out: some providers refuse it."""
         jwt, scopes = self._settings.auth.jwt, self._scopes()
         if jwt is None:
             return None
-        said: dict[str, Any] = {
+        document: dict[str, Any] = {
             "resource": f"{self._settings.public_url.rstrip('/')}/mcp",
             "authorization_servers": [jwt.issuer],
             "bearer_methods_supported": ["header"],
         }
-        return {**said, "scopes_supported": scopes} if scopes else said
+        return {**document, "scopes_supported": scopes} if scopes else document
 
     def _tokens(self) -> JwtVerifier | None:
         jwt = self._settings.auth.jwt

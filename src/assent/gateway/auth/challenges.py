@@ -1,4 +1,4 @@
-"""`WWW-Authenticate` challenges for callers who must bring more."""
+"""`WWW-Authenticate` challenges."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from assent.web.asgi import Headers
 def challenge(
     refusal: Refusal, principal: Principal | None, metadata_url: str | None, scopes: Sequence[str] = ()
 ) -> tuple[int, str] | None:
-    """(status, WWW-Authenticate) where HTTP itself must answer; None where a problem in a tool result does.
+    """(status, WWW-Authenticate) if HTTP must answer; None if the problem belongs in a tool result.
 
-    Nobody yet: 401, with the scopes to ask for first. An OAuth caller who lacks scopes: 403 naming all of them. One who
-    must log in again: 401 with what is asked for (RFC 9470). Callers with API keys get the same as problems.
+    No credentials: 401 with the scopes to request first. An OAuth caller without the needed scopes: 403 that names
+    all of them. A caller who must sign in again: 401 with the requirements (RFC 9470). Callers with API keys get
+    the last two as problems.
     """
     if refusal.code.startswith("authenticate."):
         error = {"error": "invalid_token"} if refusal.code == "authenticate.invalid" else {}
@@ -44,18 +45,18 @@ def challenge(
 
 
 def _bearer(**parameters: str | None) -> str:
-    said = [f'{name}="{_quoted(value)}"' for name, value in parameters.items() if value is not None]
-    return "Bearer " + ", ".join(said) if said else "Bearer"
+    fields = [f'{name}="{_quoted(value)}"' for name, value in parameters.items() if value is not None]
+    return "Bearer " + ", ".join(fields) if fields else "Bearer"
 
 
 def _quoted(value: str) -> str:
-    """The inside of a quoted string: printable ASCII, nothing that could end it."""
-    plain = "".join(character if " " <= character <= "~" else "?" for character in value)
-    return plain.replace("\\", "\\\\").replace('"', '\\"')
+    """Escapes a value for a quoted string; characters other than printable ASCII become `?`."""
+    printable = "".join(character if " " <= character <= "~" else "?" for character in value)
+    return printable.replace("\\", "\\\\").replace('"', '\\"')
 
 
 class Challenge(Exception):
-    """The caller must prove more before anything is read: 401 or 403, with a problem and headers."""
+    """The caller must authenticate or needs more rights: 401 or 403, with a problem and headers."""
 
     def __init__(self, status: int, problem: dict[str, Any], fields: Headers) -> None:
         super().__init__(problem.get("title"))

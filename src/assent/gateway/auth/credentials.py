@@ -1,4 +1,4 @@
-"""Who sends this HTTP request?"""
+"""Finds the principal of an HTTP request."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ FindKey = Callable[[str], Awaitable[Principal | None]]
 
 @dataclass(slots=True)
 class CredentialChecker:
-    """The ways to be known: a configured key, a kept key, a token, or being on this machine where that is allowed.
+    """The accepted credentials: a configured key, a stored key, a token, or anonymous access from this machine.
 
-    Credentials that are given are the ones that count: a bad key never falls through to anybody else.
+    Credentials that are sent must be valid: a bad key never falls back to another method.
     """
 
     keys: ConfiguredApiKeys = field(default_factory=ConfiguredApiKeys)
-    kept_key: FindKey | None = None
+    find_stored_key: FindKey | None = None
     tokens: JwtVerifier | None = None
     anonymous: Principal | None = None
 
-    async def admit(self, headers: Headers, scope: Scope) -> Principal:
+    async def authenticate(self, headers: Headers, scope: Scope) -> Principal:
         credential = credential_of(headers)
         if credential is None:
             if self.anonymous is not None and is_loopback(scope) and not is_forwarded(headers):
                 return self.anonymous
             raise Refusal("authenticate.missing")
         found = self.keys.find(credential)
-        if found is None and self.kept_key is not None:
-            found = await self.kept_key(credential)
+        if found is None and self.find_stored_key is not None:
+            found = await self.find_stored_key(credential)
         if found is None and self.tokens is not None and credential.count(".") == 2:
             found = await self.tokens.principal(credential)
         if found is None:
@@ -44,7 +44,7 @@ class CredentialChecker:
 
 
 def credential_of(headers: Headers) -> str | None:
-    """The one credential of a request. Two of them, or one that cannot be read, are invalid rather than none."""
+    """The credential of a request. Two different credentials, or an unreadable one, are invalid."""
     found: list[str] = []
     for name, value in headers:
         if name == b"authorization":
@@ -60,7 +60,7 @@ def credential_of(headers: Headers) -> str | None:
 
 
 def is_loopback(scope: Scope) -> bool:
-    """Whether the connection itself comes from this machine; a header never says so."""
+    """Whether the connection comes from this machine; headers are not considered."""
     client = scope.get("client")
     try:
         return client is not None and ipaddress.ip_address(client[0]).is_loopback
@@ -72,5 +72,5 @@ _FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
 
 
 def is_forwarded(headers: Headers) -> bool:
-    """Whether a proxy or tunnel on this machine says that it speaks for somebody else, who may be anywhere."""
+    """Whether a proxy or tunnel on this machine forwards the request of another client."""
     return any(name in _FORWARDED for name, _ in headers)

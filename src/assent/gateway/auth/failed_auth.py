@@ -1,4 +1,4 @@
-"""How often did somebody fail to say who they are, without a line in the log for each?"""
+"""Counts failed authentications and logs them in summaries."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_ADDRESSES = 20
 
 
 class FailedAuthCounter:
-    """Failed authentication, counted, and written down as one entry an interval at most.
+    """Counts failed authentications and writes at most one audit entry per interval.
 
-    Addresses are kept beside the entry, where they can be erased, and only so many of them.
+    Addresses are kept as erasable values of the entry, up to a limit.
     """
 
     def __init__(self, note: Callable[[Entry], None], now: Callable[[], float], interval: float = INTERVAL) -> None:
@@ -36,15 +36,15 @@ class FailedAuthCounter:
         if address in self._addresses or len(self._addresses) < MOST_ADDRESSES:
             self._addresses[address] += 1
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._interval, self._due)
+            self._timer = asyncio.get_running_loop().call_later(self._interval, self._on_timer)
 
-    def _due(self) -> None:
+    def _on_timer(self) -> None:
         self._timer = None
-        with suppress(StoreError):  # what could not be written is in the next summary
+        with suppress(StoreError):  # The counts are kept and written with the next summary.
             self.write()
 
     def write(self) -> None:
-        """Write down what was counted so far; nothing if there is nothing."""
+        """Writes the counts so far as one entry, if there are any."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-KNOWN_NAMES = "This gateway answers to the names of its own machine, and to `public_url` of its configuration."
+KNOWN_NAMES = "This gateway accepts the names of its own machine and the host of `public_url` in its configuration."
 _LOOPBACK = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 
 class HostOriginPolicy:
-    """The names this server answers to, which is what stops DNS rebinding.
+    """The `Host` and `Origin` values that the gateway accepts. This stops DNS rebinding.
 
-    A page on evil.example that resolves to our address still says `Host: evil.example` and
-    `Origin: http://evil.example`; neither is a name of ours. Names of this machine are let in with any
-    port (tunnels and forwarded ports are common); any other name must be listed with its exact origin.
+    A page on evil.example that resolves to the gateway's address still sends `Host: evil.example` and
+    `Origin: http://evil.example`, which are refused. Loopback names are accepted with any port, because tunnels
+    and forwarded ports are common; any other name must be configured with its exact origin.
     """
 
     def __init__(self, public_urls: Iterable[str] = (), *, loopback: bool = True, origins: Iterable[str] = ()) -> None:
@@ -25,7 +25,7 @@ class HostOriginPolicy:
             self._hosts |= _spellings(parts.scheme, parts.netloc.lower())
 
     def refuse(self, host: bytes | None, origin: bytes | None) -> tuple[int, str] | None:
-        """The HTTP status and the reason, or None where the request may come in."""
+        """The HTTP status and reason of the refusal, or None if the request is allowed."""
         if host is None or not self._knows_host(host.lower()):
             return 421, "Invalid Host header"
         if origin is not None and not self._knows_origin(origin.lower()):
@@ -48,7 +48,7 @@ def _without_port(host: bytes) -> bytes:
 
 
 def _spellings(scheme: str, netloc: str) -> set[bytes]:
-    """A default port may be written in `Host` or left out."""
+    """Both spellings of a host: with and without its default port."""
     default = b":80" if scheme == "http" else b":443"
     name = netloc.encode()
     bare = name.removesuffix(default)

@@ -1,4 +1,4 @@
-"""Whose token is this, and do we believe its issuer?"""
+"""Verifies JWT access tokens and turns their claims into principals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import KINDS, Kind, Principal
 
 Fetch = Callable[[str], Awaitable[Any]]
-"""Reads a JSON document from a URL that configuration named."""
+"""Reads a JSON document from a configured URL."""
 
 MOST_KEYS = 100
 MOST_CACHED = 10_000
@@ -32,7 +32,7 @@ LAST_SECOND = 1e12
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """One issuer whose tokens are believed: who, for whom, and under which algorithms."""
+    """One trusted token issuer, with its audience and algorithms."""
 
     issuer: str
     audience: str
@@ -44,7 +44,7 @@ class Issuer:
 
 @dataclass(slots=True)
 class KeySet:
-    """An issuer's public keys, fetched when needed, kept within bounds, never refetched in a hurry."""
+    """An issuer's public keys: fetched on demand, limited in number and in how often they are fetched."""
 
     issuer: Issuer
     fetch: Fetch
@@ -53,8 +53,10 @@ class KeySet:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def key(self, kid: str, algorithm: str, now: float) -> Any:
-        """The key of that id for that algorithm, or None. An unknown id refetches, but not more often than allowed, and
-        waits where somebody does so already."""
+        """The key with that id for that algorithm, or None.
+
+        An unknown id triggers a fetch, at most once per interval; concurrent callers wait for the same fetch.
+        """
         if now - self.fetched_at > REFRESH_AFTER or (
             kid not in self.keys and (now - self.fetched_at > REFRESH_AT_MOST_EVERY or self._lock.locked())
         ):
@@ -67,28 +69,28 @@ class KeySet:
     async def _refresh(self, now: float) -> None:
         self.fetched_at = now
         try:
-            url = self.issuer.jwks_url or await self._discovered()
+            url = self.issuer.jwks_url or await self._discover_url()
             document = await self.fetch(url)
         except Exception:
-            return  # what we have still stands; the next try is allowed after the pause
+            return  # Keep the known keys; the next attempt is allowed after the interval.
         listed = document.get("keys") if isinstance(document, Mapping) else None
         if isinstance(listed, list):
-            self.keys = dict(_usable(listed[:MOST_KEYS], self.issuer.algorithms))
+            self.keys = dict(_usable_keys(listed[:MOST_KEYS], self.issuer.algorithms))
 
-    async def _discovered(self) -> str:
-        """The key set's address by the issuer's own metadata, which must name the issuer itself."""
+    async def _discover_url(self) -> str:
+        """The URL of the key set from the issuer's metadata, which must name the same issuer."""
         base = self.issuer.issuer.rstrip("/")
         metadata = await self.fetch(f"{base}/.well-known/openid-configuration")
         if not isinstance(metadata, Mapping) or metadata.get("issuer", "").rstrip("/") != base:
-            raise ValueError("the metadata is another issuer's")
+            raise ValueError("the metadata belongs to another issuer")
         url = metadata.get("jwks_uri")
         if not isinstance(url, str) or not may_fetch(url):
-            raise ValueError("the metadata names no key set we may fetch")
+            raise ValueError("the metadata has no key set URL that uses https")
         return url
 
 
 def may_fetch(url: str) -> bool:
-    """Whether keys from there can be trusted to be the issuer's: over TLS, or from this machine."""
+    """Whether keys from this URL can be trusted: it uses TLS or is on this machine."""
     try:
         parts = urlsplit(url)
         return parts.scheme == "https" or (
@@ -98,8 +100,8 @@ def may_fetch(url: str) -> bool:
         return False
 
 
-def _usable(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[str, tuple[str | None, Any]]]:
-    """(kid, (alg, key)) of every public key meant for signatures that can be parsed."""
+def _usable_keys(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[str, tuple[str | None, Any]]]:
+    """(kid, (alg, key)) of every parseable public signature key."""
     known = get_default_algorithms()
     kinds = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA"}
     found: list[tuple[str, tuple[str | None, Any]]] = []
@@ -119,7 +121,7 @@ def _usable(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[str, t
 
 
 class JwtVerifier:
-    """Tokens of one issuer. A verified one is remembered by its hash for a short while."""
+    """Verifies tokens of one issuer. A verified token is cached by its hash for a short time."""
 
     def __init__(self, issuer: Issuer, fetch: Fetch, now: Callable[[], float]) -> None:
         self._issuer, self._now = issuer, now
@@ -127,12 +129,12 @@ class JwtVerifier:
         self._verified: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
 
     def inherit(self, earlier: JwtVerifier) -> None:
-        """Fall back on the keys that were known of the same issuer, where it cannot be asked for them anew."""
+        """Takes over the known keys of an earlier verifier of the same issuer, in case it cannot be reached now."""
         if earlier._issuer == self._issuer:
             self._keys.keys = earlier._keys.keys
 
     async def principal(self, token: str) -> Principal:
-        """The principal a token names; raises the refusal `authenticate.invalid` for one that is not to be believed."""
+        """The principal of a token; raises the refusal `authenticate.invalid` for a token that is not valid."""
         if len(token) > MOST_TOKEN:
             raise Refusal("authenticate.invalid")
         now, digest = self._now(), hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -165,7 +167,7 @@ class JwtVerifier:
             )
         except (jwt.PyJWTError, ValueError, TypeError):
             raise Refusal("authenticate.invalid") from None
-        if not _current(claims, now):
+        if not _is_current(claims, now):
             raise Refusal("authenticate.invalid")
         return claims
 
@@ -175,20 +177,20 @@ class JwtVerifier:
             self._verified.popitem(last=False)
 
 
-def _current(claims: dict[str, Any], now: float) -> bool:
-    """Whether a token is valid at this moment, by our clock."""
+def _is_current(claims: dict[str, Any], now: float) -> bool:
+    """Whether a token is valid now, by the gateway's clock."""
     expires, begins = _time(claims.get("exp")), _time(claims.get("nbf", 0))
     return expires is not None and begins is not None and begins - LEEWAY <= now < expires + LEEWAY
 
 
 def _time(value: Any) -> float | None:
-    """Seconds since 1970 as a token may say them; what no clock will ever show is none."""
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if plain and abs(value) < LAST_SECOND else None
+    """A timestamp claim in seconds since 1970, or None if it is not a plausible time."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < LAST_SECOND else None
 
 
 def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
-    """The principal that verified claims describe, with the chain of actors of RFC 8693's `act`."""
+    """The principal described by verified claims, with the actor chain of the `act` claim (RFC 8693)."""
     kind = claims.get("kind") if claims.get("kind") in KINDS else issuer.kind
     tenant = claims.get("tenant", issuer.tenant)
     if not isinstance(tenant, str):
@@ -197,8 +199,8 @@ def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
         id=f"{issuer.issuer}|{claims['sub']}",
         kind=kind,  # type: ignore[arg-type]
         tenant=tenant,
-        scopes=_words(claims.get("scope", claims.get("scp"))),
-        roles=_words(claims.get("roles")),
+        scopes=_word_set(claims.get("scope", claims.get("scp"))),
+        roles=_word_set(claims.get("roles")),
         acr=claims["acr"] if isinstance(claims.get("acr"), str) else None,
         auth_time=_time(claims.get("auth_time")),
         actors=_actors(claims.get("act"), issuer),
@@ -207,9 +209,9 @@ def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
 
 
 def _actors(act: Any, issuer: Issuer) -> tuple[Principal, ...]:
-    """Whoever stands in an `act` claim acts for the subject: agents, unless it says otherwise.
+    """The actors of an `act` claim, who act for the subject: agents unless it says otherwise.
 
-    A chain that cannot be read to its end is refused: an agent may stand in the rest of it.
+    A chain that cannot be read to its end is refused, because its rest may contain an agent.
     """
     chain: list[Principal] = []
     while act is not None:
@@ -221,7 +223,7 @@ def _actors(act: Any, issuer: Issuer) -> tuple[Principal, ...]:
     return tuple(chain)
 
 
-def _words(value: Any) -> frozenset[str]:
+def _word_set(value: Any) -> frozenset[str]:
     if isinstance(value, str):
         return frozenset(value.split())
     return frozenset(one for one in value if isinstance(one, str)) if isinstance(value, list) else frozenset()

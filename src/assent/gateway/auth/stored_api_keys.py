@@ -13,13 +13,13 @@ from assent.gateway.auth.api_keys import PREFIX, digest_key
 from assent.ports import Store
 
 FRESH = 0.5
-"""Seconds that a key is believed without looking: what another process revokes ends within them."""
+"""Seconds for which a key is cached: a revocation by another process takes effect within this time."""
 MOST_CACHED = 10_000
 MOST_KEY = 256
 
 
 class StoredApiKeys:
-    """The keys in the store. Only known ones are remembered, so strangers cannot push anybody out."""
+    """Looks up keys in the store. Only valid keys are cached, so unknown keys cannot evict them."""
 
     def __init__(self, store: Store, now: Callable[[], float], wall: Callable[[], float] = time.time) -> None:
         self._store, self._now, self._wall = store, now, wall
@@ -41,7 +41,7 @@ class StoredApiKeys:
         return record.principal
 
     async def revoke(self, digest: str, at: float, entry: Entry) -> KeyRecord | None:
-        """Revoke a key here: from now on this process does not believe it."""
+        """Revokes a key; this process stops accepting it at once."""
         try:
             return await self._store.revoke_key(digest, at, entry)
         finally:

@@ -1,4 +1,4 @@
-"""Answers of a relayed upstream without mentions of tools that do not exist for the caller."""
+"""Removes mentions of hidden tools from the answers of a relayed upstream."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EVENT_END = re.compile(rb"((?:\r\n|(?<!\r)\n|\r(?!\n)){2,})")
 
 
 class Cleaned:
-    """A way to send one answer: held until it is whole, then sent without the mentions."""
+    """Buffers one response and sends it without the mentions."""
 
     def __init__(self, send: Send, mentions: Mentions, upstream: str) -> None:
         self._send, self._mentions, self._upstream = send, mentions, upstream
@@ -55,7 +55,7 @@ class Cleaned:
         await self._send({"type": "http.response.body", "body": body})
 
     def _clean(self, body: bytes) -> bytes:
-        """A JSON document, or the data lines of a stream of events; anything else stays as it is."""
+        """Cleans a JSON document or the data lines of an event stream; anything else stays unchanged."""
         if body.lstrip()[:1] == b"{":
             return self._document(body)
         return b"".join(self._event(event) for event in _EVENT_END.split(body))

@@ -1,4 +1,4 @@
-"""What one or several upstreams look like as one server, beside their tools."""
+"""Creates the handler of non-tool methods: a relay for one upstream, a merge of several."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_INSTRUCTIONS = 16_384
 
 
 class PassthroughFactory:
-    """One upstream behind a URL is relayed as it is; several are merged, and so is whatever cannot be relayed."""
+    """Relays a single HTTP upstream unchanged, and merges any other set of upstreams into one server."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class PassthroughFactory:
         return MergedSession(self._identity, self._sessions, absent=self._absent)
 
     def more(self) -> dict[str, Serve]:
-        """The methods that are answered by all upstreams together."""
+        """The methods that all upstreams answer together."""
         return {} if self.relays() else MergedServer(self._offers, self._notifications, self._absent).methods()
 
     def relays(self) -> bool:
-        """Whether everything but tools is relayed to the one upstream there is."""
+        """Whether non-tool methods are relayed to the only upstream."""
         return len(self._links) == 1 and isinstance(next(iter(self._links.values())), HttpLink)
 
     def server_info(self) -> dict[str, Any]:
@@ -66,20 +66,22 @@ class PassthroughFactory:
         return described.info if described and described.info else {"name": "assent", "version": version("assent")}
 
     def _absent(self, caller: Hashable) -> Mentions:
-        """The tools of which this caller may read nothing."""
+        """The mentions of tools that are hidden from this caller."""
         return absent_mentions(self._tool_loader.catalogue, cast("Principal", caller))
 
     def _offers(self) -> list[MergedUpstream]:
         return [
-            MergedUpstream(link, self._tool_loader.terms(name).canonical, self._upstream_monitor.ears[name])
+            MergedUpstream(
+                link, self._tool_loader.upstream_policy(name).canonical, self._upstream_monitor.subscriptions[name]
+            )
             for name, link in self._links.items()
-            if isinstance(link, NonToolSource) and name in self._upstream_monitor.ears
+            if isinstance(link, NonToolSource) and name in self._upstream_monitor.subscriptions
         ]
 
     def _identity(self) -> ServerIdentity:
-        """Who we are before several: what they can do together, and what each wants to be said of it."""
+        """The merged identity: the capabilities of all upstreams and the instructions of each."""
         described = {name: getattr(link, "described", None) for name, link in self._links.items()}
         known = {name: one for name, one in described.items() if one is not None}
-        said = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
+        instructions = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
         capabilities = merge_capabilities([one.capabilities for one in known.values()])
-        return ServerIdentity(self.server_info(), capabilities, "\n\n".join(said)[:MOST_INSTRUCTIONS] or None)
+        return ServerIdentity(self.server_info(), capabilities, "\n\n".join(instructions)[:MOST_INSTRUCTIONS] or None)

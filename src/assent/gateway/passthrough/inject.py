@@ -1,4 +1,4 @@
-"""How do we say something of our own on a stream that is relayed as it is?"""
+"""Inserts the gateway's own events into a relayed event stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_WAITING = 64
 
 
 class Injection:
-    """A stream of events on its way to the caller; ours go between two of the upstream's, never into one."""
+    """A relayed event stream; the gateway's events are inserted between the upstream's events."""
 
     def __init__(self, send: Send, *, after_first: bool) -> None:
         self._send = send
@@ -25,7 +25,7 @@ class Injection:
         self._waiting: list[bytes] = []
 
     async def send(self, message: Message) -> None:
-        """What the upstream says, as it is."""
+        """Sends a message of the upstream unchanged."""
         async with self._turn:
             await self._send(message)
             if message["type"] == "http.response.start":
@@ -41,7 +41,7 @@ class Injection:
             await self._flush()
 
     async def put(self, message: bytes) -> None:
-        """Say something of ours as soon as it does not cut into an event; the oldest goes when it waits too long."""
+        """Sends an event of the gateway at the next boundary between events; a full queue drops its oldest."""
         async with self._turn:
             self._waiting = [*self._waiting, render(message)][-MOST_WAITING:]
             await self._flush()
@@ -56,7 +56,7 @@ class Injection:
 async def injecting(
     send: Send, next_message: Callable[[], Awaitable[bytes]], *, after_first: bool = False
 ) -> AsyncIterator[Send]:
-    """While the block relays into what this gives, messages of ours join it until there are no more."""
+    """Yields a `send` for the relay; the messages of `next_message` are inserted until it returns nothing."""
     injection = Injection(send, after_first=after_first)
 
     async def pump() -> None:

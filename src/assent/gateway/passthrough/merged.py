@@ -1,6 +1,6 @@
-"""Makes several upstreams look like one server, beside their tools.
+"""Merges the prompts, resources and other non-tool methods of several upstreams into one server.
 
-Prompts carry the upstream's prefix as tools do; a resource keeps its URI and belongs to the first upstream that has it.
+Prompts get the upstream's prefix like tools; a resource keeps its URI and belongs to the first upstream that has it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CACHED = {"ttlMs": 0, "cacheScope": "private"}
 
 @runtime_checkable
 class NonToolSource(Protocol):
-    """An upstream that may have more than tools."""
+    """An upstream that may offer more than tools."""
 
     name: str
 
@@ -64,7 +64,7 @@ class NonToolSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MergedUpstream:
-    """One upstream as it takes part: under which names, and how it is listened to."""
+    """One upstream of the merge: its source, its naming and its subscriptions."""
 
     source: NonToolSource
     canonical: Callable[[str], str]
@@ -72,7 +72,7 @@ class MergedUpstream:
 
 
 class MergedServer:
-    """The answers to everything but tools, made of what several upstreams say."""
+    """Answers non-tool methods from several upstreams."""
 
     def __init__(
         self,
@@ -81,10 +81,10 @@ class MergedServer:
         absent: Callable[[Hashable], Mentions] = no_mentions,
     ) -> None:
         self._offers, self._notifications, self._absent = offers, notifications, absent
-        self._said: set[tuple[Any, ...]] = set()
+        self._logged: set[tuple[Any, ...]] = set()
 
     def methods(self) -> dict[str, Serve]:
-        """What is served here, by method."""
+        """The served methods with their handlers."""
         return {
             **dict.fromkeys(_LISTS, self.listing),
             "prompts/get": self.get_prompt,
@@ -97,22 +97,22 @@ class MergedServer:
         }
 
     async def listing(self, mcp_request: McpRequest) -> bytes:
-        """Everybody's entries in the order of the configuration; who does not answer is left out, and it is logged."""
+        """The entries of all upstreams in configuration order; one that does not answer is left out and logged."""
         method = mcp_request.parsed_request.method
         kind, key, named_by = _LISTS[method]
         if not any(kind in offer.source.capabilities for offer in self._offers()):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         offers = self._with(kind, mcp_request)
-        found = await asyncio.gather(*(self._look(offer, method, mcp_request) for offer in offers))
+        found = await asyncio.gather(*(self._load_list(offer, method, mcp_request) for offer in offers))
         entries = [(offer, entry) for offer, listed in zip(offers, found, strict=True) for entry in listed]
         kept, lost = dedupe_by_name(
             ((offer.source.name, self._renamed(offer, key, entry)) for offer, entry in entries), named_by
         )
         for name, loser, winner in lost:
-            self._say_once(
+            self._log_once(
                 (key, name, loser), "%s %r of upstream %s is hidden by that of %s", key, name[:200], loser, winner
             )
-        return _written(self._absent(mcp_request.caller).clean({key: kept}), mcp_request, cached=True)
+        return _render(self._absent(mcp_request.caller).clean({key: kept}), mcp_request, cached=True)
 
     async def get_prompt(self, mcp_request: McpRequest) -> bytes:
         name = mcp_request.parsed_request.params["name"]
@@ -132,17 +132,17 @@ class MergedServer:
         else:
             offer = await self._find_resource(ref["uri"], mcp_request)
         if "completions" not in offer.source.capabilities:
-            return _written({"completion": {"values": []}}, mcp_request)
+            return _render({"completion": {"values": []}}, mcp_request)
         return await self._pass(offer, {**params, "ref": ref}, mcp_request)
 
     async def set_level(self, mcp_request: McpRequest) -> bytes:
-        """Upstreams of the old era are told now, those of the new one with every request."""
+        """Sets the log level: handshake-era upstreams get it now, modern ones with every request."""
         session, params = mcp_request.session, mcp_request.parsed_request.params
         if session is None or not self._with("logging", mcp_request):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
         session.log_level = params["level"]
-        asked = (self._set_level(offer, params, mcp_request) for offer in self._with("logging", mcp_request))
-        await asyncio.gather(*asked)
+        requested = (self._set_level(offer, params, mcp_request) for offer in self._with("logging", mcp_request))
+        await asyncio.gather(*requested)
         return b"{}"
 
     async def subscribe(self, mcp_request: McpRequest) -> bytes:
@@ -176,15 +176,15 @@ class MergedServer:
         return b"{}"
 
     async def listen(self, mcp_request: McpRequest) -> bytes:
-        """A stream of notices that ends when the caller hangs up or we stop (modern era)."""
+        """Streams notifications until the client disconnects or the gateway stops (modern era)."""
         if mcp_request.parsed_request.era is not Era.MODERN:
             raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
-        asked, meta = (
+        requested, meta = (
             mcp_request.parsed_request.params["notifications"],
             {SUBSCRIPTION_ID: mcp_request.parsed_request.id},
         )
-        wanted: dict[str, Any] = {flag: True for flag in CHANGES.values() if asked.get(flag)}
-        async with self._watching(asked.get("resourceSubscriptions") or [], mcp_request) as uris:
+        wanted: dict[str, Any] = {flag: True for flag in CHANGES.values() if requested.get(flag)}
+        async with self._watching(requested.get("resourceSubscriptions") or [], mcp_request) as uris:
             if uris:
                 wanted["resourceSubscriptions"] = uris
             with self._notifications.listening(wanted) as listener:
@@ -198,7 +198,7 @@ class MergedServer:
 
     @asynccontextmanager
     async def _watching(self, uris: Sequence[str], mcp_request: McpRequest) -> AsyncIterator[list[str]]:
-        """Those of the resources that somebody lets us watch, for as long as the block runs."""
+        """Watches the resources that upstreams allow, while the block runs."""
         if len(uris) > MOST_SUBSCRIPTIONS:
             raise RpcError(INVALID_PARAMS, f"A stream may subscribe to {MOST_SUBSCRIPTIONS} resources")
         watched: dict[str, MergedUpstream] = {}
@@ -210,7 +210,7 @@ class MergedServer:
                     await _watch(offer, uri, caller)
                     watched[uri] = offer
                 except (RpcError, UpstreamError):
-                    continue  # what is not honoured is left out of the acknowledgement
+                    continue  # A refused resource is left out of the acknowledgement.
             yield list(watched)
         finally:
             for uri, offer in watched.items():
@@ -223,11 +223,13 @@ class MergedServer:
             result = await offer.source.ask(mcp_request.parsed_request.method, params, mcp_request)
         except (NotReached, OutcomeUnknown) as failure:
             raise Unreachable(offer.source.name, str(failure), sent=True) from None
-        told = mcp_request.parsed_request.method in CLEANED
-        return _written(self._absent(mcp_request.caller).clean(result) if told else result, mcp_request, cached=cached)
+        cleaned = mcp_request.parsed_request.method in CLEANED
+        return _render(
+            self._absent(mcp_request.caller).clean(result) if cleaned else result, mcp_request, cached=cached
+        )
 
-    async def _look(self, offer: MergedUpstream, method: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
-        """One list of one upstream, kept to find things by; empty where it cannot be had."""
+    async def _load_list(self, offer: MergedUpstream, method: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
+        """One list of one upstream, kept for lookups; empty if it cannot be loaded."""
         key = _LISTS[method][1]
         try:
             listed = await offer.source.list(method, key, mcp_request)
@@ -243,7 +245,7 @@ class MergedServer:
         offers = self._with("prompts", mcp_request)
         for look_again in (False, True):
             if look_again:
-                await self._look_again(offers, ["prompts/list"], mcp_request)
+                await self._reload_lists(offers, ["prompts/list"], mcp_request)
             for offer in offers:
                 for wire_name in offer.source.listed_resources(caller_of(mcp_request)).names("prompts", "name"):
                     if offer.canonical(wire_name) == name:
@@ -254,21 +256,23 @@ class MergedServer:
         offers = {offer.source.name: offer for offer in self._with("resources", mcp_request)}
         for look_again in (False, True):
             if look_again:
-                await self._look_again(
+                await self._reload_lists(
                     list(offers.values()), ["resources/list", "resources/templates/list"], mcp_request
                 )
-            shelves = {name: offer.source.listed_resources(caller_of(mcp_request)) for name, offer in offers.items()}
-            listed = any(listed_resources.has(uri) for listed_resources in shelves.values())
-            owner = owner_of(uri, shelves) if listed or look_again else None
+            listed_by_upstream = {
+                name: offer.source.listed_resources(caller_of(mcp_request)) for name, offer in offers.items()
+            }
+            listed = any(listed_resources.has(uri) for listed_resources in listed_by_upstream.values())
+            owner = owner_of(uri, listed_by_upstream) if listed or look_again else None
             if owner is not None:
                 return offers[owner]
         code = INVALID_PARAMS if mcp_request.parsed_request.era is Era.MODERN else NOT_FOUND
         raise RpcError(code, f"Unknown resource: {uri}", {"uri": uri})
 
-    async def _look_again(
+    async def _reload_lists(
         self, offers: Sequence[MergedUpstream], methods: Sequence[str], mcp_request: McpRequest
     ) -> None:
-        """Ask for the lists anew, but not again and again for names that nobody has."""
+        """Loads the lists again, limited in rate so that unknown names cannot flood the upstreams."""
         now, due = time.monotonic(), []
         for offer in offers:
             listed_resources = offer.source.listed_resources(caller_of(mcp_request))
@@ -277,10 +281,10 @@ class MergedServer:
             ):
                 listed_resources.looked_at = now
                 due.append(offer)
-        await asyncio.gather(*(self._look(offer, method, mcp_request) for offer in due for method in methods))
+        await asyncio.gather(*(self._load_list(offer, method, mcp_request) for offer in due for method in methods))
 
     def _with(self, capability: str, mcp_request: McpRequest) -> list[MergedUpstream]:
-        """The upstreams that say they have something, and have an end for this caller."""
+        """The upstreams with this capability that serve this caller."""
         principal = caller_of(mcp_request)
         return [
             offer
@@ -294,21 +298,23 @@ class MergedServer:
         except (RpcError, UpstreamError, NotReached, OutcomeUnknown) as error:
             missing = isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND
             if not missing:
-                logger.warning("upstream %s was not told the log level: %s", offer.source.name, safe_error_text(error))
+                logger.warning(
+                    "setting the log level of upstream %s failed: %s", offer.source.name, safe_error_text(error)
+                )
 
     def _renamed(self, offer: MergedUpstream, key: str, entry: dict[str, Any]) -> dict[str, Any]:
         if key != "prompts" or not isinstance(entry.get("name"), str):
             return entry
         return {**entry, "name": offer.canonical(entry["name"])}
 
-    def _say_once(self, what: tuple[Any, ...], sentence: str, *values: Any) -> None:
-        if what not in self._said and len(self._said) < 1000:
-            self._said.add(what)
-            logger.warning(sentence, *values)
+    def _log_once(self, key: tuple[Any, ...], message: str, *values: Any) -> None:
+        if key not in self._logged and len(self._logged) < 1000:
+            self._logged.add(key)
+            logger.warning(message, *values)
 
 
 def _owner(mcp_request: McpRequest) -> tuple[str, str]:
-    """For whom a resource is watched."""
+    """The principal for whom a resource is watched."""
     principal = caller_of(mcp_request)
     return principal.tenant, principal.id
 
@@ -317,12 +323,12 @@ async def _watch(offer: MergedUpstream, uri: str, caller: tuple[str, str]) -> No
     try:
         await offer.upstream_subscriptions.watch(uri, caller)
     except TooManyResources:
-        sentence = "Too many resources of this server are watched already: unsubscribe from others first"
-        raise RpcError(INVALID_PARAMS, sentence) from None
+        message = "Too many resources of this server are watched: unsubscribe from others first"
+        raise RpcError(INVALID_PARAMS, message) from None
 
 
-def _written(result: dict[str, Any], mcp_request: McpRequest, *, cached: bool = False) -> bytes:
-    """A result as the caller's era has it, whatever the upstream's."""
+def _render(result: dict[str, Any], mcp_request: McpRequest, *, cached: bool = False) -> bytes:
+    """The result in the caller's era."""
     if mcp_request.parsed_request.era is Era.MODERN:
         hints = _CACHED if cached and result.get("resultType", "complete") == "complete" else {}
         return orjson.dumps({"resultType": "complete", **hints, **result})

@@ -1,4 +1,4 @@
-"""Answers messages that are not governed: the one upstream does, or the gateway itself."""
+"""Handlers of non-tool methods: a relay to one upstream, and sessions of the gateway for several."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -31,7 +31,7 @@ from assent.web.asgi import Headers, Scope, Send
 from assent.web.http import DisconnectWatcher, respond, respond_error
 
 _PING_AFTER = 15.0
-# Headers of one era mean nothing in the other, so nobody has checked them there: whose session, which method.
+# Headers of one era are not checked in the other, so they are not passed on there.
 _NOT_OF = {
     Era.MODERN: (b"mcp-session-id", b"last-event-id"),
     Era.HANDSHAKE: (b"mcp-method", b"mcp-name"),
@@ -40,32 +40,32 @@ _NOT_OF = {
 
 @dataclass(slots=True)
 class SingleUpstreamRelay:
-    """One upstream: its sessions are the caller's sessions, and we only remember whose they are."""
+    """Relays to one upstream: its sessions become the client's sessions, and the gateway remembers their owners."""
 
     relay: Relay
     sessions: SessionTable
     notifications: Notifications | None = None
     test: Relay | None = None
-    """Where test callers go instead; without one, nowhere."""
+    """The relay for test principals; without one their requests are refused."""
     absent: Callable[[Hashable], Mentions] = no_mentions
 
     @property
     def most_streams(self) -> int:
-        """Each stream takes a connection to the upstream; a tenth is left for what we hear there ourselves."""
+        """Each stream needs a connection to the upstream; a tenth is reserved for the gateway's own."""
         return self.relay.streams.limits.connections * 9 // 10
 
     async def begin(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
-        heard = SeenEventIds()
+        seen_events = SeenEventIds()
 
         def adopt(response: UpstreamResponse) -> None:
             session_id = response.header(b"mcp-session-id")
             if response.status < 400 and session_id is not None:
                 session = self._adopt(exchange.caller, session_id.decode("latin-1"))
-                session.heard = heard
+                session.seen_events = seen_events
                 remember_client(session, message.get("params") or {})
 
         send = Stripping(exchange.send, self.relay.calls.name).send
-        await self._relay(exchange, heard.listening(send), message, adopt)
+        await self._relay(exchange, seen_events.listening(send), message, adopt)
 
     def _adopt(self, caller: Hashable, session_id: str) -> McpSession:
         try:
@@ -81,21 +81,21 @@ class SingleUpstreamRelay:
             return await _not_found(exchange, message, session)
         if method == "server/discover":
             exchange = replace(exchange, send=Stripping(exchange.send, self.relay.calls.name).send)
-        heard = session.heard if session is not None else SeenEventIds()
-        if exchange.head.last_event is not None and exchange.head.last_event not in heard:
+        seen_events = session.seen_events if session is not None else SeenEventIds()
+        if exchange.head.last_event is not None and exchange.head.last_event not in seen_events:
             exchange = replace(exchange, scope=_without(exchange.scope, b"last-event-id"))
         if self.notifications is not None and message is None and session is not None:
             async with injecting(exchange.send, session.next_message) as send:
-                await self._relay(exchange, heard.listening(send), message)
+                await self._relay(exchange, seen_events.listening(send), message)
         elif self.notifications is not None and method == "subscriptions/listen":
             await self._listen(exchange, message, self.notifications)
         else:
-            await self._relay(exchange, heard.listening(exchange.send), message)
+            await self._relay(exchange, seen_events.listening(exchange.send), message)
 
     async def _listen(self, exchange: HttpExchange, message: dict[str, Any], notifications: Notifications) -> None:
-        """The upstream's stream of notices, and on it that our list of tools changed, where that was asked for."""
-        asked, meta = message["params"].get("notifications"), {SUBSCRIPTION_ID: message.get("id")}
-        wanted = {"toolsListChanged": isinstance(asked, dict) and asked.get("toolsListChanged") is True}
+        """Relays the upstream's notifications and inserts changes of the gateway's tool list, if requested."""
+        requested, meta = message["params"].get("notifications"), {SUBSCRIPTION_ID: message.get("id")}
+        wanted = {"toolsListChanged": isinstance(requested, dict) and requested.get("toolsListChanged") is True}
         with notifications.listening(wanted) as listener:
 
             async def next_message() -> bytes:
@@ -125,7 +125,7 @@ class SingleUpstreamRelay:
 
 
 async def _not_relayed(exchange: HttpExchange, message: dict[str, Any]) -> None:
-    """Answer for the upstream where the method is not one of the protocol's, letter for letter."""
+    """Answers for the upstream if the method is not exactly one of the protocol's."""
     if message.get("id") is None:
         return await respond(exchange.send, 202, b"")
     body = error_body(message["id"], METHOD_NOT_FOUND, "Method not found", message["method"])
@@ -133,18 +133,18 @@ async def _not_relayed(exchange: HttpExchange, message: dict[str, Any]) -> None:
 
 
 def _without(scope: Scope, *starts: bytes) -> Scope:
-    """The request without headers whose names begin so."""
+    """The request without the headers whose names have one of these prefixes."""
     kept = [(name, value) for name, value in scope["headers"] if not name.startswith(starts)]
     return {**scope, "headers": kept}
 
 
 @dataclass(slots=True)
 class MergedSession:
-    """Several upstreams: the session is ours, and so is every answer."""
+    """Sessions and answers of the gateway itself, for several upstreams."""
 
     identity: Callable[[], ServerIdentity]
     sessions: SessionTable
-    patience: float = field(default=_PING_AFTER)
+    ping_after: float = field(default=_PING_AFTER)
     most_streams: int = 10_000
     absent: Callable[[Hashable], Mentions] = no_mentions
 
@@ -158,35 +158,37 @@ class MergedSession:
             return await respond(exchange.send, 200, body)
         session = self.sessions.open(exchange.caller)
         remember_client(session, params)
-        body = result_body(message["id"], self._known_as(exchange).initialize_result(version))
-        await respond(exchange.send, 200, body, [_name(session)])
+        body = result_body(message["id"], self._identity_for(exchange).initialize_result(version))
+        await respond(exchange.send, 200, body, [_session_header(session)])
 
     async def forward(self, exchange: HttpExchange, message: Any, session: McpSession | None) -> None:
         if message is None:
             assert session is not None
             await self._stream(exchange, session)
         elif not is_request(message):
-            await self._aside(exchange, session)
+            await self._acknowledge(exchange, session)
         elif message["method"] == "server/discover" and exchange.head.era is Era.MODERN:
-            await respond(exchange.send, 200, result_body(message["id"], self._known_as(exchange).discover_result()))
+            await respond(
+                exchange.send, 200, result_body(message["id"], self._identity_for(exchange).discover_result())
+            )
         elif session is None and exchange.head.era is Era.HANDSHAKE:
             await _missing_session(exchange)
         else:
             await _not_found(exchange, message, session)
 
-    def _known_as(self, exchange: HttpExchange) -> ServerIdentity:
-        """Who we are to this caller: instructions mention no tool that does not exist for them."""
+    def _identity_for(self, exchange: HttpExchange) -> ServerIdentity:
+        """The identity shown to this caller; the instructions mention no hidden tool."""
         identity = self.identity()
         return replace(identity, instructions=self.absent(exchange.caller).strip(identity.instructions or "") or None)
 
     async def end(self, exchange: HttpExchange, session: McpSession) -> None:
         self.sessions.close(session)
-        await respond(exchange.send, 200, b"", [_name(session)])
+        await respond(exchange.send, 200, b"", [_session_header(session)])
 
-    async def _aside(self, exchange: HttpExchange, session: McpSession | None) -> None:
+    async def _acknowledge(self, exchange: HttpExchange, session: McpSession | None) -> None:
         if session is None:
             return await _missing_session(exchange)
-        await respond(exchange.send, 202, b"", [_name(session)])
+        await respond(exchange.send, 202, b"", [_session_header(session)])
 
     async def _stream(self, exchange: HttpExchange, session: McpSession) -> None:
         if not accepts(exchange.head.accept)[1]:
@@ -209,10 +211,10 @@ class MergedSession:
         headers: Headers = [
             (b"content-type", b"text/event-stream"),
             (b"cache-control", b"no-cache, no-transform"),
-            _name(session),
+            _session_header(session),
         ]
         await exchange.send({"type": "http.response.start", "status": 200, "headers": headers})
-        # Headers wait for the first byte in many places; a comment lets them go.
+        # Many proxies hold headers back until the first byte; a comment releases them.
         event = b": open\r\n\r\n"
         while event:
             await exchange.send({"type": "http.response.body", "body": event, "more_body": True})
@@ -220,9 +222,9 @@ class MergedSession:
         await exchange.send({"type": "http.response.body", "body": b""})
 
     async def _next_event(self, session: McpSession) -> bytes:
-        """The next message, a ping where there is none for a while, nothing when the session ends."""
+        """The next message; a ping after a silent interval; empty when the session ends."""
         try:
-            async with asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.ping_after):
                 message = await session.next_message()
         except TimeoutError:
             return b": ping\r\n\r\n"
@@ -230,7 +232,7 @@ class MergedSession:
 
 
 def remember_client(session: McpSession, params: dict[str, Any]) -> None:
-    """Keep what `initialize` said: the revision to speak and what the client can do."""
+    """Keeps the negotiated version and the client's capabilities from `initialize`."""
     capabilities = params.get("capabilities")
     session.version = negotiate(params)
     session.capabilities = capabilities if isinstance(capabilities, dict) else {}
@@ -242,14 +244,14 @@ def negotiate(params: dict[str, Any]) -> str:
     return str(requested) if known else LATEST_HANDSHAKE_VERSION
 
 
-def _name(session: McpSession) -> tuple[bytes, bytes]:
+def _session_header(session: McpSession) -> tuple[bytes, bytes]:
     return b"mcp-session-id", session.id.encode()
 
 
 async def _not_found(exchange: HttpExchange, message: dict[str, Any], session: McpSession | None) -> None:
     status = http_status(exchange.head.era, METHOD_NOT_FOUND)
     body = error_body(message.get("id"), METHOD_NOT_FOUND, "Method not found", message["method"])
-    await respond(exchange.send, status, body, [_name(session)] if session else None)
+    await respond(exchange.send, status, body, [_session_header(session)] if session else None)
 
 
 async def _missing_session(exchange: HttpExchange) -> None:

@@ -1,4 +1,4 @@
-"""Passes messages on to one upstream, and its answers back to the caller."""
+"""Passes messages to one upstream and its answers back to the client."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from assent.upstreams.http.pool import Pool
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import BodyTooLarge, Disconnected, DisconnectWatcher, read_body, respond, respond_error
 
-# What the protocol needs and nothing else. A list of what to drop would pass on tomorrow's credential header.
+# An allow list: a deny list would pass on credential headers that do not exist yet.
 _UP = frozenset(
     {
         b"accept", b"content-type", b"last-event-id", b"traceparent", b"tracestate", b"baggage", b"mcp-session-id",
@@ -35,7 +35,7 @@ _DOWN = frozenset(
 _JSON = b"application/json"
 _METHODS = frozenset({"GET", "POST", "DELETE"})
 _FOREVER = float("inf")
-UPSTREAM_FAULT = -31002  # JSON-RPC; ours lie outside -32768..-32000
+UPSTREAM_FAULT = -31002  # JSON-RPC code; own codes lie outside -32768..-32000.
 _STREAM_METHODS = frozenset({"subscriptions/listen"})
 
 OnAnswer = Callable[[UpstreamResponse], None]
@@ -43,9 +43,9 @@ OnAnswer = Callable[[UpstreamResponse], None]
 
 @dataclass(slots=True)
 class Relay:
-    """Passes every message on to one upstream as it is: whole answers and streams, sessions, resumption.
+    """Passes every message to one upstream unchanged: answers, streams, sessions, resumption.
 
-    Long-lived streams have a pool of their own: they must not starve the calls.
+    Long-lived streams have a separate pool so that they cannot starve calls.
     """
 
     calls: Pool
@@ -54,7 +54,7 @@ class Relay:
     bounds: JsonLimits = strict_json.DEFAULT_BOUNDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The relay alone, as an ASGI application: nothing is governed here."""
+        """The relay alone as an ASGI application, without governance."""
         if scope["type"] != "http":
             return
         headers: Headers = scope["headers"]
@@ -77,10 +77,10 @@ class Relay:
     async def forward(
         self, scope: Scope, receive: Receive, send: Send, message: Any, on_answer: OnAnswer | None = None
     ) -> None:
-        """Pass on one request whose body, if it has one, was parsed to `message`.
+        """Passes on one request whose body, if any, was parsed to `message`.
 
-        What was understood is written out anew: raw bytes could mean something else to another parser.
-        `on_answer` sees the status and headers of the answer before the caller does.
+        The body is serialized again, because another parser could read the raw bytes differently.
+        `on_answer` gets the status and headers of the answer before the client does.
         """
         watch = DisconnectWatcher(receive)
         try:
@@ -112,10 +112,10 @@ class Relay:
 
 
 def upstream_headers(headers: Headers, *, mirrors: bool = False) -> Headers:
-    """The caller's headers that an upstream may see: a fixed list, never a credential.
+    """The client's headers that an upstream may see: a fixed list without credentials.
 
-    Each goes on once, as we read it ourselves. What we write is UTF-8, whatever `charset` the caller named. `mirrors`
-    adds the headers that mirror the arguments of a call, which only a relay without a gateway passes on.
+    Each is sent once, as the gateway read it. The content type has no `charset`, because the body is UTF-8. `mirrors`
+    adds the headers that repeat the arguments of a call; only a relay without a gateway passes them on.
     """
     sent: dict[bytes, bytes] = {}
     for name, value in headers:
@@ -128,15 +128,17 @@ def upstream_headers(headers: Headers, *, mirrors: bool = False) -> Headers:
 
 def _check_status(upstream: str, response: UpstreamResponse) -> None:
     if response.status in (401, 407):
-        # A challenge of the upstream concerns our credentials there; the caller has none to offer.
-        raise ProtocolViolation(upstream, f"refused our credentials ({response.status})", sent=True)
+        # The challenge concerns the gateway's credentials at the upstream; the caller has none.
+        raise ProtocolViolation(upstream, f"refused the gateway's credentials ({response.status})", sent=True)
     if 300 <= response.status < 400:
-        raise ProtocolViolation(upstream, f"redirected us ({response.status}), which is never followed", sent=True)
+        raise ProtocolViolation(upstream, f"sent a redirect ({response.status}); redirects are not followed", sent=True)
     kind = (response.header(b"content-type") or b"").lower()
     if kind.startswith(b"text/html") or (response.status >= 500 and not kind.startswith(b"application/json")):
-        raise ProtocolViolation(upstream, f"answered {response.status} with something that is no message", sent=True)
+        raise ProtocolViolation(
+            upstream, f"answered {response.status} with a body that is not an MCP message", sent=True
+        )
     if response.header(b"content-encoding") is not None:
-        raise ProtocolViolation(upstream, "compressed an answer without being asked", sent=True)
+        raise ProtocolViolation(upstream, "compressed its answer although that was not requested", sent=True)
 
 
 async def _copy(response: UpstreamResponse, send: Send) -> None:
@@ -150,7 +152,7 @@ async def _copy(response: UpstreamResponse, send: Send) -> None:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     except UpstreamError:
         if length is not None or not is_event_stream(response):
-            return  # an answer that stays incomplete tells the caller that it broke
+            return  # An incomplete response tells the client that the connection broke.
     await send({"type": "http.response.body", "body": b""})
 
 
@@ -164,7 +166,7 @@ def _method_of(message: Any) -> str | None:
 
 
 def fault_body(message: Any, fault: UpstreamError) -> bytes:
-    """A fault as the answer to `message`, which may be no request at all."""
+    """An upstream error as the response to `message`, which may not be a request."""
     request_id = message.get("id") if isinstance(message, dict) and "method" in message else None
     return error_body(request_id, UPSTREAM_FAULT, str(fault), fault_problem(fault))
 

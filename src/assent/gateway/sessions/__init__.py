@@ -1,1 +1,1 @@
-"""Sessions of clients: their table, notifications, re-authorization."""
+"""Client sessions: table, notifications, re-authorization of streams."""

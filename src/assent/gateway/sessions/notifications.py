@@ -1,4 +1,4 @@
-"""Who is told when something changes?"""
+"""Delivers change notifications to sessions and streams."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTS_CHANGED: list[dict[str, Any]] = [
 
 
 class NotificationListener:
-    """One open stream of the modern era and what it asked for; the oldest notice goes when nobody reads."""
+    """One open modern-era stream and the notifications it requested; a full queue drops its oldest."""
 
     def __init__(self, wanted: Mapping[str, Any]) -> None:
         self._wanted = wanted
@@ -39,7 +39,7 @@ class NotificationListener:
         self._put(None)
 
     async def next(self) -> dict[str, Any] | None:
-        """The next notice; None when the gateway stops."""
+        """The next notification; None when the gateway stops."""
         return await self._queue.get()
 
     def _put(self, message: dict[str, Any] | None) -> None:
@@ -54,7 +54,7 @@ class NotificationListener:
 
 
 class Notifications:
-    """Passes what changed to every open session of the old era and every open stream of the new one."""
+    """Sends changes to every handshake-era session and every modern-era stream."""
 
     def __init__(self, sessions: SessionTable) -> None:
         self._sessions = sessions
@@ -62,7 +62,7 @@ class Notifications:
         self._ended = False
 
     def publish(self, message: dict[str, Any]) -> None:
-        """Pass on a notice of a changed list to all, of an updated resource to those who asked for it."""
+        """Sends a changed list to all, and an updated resource to its subscribers."""
         if message.get("method") not in CHANGES and message.get("method") != UPDATED:
             return
         for listener in self._listeners:
@@ -83,7 +83,7 @@ class Notifications:
             self._listeners.discard(listener)
 
     def end(self) -> None:
-        """The gateway stops: every stream ends by itself, so that nobody has to be cut off."""
+        """Ends every stream and session, because the gateway stops."""
         self._ended = True
         for listener in self._listeners:
             listener.end()
@@ -92,7 +92,7 @@ class Notifications:
 
 
 def is_about(message: dict[str, Any], uris: Any) -> bool:
-    """Whether an update concerns one of the resources, or something within one."""
+    """Whether an update concerns one of the resources or something below one."""
     uri = (message.get("params") or {}).get("uri")
     if not isinstance(uri, str):
         return False

@@ -1,7 +1,7 @@
-"""Ends streams whose listener may no longer listen.
+"""Ends a long-lived stream when its caller loses access.
 
-A call is over soon, and the next one is asked for its credentials again. A stream would outlive a key that was revoked
-and a token that has run out, so the credentials of its listener are checked now and then.
+Every call is authenticated anew. A stream could outlive a revoked key or an expired token, so its caller is
+re-authenticated every few seconds.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ EVERY = 5.0
 
 
 async def end_when_unauthorized(
-    stream: Awaitable[object], is_welcome: Callable[[], Awaitable[bool]], send: Send, given_up: asyncio.Event
+    stream: Awaitable[object], is_authorized: Callable[[], Awaitable[bool]], send: Send, given_up: asyncio.Event
 ) -> None:
-    """Let a stream go on while its listener is welcome and its place is not given up; then end it as a response ends.
+    """Runs a stream until its caller is no longer authorized or its place is given up; then ends the response.
 
-    A look that fails says nothing, and the next one is taken all the same.
+    If a check raises, the stream stays open and the next check follows at the next interval.
     """
-    serving, shown_out = asyncio.current_task(), False
+    serving, ended = asyncio.current_task(), False
 
-    async def look() -> None:
-        nonlocal shown_out
-        welcome = True
-        while welcome and not given_up.is_set():
+    async def check() -> None:
+        nonlocal ended
+        authorized = True
+        while authorized and not given_up.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(EVERY):
                     await given_up.wait()
             try:
-                welcome = given_up.is_set() or await is_welcome()
+                authorized = given_up.is_set() or await is_authorized()
             except Exception:
-                logger.exception("nobody could say whether a listener is still welcome")
-        shown_out = True
+                logger.exception("re-authentication of a stream failed; it is tried again")
+        ended = True
         assert serving is not None
         serving.cancel()
 
-    looking = asyncio.ensure_future(look())
+    checking = asyncio.ensure_future(check())
     try:
         await stream
     except asyncio.CancelledError:
-        if not shown_out:
+        if not ended:
             raise
-        with suppress(RuntimeError):  # nothing was sent yet, and nothing will be
+        with suppress(RuntimeError):  # The response has not started, so there is nothing to end.
             await send({"type": "http.response.body", "body": b""})
     finally:
-        looking.cancel()
+        checking.cancel()

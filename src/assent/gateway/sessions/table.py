@@ -1,4 +1,4 @@
-"""The open sessions of the handshake era, and who owns each of them."""
+"""The table of open handshake-era sessions and their owners."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator
@@ -9,17 +9,17 @@ from assent.mcp.session import McpSession
 
 
 class TooManySessions(Exception):
-    """No room for another session, in all or for this caller."""
+    """No room for another session, in total or for this caller."""
 
 
 class SessionTaken(Exception):
-    """An upstream gave one session id to two callers."""
+    """An upstream gave the same session id to two callers."""
 
 
 class SessionTable:
-    """The open sessions: bounded in number, in all and per caller, and gone when idle for long enough.
+    """The open sessions, limited in total and per caller; idle sessions expire.
 
-    When all are taken, the caller with the most gives up one: a few callers cannot keep the others out.
+    When the table is full, the caller with the most sessions loses one, so that a few callers cannot block others.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class SessionTable:
         return iter(list(self._sessions.values()))
 
     def check_room(self, owner: Hashable) -> None:
-        """Raise where another session of this caller would be one too many."""
+        """Raises if this caller may not open another session."""
         self._expire()
         mine = self._owned.get(self._who(owner), 0)
         if mine >= self._per_owner or (len(self._sessions) >= self._limit and not self._make_room(mine)):
             raise TooManySessions
 
     def _make_room(self, mine: int) -> bool:
-        """End the idlest session of the owner who has the most, unless a newcomer would then have more than that."""
+        """Ends the longest-idle session of the owner with the most, unless the new owner would then have more."""
         largest = max(self._owned, key=self._owned.__getitem__)
         if self._owned[largest] <= mine + 1:
             return False
@@ -68,7 +68,7 @@ class SessionTable:
         return True
 
     def open(self, owner: Hashable, session_id: str | None = None) -> McpSession:
-        """A new session; an upstream's own id may be adopted as its name."""
+        """Opens a session; an upstream's own id may be used as its id."""
         self.check_room(owner)
         owner = self._who(owner)
         session = McpSession(session_id or self._new_id(), owner)
@@ -82,7 +82,7 @@ class SessionTable:
         return session
 
     def find(self, session_id: str, owner: Hashable) -> McpSession | None:
-        """The session, if it is open and this caller's; a stranger's looks exactly like none."""
+        """The session, if it is open and belongs to this caller; another caller's session is not found."""
         self._expire()
         session = self._sessions.get(session_id)
         if session is None or session.owner != self._who(owner):
@@ -91,11 +91,11 @@ class SessionTable:
         return session
 
     def owner_of(self, caller: Hashable) -> Hashable:
-        """To whom a session of this caller belongs."""
+        """The owner under which a caller's sessions are kept."""
         return self._who(caller)
 
     def is_same(self, one: Hashable, other: Hashable) -> bool:
-        """Whether what is one caller's is also the other's."""
+        """Whether two callers share their sessions."""
         return self._who(one) == self._who(other)
 
     def close(self, session: McpSession) -> None:
@@ -108,7 +108,7 @@ class SessionTable:
         session.close()
 
     def forget_watches(self, kept: Collection[str]) -> None:
-        """What was watched at an upstream that is gone is watched no more: who still wants it asks again."""
+        """Drops the subscriptions to removed upstreams; clients subscribe again if they want to."""
         for session in self:
             for uri, name in list(session.subscriptions.items()):
                 if name not in kept:
@@ -117,12 +117,12 @@ class SessionTable:
 
     @contextmanager
     def using(self, session: McpSession) -> Iterator[None]:
-        """A session with a request under way or an open stream does not expire."""
+        """Keeps a session from expiring while a request or stream uses it."""
         self._busy[session.id] += 1
         try:
             yield
         finally:
-            if self._sessions.get(session.id) is session:  # its name may be another's by now
+            if self._sessions.get(session.id) is session:  # The id may belong to a newer session by now.
                 self._busy[session.id] -= 1
                 self._touch(session)
             elif session.id not in self._sessions:
@@ -134,10 +134,10 @@ class SessionTable:
 
     def _expire(self) -> None:
         now = self._clock()
-        for session in list(self._oldest(now)):
+        for session in list(self._idle_sessions(now)):
             self.close(session)
 
-    def _oldest(self, now: float) -> Iterator[McpSession]:
+    def _idle_sessions(self, now: float) -> Iterator[McpSession]:
         for session_id, session in self._sessions.items():
             if now - self._used[session_id] < self._idle:
                 return

@@ -1,4 +1,4 @@
-"""How are our own standard streams a line to a client?"""
+"""Reads and writes lines on the process's standard streams."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_UNREAD = 64 * 1024 * 1024
 
 
 class StandardStreams:
-    """Lines in, lines out. Whatever else in this process prints goes to the standard error.
+    """Lines in and lines out. Any other output of this process goes to standard error.
 
-    Threads do the reading and writing: a standard stream may be a pipe, a file or a terminal, and only threads can
+    Threads read and write, because a standard stream may be a pipe, a file or a terminal, and only threads can
     wait for all three.
     """
 
@@ -45,7 +45,7 @@ class StandardStreams:
             self._out.put(message + b"\n")
 
     def close(self, within: float = 2.0) -> None:
-        """Write what is left, unless nobody reads it."""
+        """Writes what is left, unless the client has stopped reading."""
         self._out.put(None)
         self._writer.join(within)
 
@@ -72,7 +72,7 @@ class StandardStreams:
         try:
             asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
         except (RuntimeError, asyncio.CancelledError):
-            return  # we are stopping, and nobody takes it
+            return  # The loop is stopping and no longer reads.
 
     def _write(self) -> None:
         while (message := self._out.get()) is not None:
