@@ -89,7 +89,7 @@ def test_an_erasure_is_an_entry_that_names_entry_and_fields():
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"email": "x"}, "no fact of a leaf"),
+        ({"email": "x"}, "not a fact of a leaf"),
         ({"tool": 3}, "of type str"),
         ({"count": True}, "of type int"),
         ({"tool": "two words"}, "printable ASCII"),
@@ -150,7 +150,7 @@ def test_a_value_without_canonical_json_is_refused(value):
 
 def test_a_field_name_is_checked():
     for name in ("", "Upper", "a b", "9", "a" * 64, "\u00e9"):
-        with pytest.raises(BadEntry, match="names no field"):
+        with pytest.raises(BadEntry, match="is not a field name"):
             sealed(values={name: 1})
 
 
